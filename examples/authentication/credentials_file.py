@@ -27,12 +27,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doorkeeper.authn import ScramCredential, ScramCredentials, credential_of
+from doorkeeper.server.security import ScramCredential, ScramCredentials, credential_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.authn import AuthenticationContext
+    from doorkeeper.server.security import AuthenticationContext
 
 
 class CredentialsFile(ScramCredentials):

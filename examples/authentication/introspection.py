@@ -29,12 +29,12 @@ import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.authn import TokenRefused, TokenValidator, ValidatedToken
+from doorkeeper.server.security import TokenRefused, TokenValidator, ValidatedToken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.authn import AuthenticationContext
+    from doorkeeper.server.security import AuthenticationContext
 
 TIMEOUT_S = 5
 

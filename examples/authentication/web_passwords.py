@@ -27,12 +27,12 @@ import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
-from doorkeeper.authn import PlainPasswords
+from doorkeeper.server.security import PlainPasswords
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.authn import AuthenticationContext
+    from doorkeeper.server.security import AuthenticationContext
 
 TIMEOUT_S = 5
 

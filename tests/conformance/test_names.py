@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.authn.ssl_rules import NoMatchingRule, SslRules
 from doorkeeper.base.distinguished_name import name_of
+from doorkeeper.server.security.ssl_rules import NoMatchingRule, SslRules
 from testkit.kafka_jars import PROJECT, Unavailable, cannot
 from testkit.oracle_names import NAMES, RULES, SUBJECTS, NamesOracle
 from testkit.oracle_totals import Totals

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.authn.oauth import jwks, provider
-from doorkeeper.authn.oauth.message import InvalidMessage, parse
-from doorkeeper.authn.oauth.signed import ClaimRules, SignedTokens
-from doorkeeper.authn.oauth.unsecured import UnsecuredTokens
+from doorkeeper.server.security.oauth import jwks, provider
+from doorkeeper.server.security.oauth.message import InvalidMessage, parse
+from doorkeeper.server.security.oauth.signed import ClaimRules, SignedTokens
+from doorkeeper.server.security.oauth.unsecured import UnsecuredTokens
 from testkit import oracle_oauth
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.oracle_bytes import damaged

@@ -12,8 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.acls.model import Principal
-from doorkeeper.authn.contract import Challenge, Failure, Step, Success
-from doorkeeper.authn.scram import ScramMechanism, accounts_of
 from doorkeeper.base.credentials import (
     DIGESTS,
     ITERATIONS_MIN,
@@ -21,6 +19,8 @@ from doorkeeper.base.credentials import (
     TokenLogin,
     credential_of,
 )
+from doorkeeper.server.security.contract import Challenge, Failure, Step, Success
+from doorkeeper.server.security.scram import ScramMechanism, accounts_of
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import ORACLES, Unavailable, cannot, jars
 from testkit.plain import NO_SOURCES

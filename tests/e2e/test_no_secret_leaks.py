@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from doorkeeper.authn.mechanisms import provider_of
-from doorkeeper.authn.users_file_changes import set_user
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.server.config.loading import load
+from doorkeeper.server.security.mechanisms import provider_of
+from doorkeeper.server.security.users_file_changes import set_user
 from doorkeeper_wire.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.authn.contract import AuthenticationContext, Challenge, Failure, Success
-from doorkeeper.authn.handlers_contract import TokenRefused, ValidatedToken
-from doorkeeper.authn.oauth import jwks
-from doorkeeper.authn.oauth.message import InvalidMessage, parse
-from doorkeeper.authn.oauth.signed import ClaimRules, SignedTokens, validate_claims
-from doorkeeper.authn.oauth.unsecured import UnsecuredTokens
-from doorkeeper.authn.password_records import FIELD_BYTES_MAX, MEMORY_BYTES_MAX
-from doorkeeper.authn.passwords import PlainUsers
-from doorkeeper.authn.plain import PlainMechanism
-from doorkeeper.authn.scram import ScramMechanism, accounts_of
-from doorkeeper.authn.scram_messages import Malformed, client_final, client_first
-from doorkeeper.authn.users_file import is_user_name, read
 from doorkeeper.base.credentials import credential_of
+from doorkeeper.server.security.contract import AuthenticationContext, Challenge, Failure, Success
+from doorkeeper.server.security.handlers_contract import TokenRefused, ValidatedToken
+from doorkeeper.server.security.oauth import jwks
+from doorkeeper.server.security.oauth.message import InvalidMessage, parse
+from doorkeeper.server.security.oauth.signed import ClaimRules, SignedTokens, validate_claims
+from doorkeeper.server.security.oauth.unsecured import UnsecuredTokens
+from doorkeeper.server.security.password_records import FIELD_BYTES_MAX, MEMORY_BYTES_MAX
+from doorkeeper.server.security.passwords import PlainUsers
+from doorkeeper.server.security.plain import PlainMechanism
+from doorkeeper.server.security.scram import ScramMechanism, accounts_of
+from doorkeeper.server.security.scram_messages import Malformed, client_final, client_first
+from doorkeeper.server.security.users_file import is_user_name, read
 from testkit.fuzzing import fuzz
 from testkit.plain import NO_SOURCES
 from testkit.scram import ScramClient
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-PACKAGE = "doorkeeper.authn.oauth"
+PACKAGE = "doorkeeper.server.security.oauth"
 MODULES = tuple(
     f"{PACKAGE}.{name}" for name in ("message", "json_text", "unsecured", "signed", "jwks")
 )
@@ -118,9 +118,9 @@ PLAIN_SEEDS = (
     f"# c\nalice:{RECORD}\nb:$pbkdf2-sha512$10000$AAECAwQFBgcICQoLDA0ODw${'A' * 86}\n".encode(),
 )
 PLAIN_MODULES = (
-    "doorkeeper.authn.plain",
-    "doorkeeper.authn.password_records",
-    "doorkeeper.authn.users_file",
+    "doorkeeper.server.security.plain",
+    "doorkeeper.server.security.password_records",
+    "doorkeeper.server.security.users_file",
 )
 FILE = Path(tempfile.gettempdir()) / "fuzzed-users.txt"
 
@@ -174,7 +174,7 @@ SCRAM_SEEDS = (
     CLIENT.final(b"r=client-nonceours,s=c2FsdA==,i=4096"),
     b"c=eSws,r=ab,x=y,p=AAAA",
 )
-SCRAM_MODULES = ("doorkeeper.authn.scram_messages", "doorkeeper.authn.scram")
+SCRAM_MODULES = ("doorkeeper.server.security.scram_messages", "doorkeeper.server.security.scram")
 
 
 def messages(data: bytes) -> None:

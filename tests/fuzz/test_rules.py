@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.authn.gssapi import full_name
-from doorkeeper.authn.java_regex import JavaPattern, PatternError
-from doorkeeper.authn.kerberos_rules import NoShortName, ShortNamer
-from doorkeeper.authn.ssl_rules import NoMatchingRule, SslRules
 from doorkeeper.base import jaas
 from doorkeeper.base.distinguished_name import NotDer, name_of, subject_of
 from doorkeeper.base.tls import pem
 from doorkeeper.server.config import jaas_file
+from doorkeeper.server.security.gssapi import full_name
+from doorkeeper.server.security.java_regex import JavaPattern, PatternError
+from doorkeeper.server.security.kerberos_rules import NoShortName, ShortNamer
+from doorkeeper.server.security.ssl_rules import NoMatchingRule, SslRules
 from testkit.certificates import crl_pem, world
 from testkit.fuzzing import fuzz
 
@@ -84,7 +84,7 @@ def test_certificates() -> None:
 @pytest.mark.slow
 def test_rules() -> None:
     """No rules make a connection end with anything that is not foreseen."""
-    fuzz(rules, RULES, modules=["doorkeeper.authn.ssl_rules"])
+    fuzz(rules, RULES, modules=["doorkeeper.server.security.ssl_rules"])
 
 
 @pytest.mark.slow
@@ -95,9 +95,9 @@ def test_patterns() -> None:
         patterns,
         seeds,
         modules=[
-            "doorkeeper.authn.java_regex",
-            "doorkeeper.authn.java_regex_classes",
-            "doorkeeper.authn.java_regex_parsing",
+            "doorkeeper.server.security.java_regex",
+            "doorkeeper.server.security.java_regex_classes",
+            "doorkeeper.server.security.java_regex_parsing",
         ],
     )
 
@@ -121,10 +121,10 @@ SEEDS = (
     b"RULE:[1:$1]s/(a*)*b/x/\naaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac@R",
 )
 MODULES = (
-    "doorkeeper.authn.java_regex",
-    "doorkeeper.authn.java_regex_classes",
-    "doorkeeper.authn.java_regex_parsing",
-    "doorkeeper.authn.kerberos_rules",
+    "doorkeeper.server.security.java_regex",
+    "doorkeeper.server.security.java_regex_classes",
+    "doorkeeper.server.security.java_regex_parsing",
+    "doorkeeper.server.security.kerberos_rules",
 )
 
 

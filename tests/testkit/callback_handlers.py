@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from doorkeeper.authn import (
+from doorkeeper.server.security import (
     AuthenticationContext,
     CallbackHandler,
     DefaultPrincipalBuilder,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from doorkeeper.authn.contract import Challenge, Failure, Success
-from doorkeeper.authn.oauth.json_text import decode_base64url
-from doorkeeper.authn.oauth.mechanism import OAuthBearerMechanism
+from doorkeeper.server.security.contract import Challenge, Failure, Success
+from doorkeeper.server.security.oauth.json_text import decode_base64url
+from doorkeeper.server.security.oauth.mechanism import OAuthBearerMechanism
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import ORACLES, jars
 from testkit.tokens import NOW_MS, NOW_S, encoded, key_of, public, signed
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from doorkeeper.authn.contract import Step
-    from doorkeeper.authn.oauth.mechanism import Validate
+    from doorkeeper.server.security.contract import Step
+    from doorkeeper.server.security.oauth.mechanism import Validate
 
 RELEASE = "4.3.1"
 ALLOWED = "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls="

@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from doorkeeper.authn.java_regex import PatternError
-from doorkeeper.authn.kerberos_rules import NoShortName, ShortNamer
+from doorkeeper.server.security.java_regex import PatternError
+from doorkeeper.server.security.kerberos_rules import NoShortName, ShortNamer
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import ORACLES, jars
 

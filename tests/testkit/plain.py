@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from doorkeeper.authn.contract import OfferedMechanism
-from doorkeeper.authn.passwords import PlainUsers
-from doorkeeper.authn.plain import PlainProvider
-from doorkeeper.authn.principals import DefaultPrincipalBuilder
-from doorkeeper.authn.provider import Sources
 from doorkeeper.construction.listeners import ServerSecurity
 from doorkeeper.net.options import ConnectionSecurity
+from doorkeeper.server.security.contract import OfferedMechanism
+from doorkeeper.server.security.passwords import PlainUsers
+from doorkeeper.server.security.plain import PlainProvider
+from doorkeeper.server.security.principals import DefaultPrincipalBuilder
+from doorkeeper.server.security.provider import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,11 +6,11 @@ import asyncio
 import ssl
 from typing import TYPE_CHECKING
 
-from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.base.tls.settings import TlsSettings
 from doorkeeper.base.tls.sources import files_of
 from doorkeeper.net.options import ConnectionSecurity, ListenerSpec
-from doorkeeper.tls.context import build_context
+from doorkeeper.server.security.principals import DefaultPrincipalBuilder
+from doorkeeper.server.security.tls.context import build_context
 from testkit.certificates import world
 from testkit.edge import Client, Edge
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.authn.contract import AuthenticationContext, Success
-from doorkeeper.authn.mechanisms import MODULES
-from doorkeeper.authn.provider import MechanismSettings, Provider, Sources
+from doorkeeper.server.security.contract import AuthenticationContext, Success
+from doorkeeper.server.security.mechanisms import MODULES
+from doorkeeper.server.security.provider import MechanismSettings, Provider, Sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pytest
 
-    from doorkeeper.authn.contract import Step
+    from doorkeeper.server.security.contract import Step
 
 MECHANISM = "SCRAM-SHA-256"
 ISSUER = "sasl.oauthbearer.expected.issuer"

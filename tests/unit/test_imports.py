@@ -25,11 +25,11 @@ SERVING = COMMAND_LINE | {"apsw", "immutables", "structlog", "uvloop", "yaml"}
 
 HEAVY = {
     "argparse", "concurrent.futures.process", "ctypes", "decimal", "doorkeeper.acls.explanation",
-    "doorkeeper.acls.formats", "doorkeeper.audit", "doorkeeper.authn.gssapi",
-    "doorkeeper.authn.java_regex", "doorkeeper.authn.oauth", "doorkeeper.catalog",
+    "doorkeeper.acls.formats", "doorkeeper.audit", "doorkeeper.server.security.gssapi",
+    "doorkeeper.server.security.java_regex", "doorkeeper.server.security.oauth", "doorkeeper.catalog",
     "doorkeeper.client", "doorkeeper.clusters", "doorkeeper.handlers.unserved", "doorkeeper.http",
     "doorkeeper.storage.backup", "doorkeeper.storage.postgres", "doorkeeper.testing",
-    "doorkeeper.tls.context", "doorkeeper_wire.declared", "doorkeeper_wire.unserved", "email",
+    "doorkeeper.server.security.tls.context", "doorkeeper_wire.declared", "doorkeeper_wire.unserved", "email",
     "http", "importlib.metadata", "importlib.resources", "logging.config", "logging.handlers",
     "multiprocessing", "random", "secrets", "shutil", "sqlite3", "tempfile", "unittest",
     "urllib.request", "xml", "zipfile",

@@ -27,7 +27,6 @@ from doorkeeper.app.data_path import NOTICE, open_data_path
 from doorkeeper.app.node import LiveNode, membership_of
 from doorkeeper.app.reconfiguration import Reconfiguration
 from doorkeeper.app.services import NodeServices
-from doorkeeper.authn.provider import Sources
 from doorkeeper.authorizer.awaitables import forget
 from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
@@ -62,6 +61,7 @@ from doorkeeper.server.runtime.metrics.hooks import AuditMeter, ReloadMeter, Sto
 from doorkeeper.server.runtime.metrics.requests import RequestMeter
 from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper.server.schema.declared import CREDENTIAL
+from doorkeeper.server.security.provider import Sources
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import StorageError
 from doorkeeper.updates.tokens import DelegationTokens

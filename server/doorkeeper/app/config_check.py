@@ -11,7 +11,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.authn.provider import Sources
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.credentials import ITERATIONS_MIN
 from doorkeeper.construction.authorizer import check_authorizer, locate
@@ -24,6 +23,7 @@ from doorkeeper.logs.command_log import command_logs
 from doorkeeper.server.config.loading import STANDARD_AUTHORIZER, Loaded, load
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.runtime.logger import NoLog
+from doorkeeper.server.security.provider import Sources
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.database import connect_readonly
 from doorkeeper.storage.files import DATABASE_NAME

@@ -26,7 +26,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from doorkeeper.api.node import DelayedResponse, Update
-from doorkeeper.authn.contract import AuthenticationContext
 from doorkeeper.authorizer.contract import DecisionPending
 from doorkeeper.authorizer.one_request import reads_of
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
@@ -68,6 +67,7 @@ from doorkeeper.descriptions.rows import Description
 from doorkeeper.server.config.plug_ins import one_line
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.server.schema.features import release_of
+from doorkeeper.server.security.contract import AuthenticationContext
 from doorkeeper_wire.api_keys import ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer
@@ -79,11 +79,11 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Node, Response
-    from doorkeeper.authn.contract import OfferedMechanism, PrincipalBuilder, Step
     from doorkeeper.authorizer.one_request import RequestAuthorizer
     from doorkeeper.connection.exchange import Advance, AnyBytes, Peer
     from doorkeeper.connection.response_cache import ResponseCache
     from doorkeeper.server.runtime.limits import Limits
+    from doorkeeper.server.security.contract import OfferedMechanism, PrincipalBuilder, Step
     from doorkeeper_wire.headers import RequestHeader
 
 API_VERSIONS: Final = int(ApiKey.API_VERSIONS)

@@ -16,8 +16,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
-from doorkeeper.authn.contract import Challenge, Failure, Success
 from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.security.contract import Challenge, Failure, Success
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse as Authenticated
@@ -27,7 +27,7 @@ from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeResponse as Han
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
-    from doorkeeper.authn.contract import (
+    from doorkeeper.server.security.contract import (
         AuthenticationContext,
         Mechanism,
         OfferedMechanism,

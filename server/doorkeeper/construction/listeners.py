@@ -10,26 +10,30 @@ import asyncio
 import weakref
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
-from doorkeeper.authn.contract import OfferedMechanism
-from doorkeeper.authn.mechanisms import provider_of
-from doorkeeper.authn.principals import KEY as BUILDER_KEY
-from doorkeeper.authn.principals import principal_builder_of
-from doorkeeper.authn.provider import Provider
 from doorkeeper.construction.errors import StartError
 from doorkeeper.net.options import ConnectionSecurity, ListenerSpec
 from doorkeeper.server.config.naming import is_for_plug_ins
 from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.security.contract import OfferedMechanism
+from doorkeeper.server.security.mechanisms import provider_of
+from doorkeeper.server.security.principals import KEY as BUILDER_KEY
+from doorkeeper.server.security.principals import principal_builder_of
+from doorkeeper.server.security.provider import Provider
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from ssl import SSLContext
 
-    from doorkeeper.authn.contract import AuthenticationContext, Mechanism, PrincipalBuilder
-    from doorkeeper.authn.provider import Sources
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.config.mechanisms import MechanismSettings
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.security.contract import (
+        AuthenticationContext,
+        Mechanism,
+        PrincipalBuilder,
+    )
+    from doorkeeper.server.security.provider import Sources
 
 REFRESH_INTERVAL_S: Final = 5.0
 """Interval of checks for changed files, such as renewed certificates."""
@@ -365,7 +369,7 @@ def tls_of(listener: Listener) -> Tls:
     """
     # Imported only with TLS.
     from doorkeeper.base.tls.settings import TlsSettings  # noqa: PLC0415
-    from doorkeeper.tls.listener_tls import ListenerTls  # noqa: PLC0415
+    from doorkeeper.server.security.tls.listener_tls import ListenerTls  # noqa: PLC0415
 
     return ListenerTls(
         TlsSettings(

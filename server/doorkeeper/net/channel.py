@@ -23,7 +23,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from doorkeeper.api.node import UpdateOperation
-from doorkeeper.authn.contract import Failure
 from doorkeeper.authorizer.awaitables import as_future, forget, wait_for_decision
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.connection.exchange import (
@@ -41,13 +40,13 @@ from doorkeeper.net.context import Accepted
 from doorkeeper.net.request_log import DEBUG
 from doorkeeper.net.transports import is_encrypted, peer_certificates
 from doorkeeper.server.runtime.metrics.requests import Waited
+from doorkeeper.server.security.contract import Failure
 from doorkeeper.state.outcome import Results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper.api.node import Update
-    from doorkeeper.authn.contract import Step
     from doorkeeper.connection.connection import Connection
     from doorkeeper.connection.exchange import Advance
     from doorkeeper.net.chunked_responses import ResponseBuild
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from doorkeeper.net.fair_queue import QueuedWork
     from doorkeeper.net.large_requests import Handling
     from doorkeeper.net.ledger import Ledger
+    from doorkeeper.server.security.contract import Step
 
 TLS_CHUNK_BYTES: Final = 65_536
 """Larger answers are passed to TLS in chunks of this size."""

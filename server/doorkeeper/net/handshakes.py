@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.net.handshake_log import HandshakeLog
-from doorkeeper.tls.alerts import alert_sender
+from doorkeeper.server.security.tls.alerts import alert_sender
 
 if TYPE_CHECKING:
     from doorkeeper.net.context import Accepted

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.base.value import Value, hidden
 from doorkeeper.server.runtime.limits import UNLIMITED
+from doorkeeper.server.security.principals import DefaultPrincipalBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from ssl import SSLContext
 
-    from doorkeeper.authn.contract import OfferedMechanism, PrincipalBuilder
+    from doorkeeper.server.security.contract import OfferedMechanism, PrincipalBuilder
 
 
 class ConnectionSecurity(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.authn.contract import Failure, OfferedMechanism, Success
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.exchange import Authenticating, Closed
+from doorkeeper.server.security.contract import Failure, OfferedMechanism, Success
 from doorkeeper.testing.faults import FaultKind
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from doorkeeper.api.declaration import Api
-    from doorkeeper.authn.contract import AuthenticationContext, Mechanism, Step
     from doorkeeper.base.errors import ApiError
     from doorkeeper.connection.exchange import (
         Advance,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     )
     from doorkeeper.connection.large_request import LargeRequest
     from doorkeeper.connection.session import SessionAction
+    from doorkeeper.server.security.contract import AuthenticationContext, Mechanism, Step
     from doorkeeper.testing.faults import LocalFaults
     from doorkeeper_wire.headers import RequestHeader
 

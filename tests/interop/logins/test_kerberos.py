@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.authn.gssapi import LOGIN_MODULE, GssapiProvider
 from doorkeeper.base.jaas import LoginModule
 from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.security.gssapi import LOGIN_MODULE, GssapiProvider
 from testkit import kerberos
 from testkit.frame_recorder import FrameRecorder
 from testkit.kafka_broker import free_port

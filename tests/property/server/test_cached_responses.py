@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from doorkeeper.authn.contract import AuthenticationContext
     from doorkeeper.authorizer.authorizer_log import AuthorizerLog
+    from doorkeeper.server.security.contract import AuthenticationContext
 
 LISTENER = "PLAINTEXT"
 USERS = ("root", "alice", "bob")

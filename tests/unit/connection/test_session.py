@@ -7,16 +7,6 @@ from typing import cast
 import pytest
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
-from doorkeeper.authn.contract import (
-    AuthenticationContext,
-    Challenge,
-    OfferedMechanism,
-    Step,
-    Success,
-)
-from doorkeeper.authn.passwords import PlainUsers
-from doorkeeper.authn.plain import PlainMechanism
-from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.connection.session import (
     ADMISSIONS,
     TRANSITIONS,
@@ -25,6 +15,16 @@ from doorkeeper.connection.session import (
     SessionAction,
     SessionState,
 )
+from doorkeeper.server.security.contract import (
+    AuthenticationContext,
+    Challenge,
+    OfferedMechanism,
+    Step,
+    Success,
+)
+from doorkeeper.server.security.passwords import PlainUsers
+from doorkeeper.server.security.plain import PlainMechanism
+from doorkeeper.server.security.principals import DefaultPrincipalBuilder
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from testkit.edge import plain

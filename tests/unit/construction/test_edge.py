@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from doorkeeper.authn.contract import AuthenticationContext, Success
 from doorkeeper.construction.listeners import limits_of, options_of
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.security.contract import AuthenticationContext, Success
 from testkit.plain import offers_of
 from testkit.settings import settings_of
 

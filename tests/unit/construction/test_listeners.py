@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.authn.contract import AuthenticationContext, Success
 from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.listeners import ServerSecurity, tls_of, tls_values
+from doorkeeper.server.security.contract import AuthenticationContext, Success
 from testkit.certificates import world
 from testkit.plain import NO_SOURCES
 from testkit.recording_logger import RecordingLogger

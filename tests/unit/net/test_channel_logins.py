@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from doorkeeper.authn.contract import (
+from doorkeeper.net.channel import UNAUTHENTICATED_BYTES
+from doorkeeper.net.options import ConnectionSecurity
+from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.security.contract import (
     AuthenticationContext,
     Challenge,
     OfferedMechanism,
     Step,
     Success,
 )
-from doorkeeper.authn.principals import DefaultPrincipalBuilder
-from doorkeeper.net.channel import UNAUTHENTICATED_BYTES
-from doorkeeper.net.options import ConnectionSecurity
-from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.security.principals import DefaultPrincipalBuilder
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from testkit.channels import World
 from testkit.edge import LOGIN, answer, authenticate, bare, describe, handshake, plain, until

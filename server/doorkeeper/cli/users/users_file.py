@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from doorkeeper.authn.password_records import SALT_BYTES
-from doorkeeper.authn.users_file_changes import delete_user, set_user, user_names
 from doorkeeper.cli.terminal import fail
 from doorkeeper.cli.users.passwords import new_password
+from doorkeeper.server.security.password_records import SALT_BYTES
+from doorkeeper.server.security.users_file_changes import delete_user, set_user, user_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 
-from doorkeeper.authn.users_file import UsersFile
 from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.server.security.users_file import UsersFile
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,260 @@
+"""SASL GSSAPI (RFC 4752): authentication with a Kerberos ticket.
+
+    client   a ticket for this server's principal
+    server   its own proof, if the client asked for mutual authentication
+    client   an empty token
+    server   the offered security layers: none
+    client   the chosen layer, and perhaps an authorization id, which is ignored
+
+The keys are in a keytab that the ``Krb5LoginModule`` of ``sasl.jaas.config`` names. The
+authorization id is the full name of the ticket's owner; ``kerberos_rules`` maps it to a user name.
+
+Source: ``SaslServerAuthenticator``, ``SaslServerCallbackHandler``, ``KerberosLogin`` and
+``KerberosError`` of kafka-clients 4.3.1; ``GssKrb5Server`` of Java 17.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from doorkeeper.server.security.contract import Challenge, Failure, Step, Success
+from doorkeeper.server.security.kerberos_setup import (
+    acceptor,
+    bindings,
+    minor_text,
+    use_configuration,
+)
+from doorkeeper.server.security.provider import Provider
+from doorkeeper_wire.java_text import JAVA
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+    from doorkeeper.server.security.contract import AuthenticationContext
+    from doorkeeper.server.security.provider import MechanismSettings, Sources
+
+LOGIN_MODULE: Final = "com.sun.security.auth.module.Krb5LoginModule"
+SERVICE_KEY: Final = "sasl.kerberos.service.name"
+
+# A step takes half a millisecond of a thread; more threads would only wait for each other.
+THREADS: Final = 4
+# Kerberos needs one or two tokens before the layer is negotiated; more are no login.
+STEPS_MAX: Final = 8
+NO_LAYER: Final = 1
+# The RFC wants a maximum size of 0 without a layer; Java's servers send 65536.
+OFFERED_LAYERS: Final = bytes((NO_LAYER, 1, 0, 0))
+_ERRORS_OF_KERBEROS: Final = 2529638912
+RETRIABLE: Final = frozenset(_ERRORS_OF_KERBEROS + code for code in (21, 33, 34))
+"""Client not yet valid, ticket not yet valid, replay: no response is sent, so clients retry."""
+
+
+class KerberosLogin(NamedTuple):
+    """The options of the login module; ``service`` is the name that clients request tickets for."""
+
+    keytab: Path
+    principal: str
+    service: str
+
+
+class GssapiProvider(Provider):
+    """GSSAPI on one listener."""
+
+    def __init__(self, settings: MechanismSettings, sources: Sources) -> None:
+        """Read the configuration; ``start`` reads the files.
+
+        Raises:
+            ValueError: an option is missing or wrong; the text begins with the key.
+        """
+        bindings()
+        self._originals = settings.originals
+        self._logger = sources.logger
+        self._listener_name = settings.listener_name
+        self._key = settings.given_as.get("sasl.jaas.config", "sasl.jaas.config")
+        self._login = login_of(settings, self._key)
+        self._credentials: Any = None
+        self._seen: tuple[int, int, int] | None = None
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="gssapi")
+
+    async def start(self) -> None:
+        """Load the Kerberos configuration and the keytab.
+
+        Raises:
+            ValueError: one is missing or unreadable; the text begins with the key.
+        """
+        use_configuration(self._originals)
+        self._seen = self._stamp()
+        try:
+            self._credentials = acceptor(self._login.keytab, self._login.principal)
+        except ValueError as error:
+            raise ValueError(f"{self._key}: {error}") from None
+        service = self._login.principal.partition("@")[0].partition("/")[0]
+        if service != self._login.service:
+            self._logger.warning(
+                "clients will request tickets for another service than the keytab's",
+                listener=self._listener_name,
+                service_name=self._login.service,
+                principal=self._login.principal,
+            )
+
+    async def check(self) -> None:
+        # ``start`` only reads files, so a check of the configuration can do the same.
+        await self.start()
+
+    def begin(self, context: AuthenticationContext) -> GssapiMechanism:  # noqa: ARG002  all are alike
+        assert self._credentials is not None, "a provider is started before it begins"
+        gssapi = bindings()
+        security = gssapi.SecurityContext(creds=self._credentials, usage="accept")
+        # Else the first error would be a token for the client; Kafka sends none.
+        security.__DEFER_STEP_ERRORS__ = False
+        return GssapiMechanism(security, gssapi.exceptions.GSSError, self._threads)
+
+    def refresh(self) -> Sequence[str]:
+        """Report a keytab that has changed and cannot be used.
+
+        New keys are effective without this: the library reads the file at each login.
+        """
+        stamp = self._stamp()
+        if stamp == self._seen:
+            return ()
+        self._seen = stamp
+        try:
+            self._credentials = acceptor(self._login.keytab, self._login.principal)
+        except ValueError as error:
+            return (f"{self._key}: {error}",)
+        self._logger.info("keytab reloaded", keytab=str(self._login.keytab))
+        return ()
+
+    async def close(self) -> None:
+        # A call in progress cannot be interrupted; waiting for it would block the loop.
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        try:
+            found = self._login.keytab.stat()
+        except OSError:
+            return None
+        return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+class GssapiMechanism:
+    """One authentication of two to four tokens."""
+
+    __slots__ = ("_errors", "_layers_offered", "_security", "_steps", "_threads")
+
+    def __init__(self, security: Any, errors: type[Exception], threads: Executor) -> None:  # noqa: ANN401  the binding's
+        """Take the library's security context, and the class of errors that it raises."""
+        self._security = security
+        self._errors = errors
+        self._threads = threads
+        self._layers_offered = False
+        self._steps = 0
+
+    def step(self, token: bytes) -> Awaitable[Step]:
+        """Process a token in a thread: the library reads files and locks its replay cache."""
+        return asyncio.get_running_loop().run_in_executor(self._threads, self.decide, token)
+
+    def decide(self, token: bytes) -> Step:
+        """Process a token. On any error the client learns only that it is refused."""
+        self._steps += 1
+        if self._steps > STEPS_MAX:
+            return Failure(None, f"more than {STEPS_MAX} tokens")
+        try:
+            if self._layers_offered:
+                return self._accept_layer(token)
+            return self._offer_layers(token) if self._security.complete else self._proof(token)
+        except self._errors as error:
+            return Failure(None, minor_text(error), answered=not is_retriable(error))
+
+    def _proof(self, token: bytes) -> Step:
+        # The library may complete without a reply token (no mutual authentication); then the layers
+        # follow at once, as no empty token of the client comes between.
+        answer = self._security.step(token)
+        if self._security.complete and not answer:
+            return self._offer_layers(b"")
+        return Challenge(answer or b"")
+
+    def _offer_layers(self, token: bytes) -> Step:
+        if token:
+            return Failure(None, "a token after the authentication; allowed: an empty one")
+        self._layers_offered = True
+        return Challenge(self._security.wrap(OFFERED_LAYERS, False).message)
+
+    def _accept_layer(self, token: bytes) -> Step:
+        chosen = self._security.unwrap(token).message
+        if len(chosen) < len(OFFERED_LAYERS):
+            return Failure(None, f"{len(chosen)} bytes choose a layer of protection; 4 are needed")
+        if not chosen[0] & NO_LAYER:
+            return Failure(None, f"the layer of protection {chosen[0]} is not offered")
+        return Success(full_name(bytes(self._security.initiator_name)))
+
+
+def is_retriable(error: Exception) -> bool:
+    """Return whether the same client may succeed a moment later."""
+    return getattr(error, "min_code", 0) in RETRIABLE
+
+
+def provider(settings: MechanismSettings, sources: Sources) -> Provider:
+    return GssapiProvider(settings, sources)
+
+
+def login_of(settings: MechanismSettings, key: str) -> KerberosLogin:
+    """Return the options of the login module; options without an effect here are ignored.
+
+    Raises:
+        ValueError: it is another module, or lacks an option that an acceptor needs.
+    """
+    module = settings.login_module
+    if module is None or module.name != LOGIN_MODULE:
+        found = "none" if module is None else module.name
+        raise ValueError(f"{key}: found the login module {found}; GSSAPI needs {LOGIN_MODULE}")
+    options = module.options
+    if options.get("useKeyTab", "false").lower() != "true":
+        raise ValueError(f"{key}: useKeyTab=true is needed: a server's keys come from a keytab")
+    for option in ("keyTab", "principal"):
+        if not options.get(option):
+            raise ValueError(f"{key}: the option {option} is needed")
+    keytab = Path(options["keyTab"].removeprefix("FILE:"))
+    principal = options["principal"]
+    if principal == "*":
+        raise ValueError(f"{key}: principal * is no name; give the server's own principal")
+    return KerberosLogin(keytab, principal, _service_of(settings, options.get("serviceName")))
+
+
+def _service_of(settings: MechanismSettings, in_jaas: str | None) -> str:
+    given = settings.values.get(SERVICE_KEY)
+    key = settings.given_as.get(SERVICE_KEY, SERVICE_KEY)
+    if in_jaas and given and in_jaas != given:
+        raise ValueError(
+            f"{key}: Conflicting serviceName values found in JAAS and Kafka configs:"
+            f" {in_jaas} and {given}"
+        )
+    service = in_jaas or given
+    if not service:
+        raise ValueError(f"{key}: No serviceName defined in either JAAS or Kafka config")
+    return service
+
+
+_CONTROLS: Final = {"n": "\n", "t": "\t", "b": "\b", "0": "\0"}
+
+
+def full_name(displayed: bytes) -> str:
+    """Return a principal's name as Java writes it, from MIT's display form.
+
+    MIT puts a backslash before each special character within a component; Java does so only for an
+    @.
+    """
+    text = displayed.decode("utf-8", JAVA)
+    parts: list[str] = []
+    at = 0
+    while at < len(text):
+        character = text[at]
+        if character == "\\" and at + 1 < len(text):
+            at += 1
+            character = text[at]
+            character = "\\@" if character == "@" else _CONTROLS.get(character, character)
+        parts.append(character)
+        at += 1
+    return "".join(parts)

@@ -1,0 +1,220 @@
+"""Bounds the time and the concurrency of calls to a callback handler.
+
+A handler that raises, is late, or returns a value of another type or with invalid fields causes
+``HandlerFault``, which refuses the client. The log names the exception's class, and its text unless
+that contains the secret that was to be checked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, Generic, TypeGuard, TypeVar
+
+from doorkeeper.base.credentials import ScramCredential
+from doorkeeper.server.config.plug_ins import one_line
+from doorkeeper.server.security.fair_semaphore import FairSemaphore
+from doorkeeper.server.security.handlers_contract import (
+    CallbackHandler,
+    TokenRefused,
+    ValidatedToken,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.security.contract import AuthenticationContext
+
+# Shorter parts of a token (between its dots) occur in any text.
+PART_CHARACTERS_MIN: Final = 8
+# A handler may load a directory before it serves; a longer start blocks the server's.
+START_S: Final = 60.0
+LONG_MAX: Final = (1 << 63) - 1
+
+T = TypeVar("T")
+H = TypeVar("H", bound=CallbackHandler)
+
+
+class HandlerFault(Exception):
+    """A handler gave no valid result. The text is for the log, and holds no secret."""
+
+
+class GuardedHandler(Generic[H]):
+    """A handler with bounded calls. ``key`` and ``name`` are its configuration key and value."""
+
+    __slots__ = ("_key", "_logger", "_mechanism", "_slots", "_timeout_s", "handler", "name")
+
+    def __init__(
+        self,
+        handler: H,
+        *,
+        key: str,
+        name: str,
+        mechanism: str,
+        timeout_s: float,
+        at_once: int,
+        logger: Logger,
+    ) -> None:
+        self.handler = handler
+        self.name = name
+        self._key = key
+        self._mechanism = mechanism
+        self._timeout_s = timeout_s
+        self._slots = FairSemaphore(at_once)
+        self._logger = logger
+
+    async def call_handler(
+        self,
+        call: Callable[[], Awaitable[object]],
+        expected: type[T] | tuple[type[T], ...],
+        context: AuthenticationContext,
+        secret: str = "",
+    ) -> T:
+        """Call the handler and return its result, within the timeout.
+
+        The timeout includes the wait for a free slot.
+
+        Raises:
+            HandlerFault: no valid result in time; a warning is logged.
+            TokenRefused: raised by the handler.
+        """
+        loop = asyncio.get_running_loop()
+        deadline_s = loop.time() + self._timeout_s
+        try:
+            async with asyncio.timeout_at(deadline_s):
+                await self._slots.acquire(context.client_address)
+        except TimeoutError:
+            raise self._fault("all its slots are in use", context) from None
+        # The slot is held until the call ends, even if it ignores its cancellation.
+        task = loop.create_task(_call_safely(call))
+        task.add_done_callback(self._release)
+        try:
+            await asyncio.wait({task}, timeout=deadline_s - loop.time())
+        finally:
+            # The timeout expired, or the client disconnected.
+            task.cancel()
+        return self._result_of(task, expected, context, secret)
+
+    def _result_of(
+        self,
+        task: asyncio.Task[object],
+        expected: type[T] | tuple[type[T], ...],
+        context: AuthenticationContext,
+        secret: str,
+    ) -> T:
+        if not task.done():
+            raise self._fault(f"no answer in {self._timeout_s:g} s", context)
+        if task.cancelled():
+            raise self._fault("it was cancelled", context)
+        error = task.exception()
+        if isinstance(error, TokenRefused):
+            if _holds(str(error), secret):
+                error.args = (cause_of(error, secret),)
+            raise error
+        if error is not None:
+            raise self._fault(cause_of(error, secret), context) from error
+        answer = task.result()
+        if not isinstance(answer, expected):
+            types = expected if isinstance(expected, tuple) else (expected,)
+            allowed = " or ".join(each.__name__ for each in types)
+            found = type(answer).__name__
+            raise self._fault(f"found {found} as its answer; allowed: {allowed}", context)
+        if flaw := flaw_of(answer):
+            raise self._fault(f"found {type(answer).__name__} with {flaw}", context)
+        return answer
+
+    def _release(self, task: asyncio.Task[object]) -> None:
+        self._slots.release()
+        if not task.cancelled():
+            # Retrieve the exception: without a waiter asyncio would log it as never retrieved.
+            task.exception()
+
+    def _fault(self, cause: str, context: AuthenticationContext) -> HandlerFault:
+        self._logger.warning(
+            "a callback handler gave no answer: the client is refused",
+            handler=self.name,
+            mechanism=self._mechanism,
+            listener=context.listener_name,
+            client_address=context.client_address,
+            cause=cause,
+        )
+        return HandlerFault(f"{self.name}: {cause}")
+
+    async def start(self) -> None:
+        """Start the handler.
+
+        Raises:
+            ValueError: it raised, or did not finish within ``START_S``.
+        """
+        limit = asyncio.timeout(START_S)
+        try:
+            async with limit:
+                await self.handler.start()
+        except TimeoutError as error:
+            late = f" in {START_S:g} s" if limit.expired() else f": {one_line(error)}"
+            raise ValueError(f"{self._key}={self.name} does not start{late}") from error
+        except (Exception, SystemExit) as error:
+            raise ValueError(
+                f"{self._key}={self.name} does not start: {one_line(error)}"
+            ) from error
+
+    async def close(self) -> None:
+        """Close the handler; an error is logged and not raised."""
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await self.handler.close()
+        except (Exception, SystemExit) as error:  # noqa: BLE001  a plug-in raises what it likes
+            self._logger.warning(
+                "a callback handler did not close", handler=self.name, cause=one_line(error)
+            )
+
+
+def cause_of(error: BaseException, secret: str) -> str:
+    """Return the class and text of an exception for a log, without the secret."""
+    if _holds(str(error), secret):
+        return f"{type(error).__name__}, whose text contains the secret"
+    return one_line(error)
+
+
+def _holds(text: str, secret: str) -> bool:
+    """Return whether a text contains a secret, as it is or quoted, or a part of a token."""
+    parts = [part for part in secret.split(".") if len(part) >= PART_CHARACTERS_MIN]
+    forms = filter(None, (secret, repr(secret)[1:-1], *parts))
+    return any(form in text for form in forms)
+
+
+def flaw_of(answer: object) -> str | None:
+    """Return the invalid field of a result of the right type, or None."""
+    # A NamedTuple does not check the types of its fields at run time.
+    if isinstance(answer, ValidatedToken):
+        return _flaw_of_token(*answer)
+    return _flaw_of_credential(*answer) if isinstance(answer, ScramCredential) else None
+
+
+def _flaw_of_token(name: object, expiry_ms: object, claims: object) -> str | None:
+    if not isinstance(name, str) or not name:
+        return "an empty name"
+    if not _is_number(expiry_ms) or abs(expiry_ms) > LONG_MAX:
+        return "an expiry that is not an integer of ms"
+    return None if isinstance(claims, Mapping) else "claims that are not a mapping"
+
+
+def _flaw_of_credential(*parts: object) -> str | None:
+    *octets, iterations = parts
+    if not all(isinstance(each, bytes) and each for each in octets):
+        return "a salt or key that is not bytes, or is empty"
+    return None if _is_number(iterations) else "iterations that are not an integer"
+
+
+def _is_number(value: object) -> TypeGuard[int]:
+    # bool is a subclass of int.
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+async def _call_safely(call: Callable[[], Awaitable[object]]) -> object:
+    try:
+        return await call()
+    # A plug-in must not end the process.
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise RuntimeError(f"it raised {type(error).__name__}") from error

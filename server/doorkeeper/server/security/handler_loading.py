@@ -1,0 +1,102 @@
+"""Creates the callback handler that ``sasl.server.callback.handler.class`` names.
+
+(empty), or Kafka's own class      none: the mechanism uses the configured users and keys
+package.module.Class               a class of Python, also package.module:Class
+name                               an entry point of the group below
+"""
+
+from __future__ import annotations
+
+from inspect import isabstract
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from doorkeeper.server.config.plug_ins import UnusableClass, import_named, missing_methods, one_line
+from doorkeeper.server.security.guarded_handler import GuardedHandler
+from doorkeeper.server.security.handlers_contract import CallbackHandler
+from doorkeeper.server.security.prefixes import configs_of
+
+if TYPE_CHECKING:
+    from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.security.provider import MechanismSettings
+
+KEY: Final = "sasl.server.callback.handler.class"
+TIMEOUT_KEY: Final = "doorkeeper.sasl.check.timeout.ms"
+AT_ONCE_KEY: Final = "doorkeeper.sasl.checks.max"
+
+ENTRY_POINT_GROUP: Final = "doorkeeper.callback_handlers"
+
+_SECURITY: Final = "org.apache.kafka.common.security"
+KAFKA_NAMES: Final = {
+    f"{_SECURITY}.plain.internals.PlainServerCallbackHandler": ("PLAIN",),
+    f"{_SECURITY}.scram.internals.ScramServerCallbackHandler": ("SCRAM-SHA-256", "SCRAM-SHA-512"),
+    f"{_SECURITY}.oauthbearer.OAuthBearerValidatorCallbackHandler": ("OAUTHBEARER",),
+    f"{_SECURITY}.oauthbearer.secured.OAuthBearerValidatorCallbackHandler": ("OAUTHBEARER",),
+    f"{_SECURITY}.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler": (
+        "OAUTHBEARER",
+    ),
+    f"{_SECURITY}.authenticator.SaslServerCallbackHandler": ("GSSAPI",),
+}
+"""Kafka's handlers and the mechanisms of each, which are built in here."""
+
+H = TypeVar("H", bound=CallbackHandler)
+
+
+def handler_of(
+    settings: MechanismSettings, wanted: type[H], logger: Logger
+) -> GuardedHandler[H] | None:
+    """Return the mechanism's handler, configured and not started; None without one.
+
+    Raises:
+        ValueError: the class is missing, does not fit the mechanism, or rejects its keys.
+    """
+    name = settings.callback_handler.strip()
+    key = settings.given_as.get(KEY, KEY)
+    if not name or _is_kafkas(name, key, settings.name):
+        return None
+    found = import_named(key, name, ENTRY_POINT_GROUP, KAFKA_NAMES)
+    if not (isinstance(found, type) and issubclass(found, wanted)):
+        raise UnusableClass(
+            f"{key}={name}: found {found!r}; allowed for {settings.name}: a subclass of"
+            f" doorkeeper.authn.{wanted.__name__}"
+        )
+    if isabstract(found):
+        raise UnusableClass(f"{key}={name}: the class lacks the methods {missing_methods(found)}")
+    return GuardedHandler(
+        _create(found, settings, f"{key}={name}"),
+        key=key,
+        name=name,
+        mechanism=settings.name,
+        timeout_s=int(settings.values[TIMEOUT_KEY]) / 1000,
+        at_once=int(settings.values[AT_ONCE_KEY]),
+        logger=logger,
+    )
+
+
+def _is_kafkas(name: str, key: str, mechanism: str) -> bool:
+    """Return whether it names a handler of Kafka's that serves the mechanism.
+
+    A key without the mechanism's prefix, which Kafka ignores, has no effect on other mechanisms.
+    """
+    if name not in KAFKA_NAMES:
+        return False
+    if mechanism in KAFKA_NAMES[name] or f"{mechanism.lower()}." not in key.lower():
+        return True
+    serves = " and ".join(KAFKA_NAMES[name])
+    raise ValueError(f"{key}={name}: this handler serves {serves}, and not {mechanism}")
+
+
+def _create(found: type[H], settings: MechanismSettings, said: str) -> H:
+    module = settings.login_module
+    try:
+        handler = found()
+        handler.configure(
+            configs_of(settings.originals, settings.listener_name, settings.name),
+            settings.name,
+            {} if module is None else dict(module.options),
+        )
+    except ValueError as error:
+        # The contract: such a text begins with the key that is wrong.
+        raise ValueError(" ".join(str(error).split())) from error
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"{said}: {one_line(error)}") from error
+    return handler

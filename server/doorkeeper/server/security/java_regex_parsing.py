@@ -1,0 +1,195 @@
+r"""A parser for Java's patterns that writes patterns for the package ``regex``.
+
+It covers everything outside of character classes: sequences, groups, repetitions, anchors, back
+references. ``(?i)`` and ``(?s)`` are expanded in letters and dots, since they mean less in Java.
+
+``\b`` is that of JDK 17, letters and digits of all scripts; combining marks do not count as
+letters.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from doorkeeper.server.security.java_regex_classes import (
+    PatternError,
+    PatternReader,
+    literal,
+    parse_class,
+    parse_escape,
+)
+
+__all__ = ["PatternError", "Translation", "translate"]
+
+# Rules in use nest two or three groups; the parser recurses once for each.
+DEPTH_MAX: Final = 50
+_DOT: Final = r"[^\n\r\u0085\u2028\u2029]"
+_DOT_ALL: Final = r"(?s:.)"
+# The end, or the last line end; never between the two characters of one.
+_DOLLAR: Final = r"(?:(?=\r\n\Z)|(?<!\r)(?=\n\Z)|(?=[\r\u0085\u2028\u2029]\Z)|\Z)"
+_WORD: Final = r"[\p{L}\p{Nd}_]"
+_ANCHORS: Final = {
+    "A": r"\A",
+    "Z": _DOLLAR,
+    "z": r"\Z",
+    "b": rf"(?:(?<={_WORD})(?!{_WORD})|(?<!{_WORD})(?={_WORD}))",
+    "B": rf"(?:(?<={_WORD})(?={_WORD})|(?<!{_WORD})(?!{_WORD}))",
+    "R": r"(?:\r\n|[\n\u000b\f\r\u0085\u2028\u2029])",
+}
+_LOOKS: Final = ("?<=", "?<!", "?:", "?=", "?!", "?>")
+_GROUP_NAME = re.compile(r"\?<([A-Za-z][A-Za-z0-9]*)>")
+_GROUP_REFERENCE = re.compile(r"k<([A-Za-z][A-Za-z0-9]*)>")
+_FLAGS = re.compile(r"\?([is]*)(?:-([is]+))?([:)])")
+_REPETITION = re.compile(r"\{([0-9]{1,6})(?:(,)([0-9]{1,6})?)?\}")
+_DIGITS = frozenset("0123456789")
+
+
+class Translation(NamedTuple):
+    """A pattern for ``regex``, the number of its groups, and the numbers of named ones."""
+
+    text: str
+    groups: int
+    names: dict[str, int]
+
+
+def translate(text: str) -> Translation:
+    """Translate a pattern.
+
+    Raises:
+        PatternError: Java rejects the pattern, or there is no exact translation.
+    """
+    parser = _PatternParser(text)
+    found = parser.alternatives(frozenset())
+    if not parser.source.at_end:
+        parser.source.fail("a bracket closes that none opens")
+    return Translation(found, parser.groups, parser.names)
+
+
+class _PatternParser:
+    """A recursive descent parser; one pass over the pattern."""
+
+    def __init__(self, text: str) -> None:
+        self.source = PatternReader(text)
+        self.groups = 0
+        self.names: dict[str, int] = {}
+        self._closed: set[int] = set()
+        self._depth = 0
+
+    def alternatives(self, flags: frozenset[str]) -> str:
+        """Parse up to the end of the group, or of the pattern."""
+        parts: list[str] = []
+        source = self.source
+        while not source.at_end and source.peek() != ")":
+            if source.take("|"):
+                parts.append("|")
+                continue
+            if source.take("("):
+                found = source.match(_FLAGS)
+                if found is None:
+                    parts.append(self._repetition(self._group(flags)))
+                    continue
+                changed = (flags | set(found[1])) - set(found[2] or "")
+                if found[3] == ")":
+                    # The flags apply up to the end of this group.
+                    flags = changed
+                    continue
+                parts.append(self._repetition(self._inside("(?:", changed)))
+                continue
+            parts.append(self._repetition(self._atom(flags)))
+        return "".join(parts)
+
+    def _inside(self, opening: str, flags: frozenset[str]) -> str:
+        """Parse the inside of a group and its closing bracket."""
+        self._depth += 1
+        if self._depth > DEPTH_MAX:
+            self.source.fail(f"more than {DEPTH_MAX} groups are within each other")
+        inner = self.alternatives(flags)
+        if not self.source.take(")"):
+            self.source.fail("a group does not end")
+        self._depth -= 1
+        return f"{opening}{inner})"
+
+    def _group(self, flags: frozenset[str]) -> str:
+        for look in _LOOKS:
+            if self.source.take(look):
+                return self._inside(f"({look}", flags)
+        named = self.source.match(_GROUP_NAME)
+        if named is None and self.source.peek() == "?":
+            self.source.fail("this kind of group is not supported; flags may be i and s")
+        self.groups += 1
+        number = self.groups
+        if named is not None:
+            if named[1] in self.names:
+                self.source.fail(f"two groups are called {named[1]}")
+            self.names[named[1]] = number
+        inner = self._inside("(", flags)
+        self._closed.add(number)
+        return inner
+
+    def _repetition(self, atom: str) -> str:
+        source = self.source
+        bounds = source.match(_REPETITION)
+        if bounds is not None:
+            if bounds[3] is not None and int(bounds[3]) < int(bounds[1]):
+                source.fail("the bounds of a repetition are the wrong way round")
+            repetition = bounds[0]
+        elif source.peek() in ("*", "+", "?"):
+            repetition = source.next()
+        else:
+            return atom
+        if source.peek() in ("?", "+"):
+            repetition += source.next()
+        # Java rejects it as well ("Dangling meta character").
+        if source.peek() in ("*", "+", "?", "{"):
+            source.fail("a repetition is repeated")
+        return f"(?:{atom}){repetition}"
+
+    def _atom(self, flags: frozenset[str]) -> str:
+        source = self.source
+        ignore_case = "i" in flags
+        character = source.next()
+        if character == "[":
+            return parse_class(source, ignore_case=ignore_case)
+        if character == "\\":
+            return self._escape(ignore_case=ignore_case)
+        if character == ".":
+            return _DOT_ALL if "s" in flags else _DOT
+        if character == "^":
+            return r"\A"
+        if character == "$":
+            return _DOLLAR
+        if character in "*+?{":
+            source.fail(f"{character} repeats nothing")
+        return literal(character, ignore_case=ignore_case)
+
+    def _escape(self, *, ignore_case: bool) -> str:
+        source = self.source
+        character = source.peek()
+        if character in _ANCHORS:
+            source.next()
+            return _ANCHORS[character]
+        if source.take("Q"):
+            letters = [literal(one, ignore_case=ignore_case) for one in source.up_to(r"\E")]
+            # A repetition that follows applies to the last letter only.
+            return "".join(letters[:-1]) + self._repetition("".join(letters[-1:]) or "(?:)")
+        if character in _DIGITS - {"0"} or character == "k":
+            return self._back_reference(ignore_case=ignore_case)
+        return parse_escape(source, ignore_case=ignore_case)
+
+    def _back_reference(self, *, ignore_case: bool) -> str:
+        source = self.source
+        if source.peek() == "k":
+            named = source.match(_GROUP_REFERENCE)
+            group = self.names.get(named[1], 0) if named else 0
+        else:
+            group = int(source.next())
+            # Java takes a further digit only if so many groups have been opened by then.
+            while source.peek() in _DIGITS and group * 10 + int(source.peek()) <= self.groups:
+                group = group * 10 + int(source.next())
+        if group not in self._closed:
+            source.fail("a back reference names a group that has not ended before it")
+        # Java compares ASCII letters only here; ``regex`` would compare all of Unicode.
+        if ignore_case:
+            source.fail("back references under (?i) are not supported")
+        return rf"(?:\{group})"

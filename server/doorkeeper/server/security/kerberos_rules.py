@@ -1,0 +1,196 @@
+r"""Maps Kerberos names to user names: ``sasl.kerberos.principal.to.local.rules``.
+
+    RULE:[2:$1.$2@$0](.*@EXAMPLE\.COM)s/@.*//L, DEFAULT
+
+A rule applies to names with a number of components (``[2:``). It formats a text from them (``$0``
+is the realm), which must match the pattern in round brackets as a whole, may replace parts of it,
+and may change the case with /L or /U. The first rule that applies decides. DEFAULT returns the
+first component of names of the default realm. The login fails if no rule applies, or if the result
+still contains a / or an @.
+
+Source: ``KerberosShortNamer``, ``KerberosRule`` and ``KerberosName`` of kafka-clients 4.3.1.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.server.security.java_regex import JavaPattern
+
+_NAME = re.compile(r"([^/@]*)(?:/([^/@]*))?@([^/@]*)")
+_RULE = re.compile(
+    r"DEFAULT|RULE:\[(?P<components>[0-9]*):(?P<format>[^\]]*)\](?:\((?P<match>[^)]*)\))?"
+    r"(?:s/(?P<pattern>[^/]*)/(?P<replacement>[^/]*)/(?P<every>g)?)?/?(?P<case>[LU])?"
+)
+_PARAMETER = re.compile(r"([^$]*)(?:\$([0-9]*))?")
+_INT_MAX = 2**31 - 1
+
+
+class NoShortName(ValueError):
+    """The rules give no user name. The text may contain the Kerberos name, which is no secret."""
+
+
+class KerberosName(NamedTuple):
+    """The parts of a principal's name; ``realm`` is None only for a name without ``@``."""
+
+    service: str
+    host: str | None
+    realm: str | None
+
+    @classmethod
+    def parse(cls, text: str) -> KerberosName:
+        """Parse ``alice@REALM``, ``alice/host@REALM``, or a name without a realm.
+
+        Raises:
+            NoShortName: it contains an @, but does not have one of these forms.
+        """
+        found = _NAME.fullmatch(text)
+        if found is not None:
+            return cls(found[1], found[2], found[3])
+        if "@" in text:
+            raise NoShortName(f"Malformed Kerberos name: {text}")
+        return cls(text, None, None)
+
+
+class ShortNamer:
+    """The rules of one listener, in order."""
+
+    __slots__ = ("_rules",)
+
+    def __init__(self, default_realm: str, rules: Sequence[str] = ("DEFAULT",)) -> None:
+        """Parse the rules; an empty ``default_realm`` means that there is none.
+
+        Raises:
+            ValueError: a rule is malformed; the text quotes it.
+        """
+        self._rules = [_rule(default_realm, text) for text in rules]
+
+    def short_name(self, name: str) -> str:
+        """Return the user name for a principal's full name.
+
+        Raises:
+            NoShortName: no rule applies, or one fails.
+        """
+        parsed = KerberosName.parse(name)
+        # Kafka returns a name without a realm as it is, whatever the rules say.
+        if parsed.realm is None:
+            return parsed.service
+        parameters = [parsed.realm, parsed.service]
+        if parsed.host is not None:
+            parameters.append(parsed.host)
+        for rule in self._rules:
+            found = rule.apply(parameters)
+            if found is not None:
+                return found
+        raise NoShortName(f"No rules apply to {name}")
+
+
+class _Rule(Protocol):
+    def apply(self, parameters: Sequence[str]) -> str | None:
+        """Return the short name, or None where the rule does not apply.
+
+        Raises:
+            NoShortName: it applies, but gives no valid name.
+        """
+        ...
+
+
+class _DefaultRule(NamedTuple):
+    realm: str
+
+    def apply(self, parameters: Sequence[str]) -> str | None:
+        return parameters[1] if parameters[0] == self.realm else None
+
+
+class _ExplicitRule(NamedTuple):
+    """A rule in the form ``RULE:...``; ``text`` is that form."""
+
+    text: str
+    components: int
+    form: str
+    match: JavaPattern | None
+    pattern: JavaPattern | None
+    replacement: str
+    every: bool
+    case: str | None
+
+    def apply(self, parameters: Sequence[str]) -> str | None:
+        if len(parameters) - 1 != self.components:
+            return None
+        base = _format(self.form, parameters)
+        try:
+            if self.match is not None and not self.match.matches(base):
+                return None
+            result = self._substitute(base)
+        except (ValueError, TimeoutError) as error:
+            raise NoShortName(f"{self.text} fails: {error}") from None
+        if "/" in result or "@" in result:
+            raise NoShortName(f"Non-simple name {result} after auth_to_local rule {self.text}")
+        if self.case == "L":
+            return result.lower()
+        return result.upper() if self.case == "U" else result
+
+    def _substitute(self, base: str) -> str:
+        if self.pattern is None:
+            return base
+        replace = self.pattern.replace_all if self.every else self.pattern.replace_first
+        return replace(base, self.replacement)
+
+
+def _rule(default_realm: str, text: str) -> _Rule:
+    found = _RULE.match(text)
+    if found is None:
+        raise ValueError(f"Invalid rule: {text}")
+    if found.end() != len(text):
+        rest = text[found.end() :]
+        raise ValueError(f"Invalid rule: `{text}`, unmatched substring: `{rest}`")
+    if text == "DEFAULT":
+        return _DefaultRule(default_realm)
+    components = found["components"]
+    # Kafka parses a Java int, and fails with a bare NumberFormatException.
+    if not components or len(components) > 40 or int(components) > _INT_MAX:
+        raise ValueError(f"Invalid rule: {text}: no number of components stands before the colon")
+    return _ExplicitRule(
+        text=text,
+        components=int(components),
+        form=found["format"],
+        match=_pattern(found["match"], text),
+        pattern=_pattern(found["pattern"], text),
+        replacement=found["replacement"] or "",
+        every=found["every"] is not None,
+        case=found["case"],
+    )
+
+
+def _pattern(pattern: str | None, rule: str) -> JavaPattern | None:
+    if pattern is None:
+        return None
+    # Imported here: the rule DEFAULT needs no regular expressions.
+    from doorkeeper.server.security.java_regex import JavaPattern  # noqa: PLC0415
+
+    try:
+        return JavaPattern(pattern)
+    except ValueError as error:
+        raise ValueError(f"Invalid rule: {rule}: in {pattern}: {error}") from error
+
+
+def _format(form: str, parameters: Sequence[str]) -> str:
+    """Return the format with its parameters filled in.
+
+    Raises:
+        NoShortName: a $ is followed by no number, or by one out of range.
+    """
+    parts: list[str] = []
+    for found in _PARAMETER.finditer(form):
+        parts.append(found[1])
+        if found[2] is None:
+            continue
+        number = int(found[2]) if 0 < len(found[2]) <= 40 else len(parameters)
+        if number >= len(parameters):
+            raise NoShortName(f"{form} names ${found[2]}; allowed: $0 to ${len(parameters) - 1}")
+        parts.append(parameters[number])
+    return "".join(parts)

@@ -1,0 +1,136 @@
+"""Kerberos on this machine: its configuration, the default realm, the keytab.
+
+The library reads its configuration for each login from the file that ``KRB5_CONFIG`` in the
+environment names. ``doorkeeper.kerberos.config.file`` sets that for the whole process.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.server.security.kerberos_rules import ShortNamer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+RULES_KEY: Final = "sasl.kerberos.principal.to.local.rules"
+CONFIG_KEY: Final = "doorkeeper.kerberos.config.file"
+VARIABLE: Final = "KRB5_CONFIG"
+DEFAULT_CONFIG: Final = "/etc/krb5.conf"
+
+INSTALL: Final = "pip install 'doorkeeper[kerberos]', and Debian's package libgssapi-krb5-2"
+
+
+def bindings() -> Any:  # noqa: ANN401  a module
+    """Return the package gssapi, imported on first use: few servers need it.
+
+    Raises:
+        ValueError: the package, or the library below it, is not installed.
+    """
+    try:
+        import gssapi  # noqa: PLC0415
+    except (ImportError, OSError) as error:
+        raise ValueError(
+            f"sasl.enabled.mechanisms: GSSAPI needs the package gssapi ({INSTALL}): {error}"
+        ) from None
+    return gssapi
+
+
+def use_configuration(originals: Mapping[str, str]) -> None:
+    """Point the library to the configured file, and check that it is readable.
+
+    Raises:
+        ValueError: the file is missing or unreadable; the text begins with the key.
+    """
+    named = originals.get(CONFIG_KEY, "").strip()
+    if named:
+        problem = unreadable(Path(named))
+        if problem:
+            raise ValueError(f"{CONFIG_KEY}: {named}: {problem}")
+        # setenv is not thread-safe, and threads of the library may be reading the environment.
+        if os.environ.get(VARIABLE) != named:
+            os.environ[VARIABLE] = named
+        return
+    files = [file for file in os.environ.get(VARIABLE, DEFAULT_CONFIG).split(":") if file]
+    problems = {file: unreadable(Path(file)) for file in files}
+    # As in the library, some files of a list may be missing.
+    if not any(problem is None for problem in problems.values()):
+        said = "; ".join(f"{file}: {problem}" for file, problem in problems.items())
+        where = f"the variable {VARIABLE}" if VARIABLE in os.environ else "the default"
+        raise ValueError(
+            f"{CONFIG_KEY}: not given, and {where} gives no configuration of Kerberos:"
+            f" {said or 'no file'}"
+        )
+
+
+def unreadable(file: Path) -> str | None:
+    """Return why a file cannot be read, or None."""
+    try:
+        with file.open("rb") as opened:
+            opened.read(1)
+    except OSError as error:
+        return error.strerror or "cannot be read"
+    return None
+
+
+def default_realm() -> str:
+    """Return the realm of names without one, empty without a default realm, as in Kafka."""
+    gssapi = bindings()
+    try:
+        # The library has no call for the realm: canonicalizing a name without one appends it.
+        name = gssapi.Name("name", gssapi.NameType.user).canonicalize(gssapi.MechType.kerberos)
+    except gssapi.exceptions.GSSError:
+        return ""
+    return bytes(name).decode("utf-8", "replace").partition("@")[2]
+
+
+def short_namer(configs: Mapping[str, str]) -> ShortNamer:
+    """Return the configured mapping from Kerberos names to user names, for this machine's realm.
+
+    Raises:
+        ValueError: a rule is malformed; the text begins with the key.
+    """
+    use_configuration(configs)
+    text = configs.get(RULES_KEY, "DEFAULT").strip()
+    rules = [rule.strip() for rule in text.split(",")] if text else []
+    realm = default_realm()
+    try:
+        return ShortNamer(realm, rules)
+    except ValueError as error:
+        raise ValueError(f"{RULES_KEY}: {error}") from error
+
+
+def acceptor(keytab: Path, principal: str) -> Any:  # noqa: ANN401  the binding's credentials
+    """Return the library's credentials that accept tickets for a principal.
+
+    The library reads the keytab at each login, so new keys are effective at once.
+
+    Raises:
+        ValueError: the keytab is unreadable, or has no key of the principal; the text has one line.
+    """
+    problem = unreadable(keytab)
+    if problem:
+        raise ValueError(f"keyTab {keytab}: {problem}")
+    gssapi = bindings()
+    try:
+        return gssapi.Credentials(
+            name=gssapi.Name(principal, gssapi.NameType.kerberos_principal),
+            usage="accept",
+            mechs=[gssapi.MechType.kerberos],
+            store={"keytab": f"FILE:{keytab}"},
+        )
+    except gssapi.exceptions.GSSError as error:
+        raise ValueError(
+            f"keyTab {keytab}: no key of the principal {principal}: {minor_text(error)}"
+        ) from None
+
+
+def minor_text(error: Exception) -> str:
+    """Return the library's error text in one line, the mechanism's status first."""
+    status = getattr(error, "get_all_statuses", None)
+    if status is None:
+        return " ".join(str(error).split())
+    found = [*status(error.min_code, False), *status(error.maj_code, True)]  # type: ignore[attr-defined]
+    return " ".join(str(found[0] if found else error).split())

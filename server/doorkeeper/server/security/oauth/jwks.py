@@ -1,0 +1,158 @@
+"""JSON Web Key Sets (RFC 7517): the keys that verify tokens.
+
+Only public keys are accepted, each for the algorithms of its own type: a token cannot make a public
+key serve as a shared secret. Keys of other types are skipped, as in ``JsonWebKeySet`` of Kafka's
+jose4j; a set without any usable key is an error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, OKPKey, RSAKey
+
+from doorkeeper.server.security.oauth.json_text import InvalidJson, decode_base64url, json_object
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    Key = RSAKey | ECKey | OKPKey
+
+RSA_ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
+EC_ALGORITHMS: Final = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
+EDWARDS_CURVES: Final = ("Ed25519", "Ed448")
+EDWARDS_ALGORITHM: Final = "EdDSA"
+ALGORITHMS: Final = frozenset({*RSA_ALGORITHMS, *EC_ALGORITHMS.values(), EDWARDS_ALGORITHM})
+"""The accepted signature algorithms: no ``none``, and no HMAC, as a key set holds no secrets."""
+
+# RFC 7518, section 3.3; Kafka's jose4j rejects smaller keys too.
+RSA_BITS_MIN: Final = 2048
+# A larger key costs milliseconds for each login.
+RSA_BITS_MAX: Final = 16384
+# Identity providers publish two or three.
+KEYS_MAX: Final = 100
+# The bound of Kafka's jose4j.
+JWKS_BYTES_MAX: Final = 524_288
+_PUBLIC_MEMBERS: Final = {
+    "RSA": frozenset({"kty", "n", "e"}),
+    "EC": frozenset({"kty", "crv", "x", "y"}),
+    "OKP": frozenset({"kty", "crv", "x"}),
+}
+
+
+class VerificationKey(NamedTuple):
+    """A key, and the algorithms that it may be used with."""
+
+    kid: str | None
+    algorithms: frozenset[str]
+    key: Key
+
+
+class KeySet(NamedTuple):
+    """The usable keys of a set. ``left_out`` has the reason for each of the others."""
+
+    keys: tuple[VerificationKey, ...]
+    left_out: tuple[str, ...] = ()
+
+    def candidates(self, kid: str | None, algorithm: str) -> Iterator[VerificationKey]:
+        """Yield the keys with this id that may be used with the algorithm; None matches any id."""
+        for each in self.keys:
+            if (kid is None or kid == each.kid) and algorithm in each.algorithms:
+                yield each
+
+
+def parse(data: bytes) -> KeySet:
+    """Parse a key set.
+
+    Raises:
+        ValueError: it is malformed, or has no usable key.
+    """
+    if len(data) > JWKS_BYTES_MAX:
+        raise ValueError(f"found more than {JWKS_BYTES_MAX} bytes; at most {JWKS_BYTES_MAX}")
+    try:
+        members = json_object(data).get("keys")
+    except InvalidJson as error:
+        raise ValueError(f"no JSON Web Key Set: {error}") from None
+    if not isinstance(members, list) or len(members) > KEYS_MAX:
+        raise ValueError(f'no JSON Web Key Set: "keys" must be a list of at most {KEYS_MAX} keys')
+    keys: list[VerificationKey] = []
+    left_out: list[str] = []
+    for number, member in enumerate(members, 1):
+        try:
+            key = _key(member)
+            # RFC 7517, 4.5: distinct, but for equivalent keys of different types. As a broker does,
+            # the first one counts.
+            if key.kid is not None and any(
+                key.kid == other.kid and key.algorithms & other.algorithms for other in keys
+            ):
+                raise ValueError("its kid is that of an earlier key")  # noqa: TRY301 - as the others
+            keys.append(key)
+        except ValueError as error:
+            left_out.append(f"key {number}: {error}")
+    if not keys:
+        raise ValueError("; ".join(["no key that can be used", *left_out]))
+    return KeySet(tuple(keys), tuple(left_out))
+
+
+def _key(member: object) -> VerificationKey:
+    if not isinstance(member, dict):
+        raise ValueError("no JSON object")  # noqa: TRY004 - as every fault of the text
+    kid, use, operations = member.get("kid"), member.get("use"), member.get("key_ops")
+    if use not in (None, "sig"):
+        raise ValueError("its use is not sig")
+    if operations is not None and not (isinstance(operations, list) and "verify" in operations):
+        raise ValueError("its key_ops do not have verify")
+    if kid is not None and not isinstance(kid, str):
+        raise ValueError("its kid is no text")
+    algorithms, key = _key_of_type(member)
+    wanted = member.get("alg")
+    if wanted is not None:
+        algorithms = frozenset(name for name in algorithms if name == wanted)
+    if not algorithms:
+        raise ValueError("its alg does not fit its kty and crv")
+    return VerificationKey(kid, algorithms, key)
+
+
+def _key_of_type(member: Mapping[str, object]) -> tuple[frozenset[str], Key]:
+    kind = member.get("kty")
+    names = _PUBLIC_MEMBERS.get(kind) if isinstance(kind, str) else None
+    if names is None:
+        raise ValueError(f"its kty is not one of {', '.join(_PUBLIC_MEMBERS)}")
+    public = {name: value for name, value in member.items() if name in names}
+    if not all(isinstance(value, str) for value in public.values()):
+        raise ValueError("a member of the key is no text")
+    try:
+        match kind:
+            case "RSA":
+                return _rsa(public)
+            case "EC":
+                return _elliptic(public)
+            case _:
+                return _edwards(public)
+    except (JoseError, UnsupportedAlgorithm, ValueError, TypeError, KeyError):
+        # No cause: the errors of the libraries contain parts of the key.
+        raise ValueError(f"it is no {kind} key that can be used") from None
+
+
+def _rsa(public: Mapping[str, object]) -> tuple[frozenset[str], Key]:
+    bits = int.from_bytes(decode_base64url(str(public["n"])), "big").bit_length()
+    if not RSA_BITS_MIN <= bits <= RSA_BITS_MAX:
+        raise ValueError("size")
+    return frozenset(RSA_ALGORITHMS), RSAKey.import_key(dict(public))  # type: ignore[arg-type]
+
+
+def _elliptic(public: Mapping[str, object]) -> tuple[frozenset[str], Key]:
+    algorithm = EC_ALGORITHMS[str(public["crv"])]
+    key = ECKey.import_key(dict(public))  # type: ignore[arg-type]  # all texts
+    assert key.public_key is not None  # made here: a point beside the curve is an error
+    return frozenset({algorithm}), key
+
+
+def _edwards(public: Mapping[str, object]) -> tuple[frozenset[str], Key]:
+    if public["crv"] not in EDWARDS_CURVES:
+        raise ValueError("curve")
+    key = OKPKey.import_key(dict(public))  # type: ignore[arg-type]  # all texts
+    assert key.public_key is not None  # made here: a wrong size is an error
+    return frozenset({EDWARDS_ALGORITHM}), key

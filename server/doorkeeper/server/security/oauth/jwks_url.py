@@ -1,0 +1,175 @@
+"""Keys of an identity provider: fetched at start, by a timer, and for tokens with unknown keys.
+
+A failed fetch leaves the keys unchanged, and is retried after a wait that doubles. Unauthenticated
+clients can name keys that do not exist: fetches triggered by tokens have a minimum interval.
+
+Source: ``RefreshingHttpsJwks`` of kafka-clients 4.3.1, which refuses the first token of a new key
+while it fetches; here the client waits for the fetch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit, urlunsplit
+
+import aiohttp
+
+from doorkeeper.base.value import Value, hidden
+from doorkeeper.server.security.oauth.jwks import JWKS_BYTES_MAX, KeySet, parse
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Awaitable
+
+    from doorkeeper.server.runtime.logger import Logger
+
+FETCH_S: Final = 10.0
+"""The timeout of a fetch, for which a client with a new key may have to wait."""
+
+PAUSE_S: Final = 10.0
+"""The minimum interval of fetches that tokens trigger."""
+
+
+class KeyEndpoint(Value):
+    """The URL of the keys, the refresh interval, and the backoff after failures."""
+
+    url: str = hidden()
+    refresh_s: float
+    backoff_s: float
+    backoff_max_s: float
+    tls: ssl.SSLContext | None = None
+
+
+class UrlKeys:
+    """The keys of an endpoint. Call ``start`` first and ``close`` last."""
+
+    def __init__(self, endpoint: KeyEndpoint, logger: Logger) -> None:
+        self._endpoint = endpoint
+        self._logger = logger
+        self._shown = redact_url(endpoint.url)
+        self._session: aiohttp.ClientSession | None = None
+        self._timer: asyncio.Task[None] | None = None
+        self._fetching: asyncio.Task[str | None] | None = None
+        self._requested_s = -PAUSE_S
+        self.keys = KeySet(())
+
+    async def start(self) -> None:
+        """Fetch the keys, with retries up to the longest backoff, and start the timer.
+
+        Raises:
+            ValueError: they could not be fetched.
+        """
+        self._session = aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=FETCH_S), auto_decompress=False, trust_env=False
+        )
+        loop = asyncio.get_running_loop()
+        end_s, wait_s = loop.time() + self._endpoint.backoff_max_s, self._endpoint.backoff_s
+        while (problem := await self._join_fetch()) is not None:
+            if loop.time() + wait_s > end_s:
+                await self.close()
+                raise ValueError(problem)
+            await asyncio.sleep(wait_s)
+            wait_s = self._longer(wait_s)
+        self._timer = loop.create_task(self._run())
+
+    async def close(self) -> None:
+        for task in (self._timer, self._fetching):
+            if task is not None:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+        if self._session is not None:
+            await self._session.close()
+
+    def fetch_newer(self) -> Awaitable[None] | None:
+        """Fetch, or join the fetch in progress; None within ``PAUSE_S`` of the last one."""
+        if self._fetching is None or self._fetching.done():
+            now_s = asyncio.get_running_loop().time()
+            if now_s - self._requested_s < PAUSE_S:
+                return None
+            self._requested_s = now_s
+        return self._fetch_and_log()
+
+    def refresh(self) -> str | None:
+        """Do nothing: the timer refreshes the keys."""
+        return None
+
+    async def _fetch_and_log(self) -> None:
+        problem = await self._join_fetch()
+        if problem is not None:
+            self._logger.warning("keys for tokens not fetched", url=self._shown, problem=problem)
+
+    async def _run(self) -> None:
+        wait_s, failed_s = self._endpoint.refresh_s, self._endpoint.backoff_s
+        while True:
+            await asyncio.sleep(wait_s)
+            problem = await self._join_fetch()
+            if problem is None:
+                wait_s, failed_s = self._endpoint.refresh_s, self._endpoint.backoff_s
+                continue
+            self._logger.warning("keys for tokens not fetched", url=self._shown, problem=problem)
+            wait_s, failed_s = failed_s, self._longer(failed_s)
+
+    def _longer(self, wait_s: float) -> float:
+        return min(wait_s * 2, self._endpoint.backoff_max_s)
+
+    async def _join_fetch(self) -> str | None:
+        """Join the fetch in progress, or start one; return its problem."""
+        if self._fetching is None or self._fetching.done():
+            self._fetching = asyncio.get_running_loop().create_task(self._fetch())
+        # Shielded: a waiter that is cancelled must not cancel the fetch for the others.
+        return await asyncio.shield(self._fetching)
+
+    async def _fetch(self) -> str | None:
+        try:
+            self.keys = parse(await self._read())
+        except TimeoutError:
+            return f"{self._shown}: no answer in {FETCH_S:g} s"
+        except (aiohttp.ClientError, OSError) as error:
+            # Before ValueError: some of aiohttp's errors are of both kinds.
+            return f"{self._shown}: {_cause(error)}"
+        except ValueError as error:
+            return f"{self._shown}: {error}"
+        except Exception as error:  # noqa: BLE001  the timer must survive any error
+            return f"{self._shown}: {type(error).__name__}"
+        return None
+
+    async def _read(self) -> bytes:
+        assert self._session is not None
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        tls = self._endpoint.tls
+        async with self._session.get(
+            self._endpoint.url,
+            headers=headers,
+            # A redirect could lead from HTTPS to HTTP, or to an internal host.
+            allow_redirects=False,
+            ssl=True if tls is None else tls,
+        ) as response:
+            if response.status != HTTPStatus.OK:
+                raise ValueError(f"found status {response.status}; allowed: 200")
+            data = bytearray()
+            async for chunk in response.content.iter_chunked(65536):
+                data += chunk
+                if len(data) > JWKS_BYTES_MAX:
+                    raise ValueError(f"found more than {JWKS_BYTES_MAX} bytes")
+            return bytes(data)
+
+
+def redact_url(url: str) -> str:
+    """Return a URL for logs: without user, password, query and fragment."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def _cause(error: Exception) -> str:
+    """Return the cause of a network error; the text of some errors contains the whole URL."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        reason = getattr(error.certificate_error, "verify_message", "unknown reason")
+        return f"its certificate is not trusted: {reason}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return type(error).__name__

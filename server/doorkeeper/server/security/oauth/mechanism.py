@@ -1,0 +1,85 @@
+"""The exchange of OAUTHBEARER: one message with a token, and a refusal in two steps.
+
+An invalid token gets a challenge, a JSON text with the general reason. The client acknowledges it
+with one byte, and only then is refused, with the same text.
+
+Source: ``OAuthBearerSaslServer`` of kafka-clients 4.3.1; RFC 7628, section 3.2.2. Kafka treats
+anything but that byte as a new first message, so that a client can try tokens without the delay of
+a failed login; here it ends the exchange.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from doorkeeper.server.security.contract import Challenge, Failure, Step, Success
+from doorkeeper.server.security.handlers_contract import TokenRefused, ValidatedToken
+from doorkeeper.server.security.oauth.message import InitialResponse, InvalidMessage, parse
+
+Validate = Callable[[str], ValidatedToken | Awaitable[ValidatedToken]]
+"""Validates a token, at once if possible; raises TokenRefused."""
+
+ACKNOWLEDGED: Final = b"\x01"
+
+
+class OAuthBearerMechanism:
+    """One authentication."""
+
+    __slots__ = ("_now_ms", "_refusal", "_validate")
+
+    def __init__(self, validate: Validate, now_ms: Callable[[], int]) -> None:
+        """Check tokens with ``validate``; ``now_ms`` is the wall clock."""
+        self._validate = validate
+        self._now_ms = now_ms
+        self._refusal: Failure | None = None
+
+    def step(self, token: bytes) -> Step | Awaitable[Step]:
+        """Process the message with the token, or the acknowledgement of a refusal."""
+        if self._refusal is not None:
+            if token == ACKNOWLEDGED:
+                return self._refusal
+            return Failure(None, f"{self._refusal.reason}; the client did not acknowledge it")
+        try:
+            first = parse(token)
+            found = self._validate(first.token)
+        except InvalidMessage as error:
+            return Failure(None, str(error))
+        except TokenRefused as refused:
+            return self._challenge(refused)
+        if isinstance(found, ValidatedToken):
+            return self._success(first, found)
+        return self._later(first, found)
+
+    async def _later(self, first: InitialResponse, found: Awaitable[ValidatedToken]) -> Step:
+        try:
+            return self._success(first, await found)
+        except TokenRefused as refused:
+            return self._challenge(refused)
+
+    def _success(self, first: InitialResponse, token: ValidatedToken) -> Step:
+        wanted, name = first.authorization_id, token.principal_name
+        if wanted not in ("", name):
+            text = (
+                f"Authentication failed: Client requested an authorization id ({wanted}) that is"
+                f" different from the token's principal name ({name})"
+            )
+            return Failure(text, text)
+        lifetime_ms = token.expiry_ms - self._now_ms()
+        return Success(name, lifetime_ms=lifetime_ms, claims=token.claims)
+
+    def _challenge(self, refused: TokenRefused) -> Challenge:
+        text = refusal_text(refused)
+        self._refusal = Failure(text, f"{text}: {refused}")
+        return Challenge(text.encode())
+
+
+def refusal_text(refused: TokenRefused) -> str:
+    """Return the JSON text of a refusal, as Kafka writes it."""
+    # Built by hand: Kafka's text is not escaped, and has its own spacing.
+    members = [f'"status":"{refused.status}"']
+    if refused.scope is not None:
+        members.append(f'"scope":"{refused.scope}"')
+    if refused.openid_configuration is not None:
+        members.append(f'"openid-configuration":"{refused.openid_configuration}"')
+    return f"{{{', '.join(members)}}}"

@@ -1,0 +1,243 @@
+"""Signed tokens: verifies the signature, then the claims.
+
+Source: ``BrokerJwtValidator`` and ``ClaimValidationUtils`` of kafka-clients 4.3.1, with the rules
+of the jose4j release that it uses. Refused here and accepted there: HMAC, a critical header
+(``crit``), standard base64 instead of base64url.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Protocol
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from joserfc import jws
+from joserfc.errors import JoseError, UnsupportedAlgorithmError
+
+from doorkeeper.base.value import Value
+from doorkeeper.server.security.handlers_contract import TokenRefused, ValidatedToken
+from doorkeeper.server.security.oauth.json_text import (
+    InvalidJson,
+    decode_base64url,
+    is_unicode,
+    json_object,
+)
+from doorkeeper.server.security.oauth.jwks import ALGORITHMS
+from doorkeeper.server.security.oauth.unsecured import JAVA_WHITE_SPACE
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from joserfc._rfc7515.model import JWSAlgModel
+
+    from doorkeeper.server.security.oauth.jwks import KeySet, VerificationKey
+
+KEYS_TRIED_MAX: Final = 4
+"""The number of keys tried for a token that names none; a verification costs 0.1 ms."""
+
+_LONG_MAX: Final = (1 << 63) - 1
+# Above the default frame limit before authentication, which is the effective bound.
+_TOKEN_BYTES_MAX: Final = 1 << 20
+
+
+class KeySource(Protocol):
+    """A source of verification keys."""
+
+    @property
+    def keys(self) -> KeySet:
+        """Return the present keys."""
+        ...
+
+    def fetch_newer(self) -> Awaitable[None] | None:
+        """Fetch newer keys, since a token names an unknown one.
+
+        Return None if there is nothing to wait for: loading is complete, or it is too soon to try
+        again.
+        """
+        ...
+
+
+class ClaimRules(Value):
+    """The required claims.
+
+    Without audiences a token must not have one; without issuer any is accepted.
+    """
+
+    audiences: frozenset[str] = frozenset()
+    issuer: str | None = None
+    scope_claim: str = "scope"
+    subject_claim: str = "sub"
+    skew_s: int = 30
+
+
+class SignedTokens:
+    """Validates signed tokens."""
+
+    __slots__ = ("_now_ms", "_rules", "_source")
+
+    def __init__(self, source: KeySource, rules: ClaimRules, now_ms: Callable[[], int]) -> None:
+        """Use the keys of the source; ``now_ms`` is the wall clock."""
+        self._source = source
+        self._rules = rules
+        self._now_ms = now_ms
+
+    def __call__(self, token: str) -> ValidatedToken | Awaitable[ValidatedToken]:
+        """Return the principal of a valid token; asynchronously if its key must be fetched first.
+
+        Raises:
+            TokenRefused: the token is invalid.
+        """
+        parts = token.split(".")
+        if len(parts) != 3 or not all(parts):
+            raise TokenRefused("a signed token has three parts with dots between them")
+        kid, algorithm = _header(parts[0])
+        keys = self._keys(kid, algorithm)
+        # Only a named key can be missing for now: the provider may have rotated its keys since.
+        if not keys and kid is not None:
+            newer = self._source.fetch_newer()
+            if newer is not None:
+                return self._later(token, newer)
+            keys = self._keys(kid, algorithm)
+        return self._validate(token, keys)
+
+    async def _later(self, token: str, newer: Awaitable[None]) -> ValidatedToken:
+        await newer
+        return self._validate(token, self._keys(*_header(token.partition(".")[0])))
+
+    def _keys(self, kid: str | None, algorithm: str) -> list[VerificationKey]:
+        # Bounded, because anyone who can connect may send such tokens.
+        return list(islice(self._source.keys.candidates(kid, algorithm), KEYS_TRIED_MAX))
+
+    def _validate(self, token: str, keys: list[VerificationKey]) -> ValidatedToken:
+        if not keys:
+            raise TokenRefused("there is no key for the token")
+        for each in keys:
+            payload = _verify(token, each)
+            if payload is not None:
+                return validate_claims(payload, self._rules, self._now_ms())
+        raise TokenRefused("the signature is wrong")
+
+
+def validate_claims(payload: bytes, rules: ClaimRules, now_ms: int) -> ValidatedToken:
+    """Validate the claims of a token whose signature is verified.
+
+    Raises:
+        TokenRefused: a claim is missing or wrong.
+    """
+    try:
+        claims = json_object(payload)
+    except InvalidJson as error:
+        raise TokenRefused(str(error)) from None
+    expiry_s = _check_times(claims, rules.skew_s, now_ms // 1000)
+    _check_audience(claims.get("aud"), rules.audiences)
+    issuer = _text_claim(claims, "iss")
+    if rules.issuer is not None and issuer != rules.issuer:
+        raise TokenRefused("the issuer is another one")
+    for name in ("sub", "jti"):
+        _text_claim(claims, name)
+    _check_scope(claims.get(rules.scope_claim))
+    subject = (_text_claim(claims, rules.subject_claim) or "").strip(JAVA_WHITE_SPACE)
+    if not subject or not is_unicode(subject):
+        raise TokenRefused("the claim for the principal is missing, blank or not Unicode")
+    return ValidatedToken(subject, expiry_s * 1000, claims)
+
+
+def _header(part: str) -> tuple[str | None, str]:
+    """Return the key id, if any, and the algorithm."""
+    try:
+        header = json_object(decode_base64url(part))
+    except InvalidJson as error:
+        raise TokenRefused(str(error)) from None
+    kid, algorithm = header.get("kid"), header.get("alg")
+    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+        raise TokenRefused("the algorithm of the signature is not allowed")
+    if kid is not None and not isinstance(kid, str):
+        raise TokenRefused("the id of the key is no text")
+    if "crit" in header or "b64" in header:
+        raise TokenRefused("the token has a critical header")
+    # A header of encrypted tokens (RFC 7516): whoever set it expects another payload.
+    if "zip" in header:
+        raise TokenRefused("the token has the header zip, which a signed one cannot have")
+    return kid, algorithm
+
+
+class _AlgorithmRegistry(jws.JWSRegistry):
+    """Allows our choice of algorithms, without joserfc's warnings about deprecated names."""
+
+    max_header_length = max_payload_length = max_signature_length = _TOKEN_BYTES_MAX
+
+    def get_alg(self, name: str) -> JWSAlgModel:
+        if name not in ALGORITHMS:
+            raise UnsupportedAlgorithmError
+        return self.algorithms[name]
+
+
+_REGISTRY: Final = _AlgorithmRegistry(strict_check_header=False)
+
+
+def _verify(token: str, key: VerificationKey) -> bytes | None:
+    """Return the payload of a token, or None if its signature is wrong."""
+    try:
+        return jws.deserialize_compact(token, key.key, registry=_REGISTRY).payload
+    except (JoseError, UnsupportedAlgorithm, ValueError, TypeError):
+        return None
+
+
+def _check_times(claims: Mapping[str, object], skew_s: int, now_s: int) -> int:
+    """Return the expiry in seconds."""
+    expiry_s, issued_s, not_before_s = (_seconds(claims, name) for name in ("exp", "iat", "nbf"))
+    if expiry_s is None or issued_s is None:
+        raise TokenRefused(f"no claim {'exp' if expiry_s is None else 'iat'}")
+    if now_s - skew_s >= expiry_s:
+        raise TokenRefused("the token has expired")
+    if expiry_s < issued_s or (not_before_s is not None and expiry_s < not_before_s):
+        raise TokenRefused("it expires before it is valid")
+    if not_before_s is not None and now_s + skew_s < not_before_s:
+        raise TokenRefused("the token is not valid yet")
+    if issued_s < 0:
+        raise TokenRefused("the claim iat is negative")
+    return expiry_s
+
+
+def _seconds(claims: Mapping[str, object], name: str) -> int | None:
+    """Return a claim in whole seconds, truncated like Java's ``longValue``."""
+    value = claims.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TokenRefused(f"the claim {name} is no number")
+    if isinstance(value, int) and not -_LONG_MAX <= value <= _LONG_MAX:
+        raise TokenRefused(f"the claim {name} is out of range")
+    if math.isinf(value) or abs(value) > _LONG_MAX // 1000:
+        raise TokenRefused(f"the claim {name} is out of range")
+    return int(value)
+
+
+def _check_audience(value: object, expected: frozenset[str]) -> None:
+    if value is None:
+        if expected:
+            raise TokenRefused("no audience")
+        return
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        raise TokenRefused("the audience is neither a text nor a list of texts")
+    if expected.isdisjoint(items):
+        raise TokenRefused("the audience is another one")
+
+
+def _check_scope(value: object) -> None:
+    """Reject a scope that Kafka cannot parse; signed tokens need no particular scope."""
+    if value is None or not isinstance(value, (str, list)):
+        return
+    items = [value] if isinstance(value, str) else value
+    names = [item.strip(JAVA_WHITE_SPACE) for item in items if isinstance(item, str)]
+    if len(names) != len(items) or not all(names) or len(set(names)) != len(names):
+        raise TokenRefused("the scope has something that is no name, or a name twice")
+
+
+def _text_claim(claims: Mapping[str, object], name: str) -> str | None:
+    value = claims.get(name)
+    if value is not None and not isinstance(value, str):
+        raise TokenRefused(f"the claim {name} is no text")
+    return value

@@ -1,0 +1,186 @@
+"""Unsigned tokens, for development: any client can create one with any name.
+
+They are accepted only if a listener's configuration names the handler for them. Claims are checked
+as in Kafka, including the principal ``null`` of a claim that is null.
+
+Source: ``OAuthBearerUnsecuredValidatorCallbackHandler``, ``OAuthBearerUnsecuredJws`` and
+``OAuthBearerValidationUtils`` of kafka-clients 4.3.1. A header without ``alg``, for which Kafka
+closes the connection with an internal error, makes the token invalid here; so does a principal with
+a lone surrogate, which Kafka replaces by a question mark.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.server.security.handlers_contract import TokenRefused, ValidatedToken
+from doorkeeper.server.security.oauth.json_text import (
+    InvalidJson,
+    decode_base64url,
+    is_unicode,
+    lenient_json_object,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+PRINCIPAL_CLAIM_NAME: Final = "unsecuredValidatorPrincipalClaimName"
+SCOPE_CLAIM_NAME: Final = "unsecuredValidatorScopeClaimName"
+REQUIRED_SCOPE: Final = "unsecuredValidatorRequiredScope"
+ALLOWABLE_CLOCK_SKEW_MS: Final = "unsecuredValidatorAllowableClockSkewMs"
+
+JAVA_WHITE_SPACE: Final = "".join(map(chr, range(33)))
+"""The characters that Java's ``String.trim`` removes."""
+
+_LONG_MAX: Final = (1 << 63) - 1
+_INT_MAX: Final = (1 << 31) - 1
+_SCOPE_ITEM: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
+
+
+class UnsecuredTokens:
+    """Validates unsigned tokens, with the options of the login module."""
+
+    __slots__ = ("_now_ms", "_principal_claim", "_required", "_scope_claim", "_skew_ms")
+
+    def __init__(self, options: Mapping[str, str], now_ms: Callable[[], int]) -> None:
+        """Read the options ``unsecuredValidator...``; ``now_ms`` is the wall clock.
+
+        Raises:
+            ValueError: an option is wrong. Kafka detects that when a client logs in.
+        """
+        self._now_ms = now_ms
+        self._principal_claim = _option(options, PRINCIPAL_CLAIM_NAME) or "sub"
+        self._scope_claim = _option(options, SCOPE_CLAIM_NAME) or "scope"
+        self._required = _scope(_option(options, REQUIRED_SCOPE))
+        self._skew_ms = _skew(_option(options, ALLOWABLE_CLOCK_SKEW_MS))
+
+    def __call__(self, token: str) -> ValidatedToken:
+        """Return the principal of a valid token.
+
+        Raises:
+            TokenRefused: the token is invalid.
+        """
+        claims = _claims(token)
+        name = claims.get(self._principal_claim)
+        if not isinstance(name, str) or not name.strip(JAVA_WHITE_SPACE):
+            raise TokenRefused("the claim for the principal is missing, blank or no text")
+        scope = _scope_of(claims.get(self._scope_claim))
+        expiry_s = _seconds(claims, "exp")
+        if expiry_s is None:
+            raise TokenRefused("no expiration time")
+        self._check_times(_seconds(claims, "iat"), expiry_s)
+        if not scope.issuperset(self._required):
+            raise TokenRefused(
+                "a required scope is missing",
+                status="insufficient_scope",
+                scope=f"[{', '.join(self._required)}]",
+            )
+        if not is_unicode(name):
+            raise TokenRefused("the claim for the principal is not Unicode")
+        return ValidatedToken(name, _round(expiry_s * 1000), claims)
+
+    def _check_times(self, issued_s: float | None, expiry_s: float) -> None:
+        now_ms = self._now_ms()
+        if issued_s is not None and issued_s * 1000 > now_ms + self._skew_ms:
+            raise TokenRefused("issued in the future")
+        if now_ms - self._skew_ms >= expiry_s * 1000:
+            raise TokenRefused("the token has expired")
+        if issued_s is not None and expiry_s <= issued_s:
+            raise TokenRefused("it expires before it was issued")
+
+
+def _claims(token: str) -> dict[str, object]:
+    """Return the claims of a token whose header declares it unsigned."""
+    parts = token.split(".")
+    # Two dots in a row would be an empty claims part, or an empty header.
+    if len(parts) != 3 or ".." in token:
+        raise TokenRefused("an unsigned token has two parts, each followed by a dot")
+    try:
+        header, claims = (lenient_json_object(decode_base64url(part)) for part in parts[:2])
+    except InvalidJson as error:
+        raise TokenRefused(str(error)) from None
+    # The third part is the signature, which stays empty.
+    if _convert(header.get("alg")) != "none" or parts[2]:
+        raise TokenRefused("the token has a signature; allowed here: none")
+    return {name: _convert(value) for name, value in claims.items()}
+
+
+def _convert(value: object) -> object:
+    """Return a claim as Kafka keeps it: a text, a number, or a list of texts."""
+    if isinstance(value, list):
+        return [_text(item) for item in value]
+    return value if _is_number(value) else _text(value)
+
+
+def _text(value: object) -> str:
+    """Convert a value like Jackson's ``asText``: objects and lists become empty."""
+    match value:
+        case str():
+            return value
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(value)
+        case _:
+            return ""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _seconds(claims: Mapping[str, object], name: str) -> float | None:
+    value = claims.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, (int, float)):
+        raise TokenRefused(f"the claim {name} is no number")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _round(ms: float) -> int:
+    """Round half up, like Java's ``Math.round``."""
+    return _LONG_MAX if ms >= _LONG_MAX else math.floor(ms + 0.5)
+
+
+def _scope_of(value: object) -> frozenset[str]:
+    if isinstance(value, str):
+        items: Sequence[str] = (value,)
+    elif isinstance(value, list):
+        items = value
+    elif value is None:
+        items = ()
+    else:
+        raise TokenRefused("the claim for the scope is neither a text nor a list")
+    return frozenset(filter(None, (item.strip(JAVA_WHITE_SPACE) for item in items)))
+
+
+def _option(options: Mapping[str, str], name: str) -> str:
+    return options.get(name, "").strip(JAVA_WHITE_SPACE)
+
+
+def _scope(text: str) -> tuple[str, ...]:
+    items = tuple(item for item in text.split(" ") if item)
+    # RFC 6749, 3.3: the characters of a scope token.
+    if not all(map(_SCOPE_ITEM.fullmatch, items)):
+        raise ValueError(
+            f"{REQUIRED_SCOPE}: found a scope with a character that is not allowed; allowed are"
+            " printable ASCII characters but quote and backslash, and spaces between scopes"
+        )
+    return items
+
+
+def _skew(text: str) -> int:
+    if not text:
+        return 0
+    if _INTEGER.fullmatch(text) is None or not 0 <= int(text) <= _INT_MAX:
+        raise ValueError(f"{ALLOWABLE_CLOCK_SKEW_MS}: found {text!r}; allowed: 0 to {_INT_MAX}")
+    return int(text)

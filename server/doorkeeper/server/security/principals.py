@@ -1,0 +1,189 @@
+"""Builds the principal of an authenticated connection.
+
+    GSSAPI                                     User:<name given by the rules of Kerberos>
+    every other mechanism                      User:<authorization id>
+    SSL with a certificate                     User:<name given by ssl.principal.mapping.rules>
+    PLAINTEXT, and SSL without a certificate   User:ANONYMOUS
+
+``principal.builder.class`` may name a Python class with other rules.
+
+Source: ``DefaultKafkaPrincipalBuilder`` of kafka-clients 4.3.1.
+"""
+
+from __future__ import annotations
+
+from inspect import isabstract
+from typing import TYPE_CHECKING, Final, TypeGuard
+
+from doorkeeper.acls.model import ANONYMOUS, Principal
+from doorkeeper.server.config.plug_ins import UnusableClass, import_named, missing_methods, one_line
+from doorkeeper.server.security.prefixes import configs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from doorkeeper.server.security.contract import AuthenticationContext, PrincipalBuilder
+    from doorkeeper.server.security.kerberos_rules import ShortNamer
+    from doorkeeper.server.security.ssl_rules import SslRules
+
+KEY: Final = "principal.builder.class"
+SSL_RULES_KEY: Final = "ssl.principal.mapping.rules"
+
+ENTRY_POINT_GROUP: Final = "doorkeeper.principal_builders"
+
+KAFKA_NAME: Final = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"
+
+
+class BuilderFault(Exception):
+    """A custom principal builder failed; the text names it and the cause."""
+
+
+class NoName(Exception):
+    """A mechanism accepted a client without naming it."""
+
+
+class DefaultPrincipalBuilder:
+    """Kafka's own rules. Custom builders may inherit them."""
+
+    def __init__(self) -> None:
+        self._configs: Mapping[str, str] = {}
+        self._ssl_rules: SslRules | None = None
+        self._short_namer: ShortNamer | None = None
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        """Set the keys of the rules, which are parsed on first use."""
+        self._configs = configs
+        self._ssl_rules = self._short_namer = None
+
+    def prepare(self, security_protocol: str, mechanisms: Iterable[str]) -> None:
+        """Parse the rules that a listener needs.
+
+        Raises:
+            ValueError: a rule is wrong; the text begins with the key.
+        """
+        if security_protocol == "SSL" and SSL_RULES_KEY in self._configs:
+            self._rules_of_certificates()
+        if "GSSAPI" in mechanisms:
+            self._rules_of_kerberos()
+
+    def build(self, context: AuthenticationContext) -> Principal:
+        """Return a principal of the type User.
+
+        Raises:
+            Exception: no rule applies to the name.
+        """
+        if context.sasl_mechanism is not None and not context.authorization_id:
+            raise NoName(f"{context.sasl_mechanism} gave no name")
+        if context.sasl_mechanism == "GSSAPI":
+            name = self._rules_of_kerberos().short_name(context.authorization_id or "")
+            return Principal("User", name)
+        if context.authorization_id is not None:
+            return Principal("User", context.authorization_id)
+        if context.security_protocol == "SSL" and context.peer_certificates:
+            return Principal("User", self._name_in(context.peer_certificates[0]))
+        return ANONYMOUS
+
+    # Imported where needed: most servers use neither certificates nor Kerberos for names.
+
+    def _name_in(self, certificate: bytes) -> str:
+        from doorkeeper.base.distinguished_name import subject_of  # noqa: PLC0415
+
+        return self._rules_of_certificates().name(subject_of(certificate))
+
+    def _rules_of_certificates(self) -> SslRules:
+        from doorkeeper.server.security.ssl_rules import SslRules  # noqa: PLC0415
+
+        if self._ssl_rules is None:
+            try:
+                self._ssl_rules = SslRules(self._configs.get(SSL_RULES_KEY, "DEFAULT"))
+            except ValueError as error:
+                raise ValueError(f"{SSL_RULES_KEY}: {error}") from error
+        return self._ssl_rules
+
+    def _rules_of_kerberos(self) -> ShortNamer:
+        from doorkeeper.server.security.kerberos_setup import short_namer  # noqa: PLC0415
+
+        if self._short_namer is None:
+            self._short_namer = short_namer(self._configs)
+        return self._short_namer
+
+
+class GuardedPrincipalBuilder:
+    """A custom builder. Any error of it becomes a ``BuilderFault`` with its name."""
+
+    __slots__ = ("_builder", "name")
+
+    def __init__(self, builder: PrincipalBuilder, name: str) -> None:
+        """Wrap a builder; ``name`` is its name in the configuration."""
+        self._builder = builder
+        self.name = name
+
+    def build(self, context: AuthenticationContext) -> Principal:
+        """Return the builder's principal.
+
+        Raises:
+            BuilderFault: it raised, or returned something else.
+        """
+        try:
+            principal: object = self._builder.build(context)
+        except (Exception, SystemExit) as error:
+            raise BuilderFault(f"{self.name}: {one_line(error)}") from error
+        if not is_principal(principal):
+            found = type(principal).__name__
+            raise BuilderFault(
+                f"{self.name}: found {found}; allowed: a Principal of two texts, none of them empty"
+            )
+        # A subclass may override comparison and repr.
+        return Principal(principal.principal_type, principal.name)
+
+
+def is_principal(found: object) -> TypeGuard[Principal]:
+    """Return whether it is a principal of two non-empty strings."""
+    parts: tuple[object, ...] = found if isinstance(found, Principal) else ()
+    return bool(parts) and all(isinstance(part, str) and bool(part) for part in parts)
+
+
+def principal_builder_of(
+    originals: Mapping[str, str],
+    listener_name: str,
+    security_protocol: str,
+    mechanisms: Iterable[str] = (),
+) -> PrincipalBuilder:
+    """Return the principal builder of a listener, configured.
+
+    Raises:
+        ValueError: the class is missing, or its configuration is wrong; the text begins with the
+            key.
+    """
+    configs = configs_of(originals, listener_name)
+    name = configs.get(KEY, "").strip() or KAFKA_NAME
+    if name == KAFKA_NAME:
+        ours = DefaultPrincipalBuilder()
+        ours.configure(configs)
+        ours.prepare(security_protocol, mechanisms)
+        return ours
+    found = import_named(KEY, name, ENTRY_POINT_GROUP, (KAFKA_NAME,))
+    if not isinstance(found, type) or not callable(getattr(found, "build", None)):
+        raise UnusableClass(
+            f"{KEY}={name}: found {found!r}; allowed: a class with the method build"
+        )
+    if isabstract(found):
+        raise UnusableClass(f"{KEY}={name}: the class lacks the methods {missing_methods(found)}")
+    return GuardedPrincipalBuilder(_create(found, configs, f"{KEY}={name}"), name)
+
+
+def _create(
+    found: type[PrincipalBuilder], configs: Mapping[str, str], said: str
+) -> PrincipalBuilder:
+    """Instantiate a custom builder, and call its method ``configure`` if it has one."""
+    try:
+        builder = found()
+        configure = getattr(builder, "configure", None)
+        if configure is not None:
+            configure(configs)
+    except ValueError as error:
+        # By the contract such a text begins with the key.
+        raise ValueError(" ".join(str(error).split())) from error
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"{said}: {one_line(error)}") from error
+    return builder

@@ -1,0 +1,75 @@
+"""One mechanism of one listener, and the data sources of mechanisms.
+
+Each mechanism's module has a function ``provider(settings, sources)``. A configuration error is a
+ValueError whose text begins with the key.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.server.config.mechanisms import (
+    MechanismSettings as MechanismSettings,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from doorkeeper.base.credentials import ScramCredential, TokenLogin
+    from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.security.contract import AuthenticationContext, Mechanism
+
+
+class Sources(NamedTuple):
+    """Functions that mechanisms call while the server runs.
+
+    ``scram_credential`` takes a mechanism's name and a user's, ``scram_iterations`` a mechanism's;
+    it returns the most frequent number among the mechanism's credentials. ``token_login`` takes the
+    id of a delegation token. ``salt_key`` is a secret that survives restarts. ``now_ms`` is the
+    wall clock.
+    """
+
+    scram_credential: Callable[[str, str], ScramCredential | None]
+    scram_iterations: Callable[[str], int]
+    token_login: Callable[[str], TokenLogin | None]
+    salt_key: bytes
+    now_ms: Callable[[], int]
+    logger: Logger
+
+    def __repr__(self) -> str:
+        # It holds ``salt_key``.
+        return "Sources()"
+
+
+class Provider(ABC):
+    """One mechanism of one listener. Only ``begin`` is required."""
+
+    @abstractmethod
+    def begin(self, context: AuthenticationContext) -> Mechanism:
+        """Return a new mechanism for one authentication."""
+
+    async def start(self) -> None:  # noqa: B027  most have nothing to start
+        """Prepare for logins; the listener opens afterwards.
+
+        Raises:
+            ValueError: it cannot; the text begins with the wrong key.
+        """
+
+    async def check(self) -> None:  # noqa: B027  as for start
+        """Check the files that ``start`` would read, without starting threads or using the network.
+
+        Raises:
+            ValueError: a file cannot be used; the text begins with the key.
+        """
+
+    def refresh(self) -> Sequence[str]:
+        """Reload changed files; return one line for each problem.
+
+        A file with a problem leaves the previous data in use. Called every few seconds in a thread,
+        never concurrently.
+        """
+        return ()
+
+    async def close(self) -> None:  # noqa: B027  as for start
+        """Release threads and connections."""

@@ -1,0 +1,293 @@
+"""SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802), in Kafka's dialect, for users and delegation tokens.
+
+A login takes two tokens: the client sends its name and receives salt and iterations; it proves that
+it knows the password, and receives the server's proof. Passwords are neither sent nor stored.
+
+Unknown names are not revealed: an unknown name gets a salt too, an HMAC of the name, and is refused
+in the second round, with the text and the amount of work of a wrong password. A broker refuses it
+in the first round, which reveals the existing users.
+
+A client with the extension ``tokenauth=true`` logs in with a delegation token: the name is its id,
+the password its HMAC, and the client becomes the token's owner until the token expires. A token's
+credential is computed in a thread when it first logs in, and cached.
+
+Source: ``ScramSaslServer``, ``ScramServerCallbackHandler`` and ``DelegationTokenManager`` of Kafka
+4.3.1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import os
+from base64 import b64encode
+from collections import OrderedDict
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.base.credentials import (
+    DIGESTS,
+    ITERATIONS_MIN,
+    ScramCredential,
+    base_36,
+    credential_of,
+)
+from doorkeeper.server.security.contract import Challenge, Failure, Step, Success
+from doorkeeper.server.security.scram_messages import (
+    ClientFirst,
+    Malformed,
+    client_final,
+    client_first,
+    server_final,
+    server_first,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from doorkeeper.acls.model import Principal
+    from doorkeeper.base.credentials import TokenLogin
+    from doorkeeper.server.security.provider import Sources
+
+    Users = Callable[[str], ScramCredential | Awaitable[ScramCredential | None] | None]
+    """Returns the credential of a user, at once or later; None for an unknown one."""
+
+# Half a kilobyte for each token; computing one again takes 4 ms of a thread.
+TOKENS_KEPT_MAX: Final = 4096
+_OTHER_ID = (
+    "Authentication failed: Client requested an authorization id that is different from username"
+)
+
+
+class Account(NamedTuple):
+    """The credential and identity behind a name. ``expiry_ms`` and ``owner`` are a token's."""
+
+    credential: ScramCredential
+    authorization_id: str
+    expiry_ms: int | None = None
+    owner: Principal | None = None
+
+
+class Decoys:
+    """Credentials of unknown names: constant for each name, and valid for no proof.
+
+    Salts have the form of those that Kafka's own tools make.
+    """
+
+    __slots__ = ("_key", "_keys", "_mechanism")
+
+    def __init__(self, mechanism: str, key: bytes) -> None:
+        """Derive salts from a secret key that survives restarts, so that salts do too."""
+        self._mechanism = mechanism
+        self._key = key
+        size = hashlib.new(DIGESTS[mechanism]).digest_size
+        # Random keys: no proof can match them, and they need not survive a restart.
+        self._keys = (os.urandom(size), os.urandom(size))
+
+    def salt(self, name: str) -> bytes:
+        digest = hmac.digest(self._key, f"{self._mechanism}\0{name}".encode(), "sha512")
+        return base_36(digest)
+
+    def credential(self, name: str, iterations: int) -> ScramCredential:
+        stored_key, server_key = self._keys
+        return ScramCredential(self.salt(name), stored_key, server_key, iterations)
+
+
+class TokenAccounts:
+    """The accounts of delegation tokens, for one mechanism."""
+
+    __slots__ = ("_decoys", "_kept", "_login", "_mechanism")
+
+    def __init__(
+        self, mechanism: str, decoys: Decoys, login: Callable[[str], TokenLogin | None]
+    ) -> None:
+        self._mechanism = mechanism
+        self._decoys = decoys
+        self._login = login
+        self._kept: OrderedDict[str, tuple[bytes, asyncio.Future[ScramCredential]]] = OrderedDict()
+
+    def account(self, token_id: str) -> Account | Awaitable[Account | None] | None:
+        """Return the account of a valid token; the credential may have to be computed first."""
+        found = self._login(token_id)
+        if found is None:
+            self._kept.pop(token_id, None)
+            return None
+        kept = self._kept.get(token_id)
+        # The HMAC changes if the token's secret does; a credential of the old one must not stay.
+        if kept is None or not hmac.compare_digest(kept[0], found.hmac):
+            return self._await_account(token_id, found, self._compute(token_id, found))
+        self._kept.move_to_end(token_id)
+        if not kept[1].done():
+            return self._await_account(token_id, found, kept[1])
+        return _account_of(found, kept[1].result())
+
+    def _compute(self, token_id: str, found: TokenLogin) -> asyncio.Future[ScramCredential]:
+        # Clients that log in with the same token at once share one computation.
+        computing = asyncio.ensure_future(
+            asyncio.to_thread(
+                credential_of,
+                self._mechanism,
+                b64encode(found.hmac).decode(),
+                ITERATIONS_MIN,
+                self._decoys.salt(token_id),
+            )
+        )
+        self._kept[token_id] = (found.hmac, computing)
+        if len(self._kept) > TOKENS_KEPT_MAX:
+            self._kept.popitem(last=False)
+        return computing
+
+    async def _await_account(
+        self, token_id: str, found: TokenLogin, computing: asyncio.Future[ScramCredential]
+    ) -> Account:
+        try:
+            # A client that disconnects must not cancel the computation for the others.
+            return _account_of(found, await asyncio.shield(computing))
+        except BaseException:
+            if computing.done() and self._kept.get(token_id, (b"", None))[1] is computing:
+                del self._kept[token_id]
+            raise
+
+
+def _account_of(found: TokenLogin, credential: ScramCredential) -> Account:
+    return Account(credential, found.owner.name, found.expiry_ms, found.owner)
+
+
+class Accounts(NamedTuple):
+    """The accounts of one mechanism of one listener.
+
+    ``iterations`` returns the number that unknown names are told; ``now_ms`` is the wall clock.
+    """
+
+    mechanism: str
+    users: Users
+    tokens: TokenAccounts
+    decoys: Decoys
+    iterations: Callable[[], int]
+    now_ms: Callable[[], int]
+
+
+class _Exchange(NamedTuple):
+    """The result of the first round; a ``refusal`` makes every proof fail, and is its reason."""
+
+    account: Account
+    by_token: bool
+    nonce: str
+    signed: str
+    refusal: str
+
+
+class ScramMechanism:
+    """One authentication of two tokens."""
+
+    __slots__ = ("_accounts", "_exchange", "_nonce")
+
+    def __init__(self, accounts: Accounts, nonce: str) -> None:
+        """Expect the first message; ``nonce`` is the server's part, and must be unique."""
+        self._accounts = accounts
+        self._nonce = nonce
+        self._exchange: _Exchange | None = None
+
+    def step(self, token: bytes) -> Step | Awaitable[Step]:
+        """Process the first or the final message."""
+        try:
+            if self._exchange is not None:
+                return self._end(self._exchange, token)
+            return self._begin(client_first(token))
+        except Malformed as error:
+            return Failure(None, str(error))
+
+    def _begin(self, first: ClientFirst) -> Step | Awaitable[Step]:
+        # Checked before the lookup: this distinct error text must not reveal that the name exists.
+        if first.authorization_id not in ("", first.name):
+            return Failure(_OTHER_ID, _OTHER_ID)
+        if first.by_token:
+            account = self._accounts.tokens.account(first.name)
+            return (
+                self._later(first, account)
+                if isawaitable(account)
+                else self._challenge(first, account)
+            )
+        found = self._accounts.users(first.name)
+        if isawaitable(found):
+            return self._later_user(first, found)
+        return self._challenge(first, found and Account(found, first.name))
+
+    async def _later(self, first: ClientFirst, account: Awaitable[Account | None]) -> Step:
+        return self._challenge(first, await account)
+
+    async def _later_user(
+        self, first: ClientFirst, found: Awaitable[ScramCredential | None]
+    ) -> Step:
+        credential = await found
+        return self._challenge(first, credential and Account(credential, first.name))
+
+    def _challenge(self, first: ClientFirst, account: Account | None) -> Step:
+        """Send the challenge for an account, or a decoy's if the login will be refused."""
+        # Computed for known names too, so that both take the same time.
+        decoy = self._accounts.decoys.credential(first.name, self._decoy_iterations(first))
+        refusal = self._refusal(first, account)
+        if account is None or refusal:
+            account = Account(decoy, "")
+        nonce = first.nonce + self._nonce
+        salt, _, _, iterations = account.credential
+        answer = server_first(nonce, salt, iterations)
+        signed = f"{first.bare},{answer}"
+        self._exchange = _Exchange(account, first.by_token, nonce, signed, refusal)
+        return Challenge(answer.encode())
+
+    def _decoy_iterations(self, first: ClientFirst) -> int:
+        return ITERATIONS_MIN if first.by_token else self._accounts.iterations()
+
+    def _refusal(self, first: ClientFirst, account: Account | None) -> str:
+        if account is None:
+            if first.by_token:
+                return "there is no such delegation token, or its secret has changed"
+            # A credential below Kafka's minimum is refused as in ScramSaslServer.
+            return f"there is no such user with {self._accounts.mechanism}"
+        iterations = account.credential.iterations
+        if iterations < ITERATIONS_MIN:
+            return f"the stored credential has {iterations} iterations; at least {ITERATIONS_MIN}"
+        return ""
+
+    def _end(self, exchange: _Exchange, token: bytes) -> Step:
+        final = client_final(token)
+        if final.nonce != exchange.nonce:
+            return Failure(None, "the final message has another nonce than ours")
+        account, digest = exchange.account, DIGESTS[self._accounts.mechanism]
+        signed = f"{exchange.signed},{final.unproved}".encode()
+        _, stored_key, server_key, _ = account.credential
+        signature = hmac.digest(stored_key, signed, digest)
+        ours = hmac.digest(server_key, signed, digest)
+        if len(final.proof) != len(signature):
+            return Failure(None, exchange.refusal or "the proof has another length than a digest")
+        # RFC 5802: ClientKey = ClientProof XOR ClientSignature.
+        client_key = bytes(map(int.__xor__, signature, final.proof))
+        proved = hmac.compare_digest(hashlib.new(digest, client_key).digest(), stored_key)
+        # Refused only now, after the same work as for a valid account.
+        if exchange.refusal or not proved:
+            return Failure(None, exchange.refusal or "the password is wrong")
+        lifetime_ms = None
+        if account.expiry_ms is not None:
+            lifetime_ms = max(0, account.expiry_ms - self._accounts.now_ms())
+        return Success(
+            account.authorization_id,
+            server_final(ours),
+            lifetime_ms,
+            token_authenticated=exchange.by_token,
+            token_owner=account.owner,
+        )
+
+
+def accounts_of(mechanism: str, sources: Sources, users: Users) -> Accounts:
+    """Return the accounts of these users, and those of delegation tokens."""
+    decoys = Decoys(mechanism, sources.salt_key)
+    return Accounts(
+        mechanism=mechanism,
+        users=users,
+        tokens=TokenAccounts(mechanism, decoys, sources.token_login),
+        decoys=decoys,
+        iterations=lambda: sources.scram_iterations(mechanism),
+        now_ms=sources.now_ms,
+    )

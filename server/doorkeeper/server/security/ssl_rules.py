@@ -1,0 +1,139 @@
+"""``ssl.principal.mapping.rules``: maps a certificate's distinguished name to a user name.
+
+    RULE:^CN=(.*?),OU=ServiceUsers.*$/$1/, RULE:^CN=(.*?),.*$/$1@example/L, DEFAULT
+
+The first rule whose pattern matches the whole name applies; ``/L`` and ``/U`` at the end change the
+case of the result; DEFAULT returns the name unchanged. Without a matching rule the client is
+refused.
+
+Source: Kafka's ``SslPrincipalMapper`` (4.3.1), including its treatment of back references to groups
+that do not exist.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.server.security.java_regex import JavaPattern, PatternError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_RULE: Final = r"(DEFAULT)|RULE:((\\.|[^\\/])*)/((\\.|[^\\/])*)/([LU]?).*?|(.*?)"
+_RULES = JavaPattern(rf"\s*({_RULE})\s*(,\s*|$)")
+_ONE_RULE = JavaPattern(_RULE)
+_BACK_REFERENCE = re.compile(r"\$([0-9]+)")
+_SPACE: Final = "".join(map(chr, range(33)))
+
+
+class NoMatchingRule(Exception):
+    """No rule matches the name; the client is refused."""
+
+
+class Rule(NamedTuple):
+    """One rule; without a pattern it is DEFAULT. ``case`` is "L", "U" or ""."""
+
+    pattern: JavaPattern | None = None
+    replacement: str = ""
+    case: str = ""
+
+    def __str__(self) -> str:
+        if self.pattern is None:
+            return "DEFAULT"
+        case = f"/{self.case}" if self.case else ""
+        return f"RULE:{self.pattern.text}/{self.replacement}{case}"
+
+    def name(self, distinguished_name: str) -> str | None:
+        """Return the user name, or None if the rule does not match.
+
+        Raises:
+            TimeoutError: the pattern takes too long on this name.
+            ValueError: the replacement is invalid in Java.
+        """
+        if self.pattern is None:
+            return distinguished_name
+        if not self.pattern.matches(distinguished_name):
+            return None
+        replacement = _with_literal_references(self.replacement, self.pattern.groups)
+        name = self.pattern.replace_all(distinguished_name, replacement)
+        if self.case:
+            return name.lower() if self.case == "L" else name.upper()
+        return name
+
+
+class SslRules:
+    """The rules of a listener, in order."""
+
+    __slots__ = ("_rules",)
+
+    def __init__(self, text: str) -> None:
+        """Parse the rules.
+
+        Raises:
+            ValueError: a rule is malformed; the text quotes it.
+        """
+        self._rules = tuple(_rules_of(text))
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(str, self._rules))}]"
+
+    def name(self, distinguished_name: str) -> str:
+        """Return the user name that the first matching rule gives.
+
+        Raises:
+            NoMatchingRule: no rule matches.
+            TimeoutError, ValueError: see Rule.name.
+        """
+        for rule in self._rules:
+            name = rule.name(distinguished_name)
+            if name is not None:
+                return name
+        raise NoMatchingRule(f"No rules apply to {distinguished_name}, rules {self}")
+
+
+def _rules_of(text: str) -> Iterator[Rule]:
+    for found in _RULES.find_all(text.strip(_SPACE)):
+        rule = found.group(1)
+        parsed = _ONE_RULE.looking_at(rule)
+        if parsed is None:
+            raise ValueError(f"Invalid rule: {rule}")
+        if parsed.end() != len(rule):
+            raise ValueError(
+                f"Invalid rule: `{rule}`, unmatched substring: `{rule[parsed.end() :]}`"
+            )
+        if parsed.group(1) is not None:
+            yield Rule()
+        elif parsed.group(2) is not None:
+            try:
+                pattern = JavaPattern(parsed.group(2))
+            except PatternError as error:
+                raise ValueError(f"Invalid rule: `{rule}`: {error}") from None
+            yield Rule(pattern, parsed.group(4), parsed.group(6))
+
+
+def _with_literal_references(replacement: str, groups: int) -> str:
+    """Return a replacement in which references to missing groups are escaped.
+
+    As in Kafka, with several of them the offsets are those in the text before the first change. A
+    pattern without groups leaves the replacement unchanged.
+    """
+    if not groups:
+        return replacement
+    value = replacement
+    for found in _BACK_REFERENCE.finditer(replacement):
+        if found[1].startswith("0"):
+            continue
+        group = int(found[1])
+        if group > _JAVA_INT_MAX:
+            raise ValueError("the replacement names a group beyond Java's numbers")
+        # Java would take $12 as group 1 and "2" if there are fewer than 12 groups.
+        while group > groups and group >= 10:
+            group //= 10
+        if group > groups:
+            at = found.start()
+            value = f"{value[:at]}\\{value[at:]}"
+    return value
+
+
+_JAVA_INT_MAX: Final = 2**31 - 1

@@ -1,0 +1,240 @@
+"""Builds the ``ssl.SSLContext`` of a listener.
+
+Source: Kafka's ``DefaultSslEngineFactory`` and ``ChannelBuilders`` (4.3.1), and the defaults of
+Java's TLS: no renegotiation, every trusted certificate is a trust anchor, the server's order of
+cipher suites takes precedence.
+"""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.base.distinguished_name import name_of
+from doorkeeper.base.tls import pem
+from doorkeeper.base.tls.sources import REVOKED, TRUST_STORE, memory_file
+from doorkeeper.base.tls.stores import identity_of, trust_store_of
+from doorkeeper.server.security.tls.alerts import AlertContext
+from doorkeeper.server.security.tls.cipher_suites import AVAILABLE, OF_TLS_1_3, choose
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cryptography.x509 import Certificate, CertificateRevocationList
+
+    from doorkeeper.base.tls.settings import TlsSettings
+    from doorkeeper.base.tls.stores import ServerIdentity
+
+VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+"""The supported protocols, oldest first."""
+
+_PROTOCOLS: Final = ("TLS", *VERSIONS)
+_CLIENT_AUTH: Final = {
+    "none": ssl.CERT_NONE,
+    "requested": ssl.CERT_OPTIONAL,
+    "required": ssl.CERT_REQUIRED,
+}
+
+
+class BuiltContext(NamedTuple):
+    """A context, the server's own certificate in it, and warnings about the configuration."""
+
+    context: ssl.SSLContext
+    certificate: Certificate
+    warnings: tuple[str, ...]
+
+
+def build_context(settings: TlsSettings, files: Mapping[str, bytes]) -> BuiltContext:
+    """Build the context.
+
+    Raises:
+        TlsError: a key, or a file that it names, cannot be used.
+    """
+    warnings: list[str] = []
+    identity = identity_of(settings, files)
+    trusted = trust_store_of(settings, files)
+    verify = _client_auth(settings, warnings)
+    context = AlertContext(ssl.PROTOCOL_TLS_SERVER)
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
+    # A resumed session is not checked against revocation lists. Without
+    # tickets, the TLS 1.2 sessions that OpenSSL caches in this context remain, which Python
+    # cannot disable: they vanish with the context when the list changes.
+    context.num_tickets = 0
+    context.options |= ssl.OP_NO_TICKET
+    _choose_protocols(settings, context, warnings)
+    _load_identity(settings, context, identity)
+    if verify is not ssl.CERT_NONE:
+        if trusted is None:
+            raise settings.problem(
+                TRUST_STORE,
+                f"listener {settings.listener_name} asks clients for certificates"
+                " (ssl.client.auth): give the file of a trust store",
+            )
+        _load_trusted(settings, context, trusted)
+        # Java trusts every certificate of the trust store; OpenSSL by default only roots.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    if REVOKED in files:
+        _load_revoked(settings, context, files[REVOKED], trusted or (), warnings)
+    context.verify_mode = verify
+    return BuiltContext(context, identity.chain[0], tuple(warnings))
+
+
+def _client_auth(settings: TlsSettings, warnings: list[str]) -> ssl.VerifyMode:
+    """Return whether clients must or may present certificates.
+
+    With SASL only the listener's own setting counts, as in ChannelBuilders.
+    """
+    key = "ssl.client.auth"
+    text = (settings.text(key) or "none").lower()
+    if text not in _CLIENT_AUTH:
+        raise settings.problem(key, f"found {text!r}; allowed: {', '.join(_CLIENT_AUTH)}")
+    if settings.security_protocol == "SASL_SSL" and not settings.is_given_here(key):
+        if text != "none":
+            name = settings.listener_name
+            warnings.append(
+                f"ssl.client.auth={text} does not count for listener {name}, which speaks SASL_SSL:"
+                f" to ask its clients for certificates give listener.name.{name.lower()}.{key}"
+            )
+        return ssl.CERT_NONE
+    return _CLIENT_AUTH[text]
+
+
+def _choose_protocols(settings: TlsSettings, context: ssl.SSLContext, warnings: list[str]) -> None:
+    """Set versions and cipher suites; a version without a suite is disabled, as in Java."""
+    protocol = settings.text("ssl.protocol")
+    if protocol is not None and protocol not in _PROTOCOLS:
+        raise settings.problem(
+            "ssl.protocol", f"found {protocol!r}; allowed: {', '.join(_PROTOCOLS)}"
+        )
+    enabled: Sequence[str] = settings.words("ssl.enabled.protocols") or tuple(VERSIONS)
+    for name in enabled:
+        if name not in VERSIONS:
+            raise settings.problem(
+                "ssl.enabled.protocols", f"found {name!r}; allowed: {', '.join(VERSIONS)}"
+            )
+    names = settings.words("ssl.cipher.suites")
+    if names:
+        enabled = _choose_suites(settings, context, names, enabled, warnings)
+    versions = [VERSIONS[name] for name in VERSIONS if name in enabled]
+    context.minimum_version, context.maximum_version = versions[0], versions[-1]
+
+
+def _choose_suites(
+    settings: TlsSettings,
+    context: ssl.SSLContext,
+    names: Sequence[str],
+    enabled: Sequence[str],
+    warnings: list[str],
+) -> list[str]:
+    """Set the cipher suites; return the protocols that have any."""
+    key = "ssl.cipher.suites"
+    context.set_ciphers(AVAILABLE)
+    available = [each["name"] for each in context.get_ciphers() if each["name"] not in OF_TLS_1_3]
+    try:
+        found = choose(names, available)
+    except ValueError as error:
+        raise settings.problem(key, str(error)) from None
+    if found.older:
+        context.set_ciphers(":".join(found.older))
+    with_suites = {"TLSv1.2": found.older, "TLSv1.3": found.of_1_3}
+    left = [name for name in enabled if with_suites[name]]
+    if not left:
+        raise settings.problem(key, f"no suite is one of {' or '.join(enabled)}")
+    if "TLSv1.3" in left and len(found.of_1_3) < len(OF_TLS_1_3):
+        warnings.append(
+            f"{settings.key(key)}: of TLS 1.3 all three suites stay on: {', '.join(OF_TLS_1_3)}"
+        )
+    return left
+
+
+def _load_identity(
+    settings: TlsSettings, context: ssl.SSLContext, identity: ServerIdentity
+) -> None:
+    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - TLS only
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+    )
+
+    key = identity.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    chain = b"".join(each.public_bytes(Encoding.PEM) for each in identity.chain)
+    try:
+        with memory_file(chain) as chain_name, memory_file(key) as key_name:
+            context.load_cert_chain(chain_name, key_name)
+    except ssl.SSLError as error:
+        raise settings.problem(
+            "ssl.keystore.location", f"OpenSSL rejects the certificate: {_reason(error)}"
+        ) from None
+
+
+def _load_trusted(
+    settings: TlsSettings, context: ssl.SSLContext, trusted: Sequence[Certificate]
+) -> None:
+    from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415 - TLS only
+
+    try:
+        context.load_verify_locations(
+            cadata=b"".join(each.public_bytes(Encoding.DER) for each in trusted)
+        )
+    except ssl.SSLError as error:
+        raise settings.problem(
+            TRUST_STORE, f"OpenSSL rejects the certificates: {_reason(error)}"
+        ) from None
+
+
+def _load_revoked(
+    settings: TlsSettings,
+    context: ssl.SSLContext,
+    data: bytes,
+    trusted: Sequence[Certificate],
+    warnings: list[str],
+) -> None:
+    """Refuse certificates on the lists, and those of issuers without a list."""
+    from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415 - TLS only
+
+    try:
+        lists = pem.revocations_of(data)
+    except pem.PemError as error:
+        raise settings.problem(REVOKED, f"{settings.text(REVOKED)}: {error}") from None
+    try:
+        with memory_file(b"".join(e.public_bytes(Encoding.PEM) for e in lists)) as name:
+            context.load_verify_locations(cafile=name)
+    except ssl.SSLError as error:
+        raise settings.problem(
+            REVOKED, f"{settings.text(REVOKED)}: OpenSSL rejects it: {_reason(error)}"
+        ) from None
+    # Only the client's own certificate: lists of intermediate issuers are rarely at hand.
+    context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
+    warnings.extend(_without_list(settings, lists, trusted))
+
+
+def _without_list(
+    settings: TlsSettings,
+    lists: Sequence[CertificateRevocationList],
+    trusted: Sequence[Certificate],
+) -> list[str]:
+    """Return a warning for each trusted issuer without a list: its clients are all refused."""
+    issuers = {each.issuer for each in lists}
+    return [
+        f"{settings.key(REVOKED)}: it has no list of {name_of(each.subject.public_bytes())!r}:"
+        " every certificate of that issuer is refused"
+        for each in trusted
+        if each.subject not in issuers and _issues(each)
+    ]
+
+
+def _issues(certificate: Certificate) -> bool:
+    """Return whether it is a CA certificate."""
+    from cryptography.x509 import (  # noqa: PLC0415 - TLS only
+        BasicConstraints,
+        ExtensionNotFound,
+    )
+
+    try:
+        return certificate.extensions.get_extension_for_class(BasicConstraints).value.ca
+    except ExtensionNotFound:
+        return False
+
+
+def _reason(error: ssl.SSLError) -> str:
+    return (error.reason or "unknown reason").lower().replace("_", " ")

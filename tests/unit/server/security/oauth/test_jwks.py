@@ -1,0 +1,98 @@
+"""Sets of keys."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+
+from doorkeeper.server.security.oauth.jwks import KEYS_MAX, parse
+from testkit.tokens import encoded, key_of, key_set, public
+
+
+def test_an_algorithm_in_the_key_restricts_it() -> None:
+    """A key for RS256 is not used with PS256."""
+    [found] = parse(key_set(public(key_of("RSA"), alg="RS256"))).keys
+
+    assert found.algorithms == {"RS256"}
+
+
+def test_a_private_key_is_only_read_as_a_public_one() -> None:
+    """Who publishes a private key has other troubles; it is not kept."""
+    text = json.dumps({"keys": [dict(key_of("EC", "k").as_dict(private=True))]})
+
+    [found] = parse(text.encode()).keys
+
+    assert not found.key.is_private
+
+
+def small() -> dict[str, Any]:
+    numbers = generate_private_key(65537, 1024).public_key().public_numbers()
+    return {"kty": "RSA", "e": "AQAB", "n": encoded(numbers.n.to_bytes(128, "big"))}
+
+
+LEFT_OUT: dict[str, Any] = {
+    "a shared secret": public(key_of("oct", "s")),
+    "a key for encryption": public(key_of("EC"), use="enc"),
+    "a key that may not verify": public(key_of("EC"), key_ops=["sign"]),
+    "an algorithm of another kind": public(key_of("EC"), alg="RS256"),
+    "an id that is no text": public(key_of("EC"), kid=1),
+    "an unknown kind": {"kty": "LMS", "kid": "x"},
+    "no kind": {"kid": "x"},
+    "a curve that is not used": public(key_of("EC"), crv="secp256k1"),
+    "a point beside the curve": public(key_of("EC"), x=public(key_of("EC"))["y"]),
+    "a member that is missing": {"kty": "RSA", "e": "AQAB"},
+    "a member that is no base64": public(key_of("RSA"), n="!"),
+    "a key of the curve X25519": public(key_of("Ed25519"), crv="X25519"),
+    "no object": "key",
+}
+
+
+@pytest.mark.parametrize("member", LEFT_OUT.values(), ids=LEFT_OUT)
+def test_other_keys_are_left_out(member: Any) -> None:
+    """The rest of the set is used, and the reason is told."""
+    text = json.dumps({"keys": [member, public(key_of("EC", "good"))]})
+
+    found = parse(text.encode())
+
+    assert [each.kid for each in found.keys] == ["good"]
+    assert [reason.partition(":")[0] for reason in found.left_out] == ["key 1"]
+
+
+def test_of_keys_with_one_id_the_first_counts() -> None:
+    """A second one of its type is left out; one of another type may be an equivalent (RFC 7517)."""
+    first = public(key_of("EC", "k"))
+    members = [first, public(key_of("EC", "k")), public(key_of("RSA", "k"))]
+    members += [public(key_of("EC")), public(key_of("EC"))]
+
+    found = parse(json.dumps({"keys": members}).encode())
+
+    assert [each.kid for each in found.keys] == ["k", "k", None, None]
+    assert found.left_out == ("key 2: its kid is that of an earlier key",)
+    alone = parse(json.dumps({"keys": [first]}).encode())
+    assert found.keys[0].key.as_dict() == alone.keys[0].key.as_dict()
+
+
+def test_a_small_key_is_left_out() -> None:
+    """1024 bits are too few, as Kafka finds."""
+    with pytest.raises(ValueError, match="no key that can be used; key 1: it is no RSA key"):
+        parse(key_set(small()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"{}",
+        b'{"keys": []}',
+        b'{"keys": [], "keys": []}',
+        b'{"keys": [' + b",".join([b"{}"] * (KEYS_MAX + 1)) + b"]}",
+        b" " * 524_289,
+    ],
+)
+def test_what_is_no_set_of_keys_is_an_error(text: bytes) -> None:
+    """Also a set without a key that can be used."""
+    with pytest.raises(ValueError, match=r"no JSON Web Key Set|no key that can be used|bytes"):
+        parse(text)

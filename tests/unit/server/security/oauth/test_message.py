@@ -1,0 +1,68 @@
+"""The first message of a client."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.server.security.oauth.message import InvalidMessage, parse
+from testkit.tokens import first_message
+
+
+def test_token_and_extensions_are_found() -> None:
+    """A message has a token, and extensions by name."""
+    found = parse(first_message("a.b.c", "traceId=42 x", "logicalCluster=lkc-1"))
+
+    assert found.token == "a.b.c"
+    assert found.authorization_id == ""
+    assert found.extensions == {"traceId": "42 x", "logicalCluster": "lkc-1"}
+
+
+BAD = {
+    "nothing": b"",
+    "channel binding": b"p=tls,,\x01auth=Bearer t\x01\x01",
+    "more behind the end": b"n,,\x01auth=Bearer t\x01\x01x",
+    "no token": b"n,,\x01traceId=1\x01\x01",
+    "two tokens": b"n,,\x01auth=Bearer t\x01auth=Bearer u\x01\x01",
+    "another scheme": b"n,,\x01auth=Basic t\x01\x01",
+    "a token with padding inside": b"n,,\x01auth=Bearer t=u\x01\x01",
+    "a value that is empty": b"n,,\x01auth=Bearer t\x01trace=\x01\x01",
+    "a value with a control character": b"n,,\x01auth=Bearer t\x01trace=\x02\x01\x01",
+    "an authorization id with a comma": b"n,a=b,c,\x01auth=Bearer t\x01\x01",
+    "no authorization id": b"n,a=,\x01auth=Bearer t\x01\x01",
+}
+
+
+@pytest.mark.parametrize("data", BAD.values(), ids=BAD)
+def test_other_messages_are_refused(data: bytes) -> None:
+    """What Kafka's patterns refuse is refused."""
+    with pytest.raises(InvalidMessage):
+        parse(data)
+
+
+def test_errors_and_repr_hold_no_secret() -> None:
+    """Neither shows the token, nor a value."""
+    with pytest.raises(InvalidMessage) as failed:
+        parse(b"n,,\x01auth=Bearer hush\x01auth=Bearer hush\x01\x01")
+
+    assert "hush" not in str(failed.value)
+    assert "hush" not in repr(parse(first_message("hush", "key=hush")))
+
+
+def test_a_long_message_costs_little() -> None:
+    """No message makes the pattern go back and forth."""
+    parts = [b"n,a=" + b"=2C" * 100_000, b"n,,\x01" + b"a=b\x01" * 100_000, b"n,,\x01a=" * 60_000]
+
+    for data in parts:
+        with pytest.raises(InvalidMessage):
+            parse(data)
+
+
+def test_a_message_has_a_thousand_pairs_at_most() -> None:
+    """One more is malformed, and costs no more than a look at the first thousand."""
+
+    def message(pairs: int) -> bytes:
+        return first_message("t", *("a" * number + "=b" for number in range(1, pairs)))
+
+    assert len(parse(message(1000)).extensions) == 999
+    with pytest.raises(InvalidMessage):
+        parse(message(1001))

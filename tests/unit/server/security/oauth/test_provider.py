@@ -1,0 +1,204 @@
+"""Which tokens a listener takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from doorkeeper.base.jaas import LoginModule
+from doorkeeper.server.security.contract import AuthenticationContext, Challenge, Success
+from doorkeeper.server.security.guarded_handler import HandlerFault
+from doorkeeper.server.security.mechanisms import provider_of
+from doorkeeper.server.security.oauth import provider as offered
+from doorkeeper.server.security.provider import MechanismSettings
+from testkit.callback_handlers import ODD_TOKENS
+from testkit.plain import NO_SOURCES
+from testkit.recording_logger import RecordingLogger
+from testkit.tokens import NOW_MS, NOW_S, first_message, key_of, key_set, signed, unsigned
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+    from pathlib import Path
+
+    from doorkeeper.server.security.provider import Provider
+
+CONTEXT = AuthenticationContext("CLIENTS", "SASL_PLAINTEXT", "127.0.0.1")
+CLAIMS = {"sub": "alice", "iat": NOW_S - 10, "exp": NOW_S + 10}
+KEY = key_of("EC", "k")
+SOURCES = NO_SOURCES._replace(now_ms=lambda: NOW_MS)
+SIGNED_HANDLERS = (
+    "",
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler",
+    "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerValidatorCallbackHandler",
+)
+
+
+def settings(
+    handler: str = "", options: dict[str, str] | None = None, **values: str
+) -> MechanismSettings:
+    """Return settings; ``jwks_endpoint_url`` stands for the key of that name."""
+    return MechanismSettings(
+        name="OAUTHBEARER",
+        listener_name="CLIENTS",
+        login_module=None if options is None else LoginModule("m", "REQUIRED", options),
+        callback_handler=handler,
+        values={
+            f"sasl.oauthbearer.{name.replace('_', '.')}": text for name, text in values.items()
+        },
+    )
+
+
+def step(provider: Provider, token: str) -> object:
+    return provider.begin(CONTEXT).step(first_message(token))
+
+
+def accepted(found: object) -> bool:
+    assert isinstance(found, Success | Challenge)
+    return isinstance(found, Success)
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    (tmp_path / "keys.json").write_bytes(key_set(KEY))
+    return (tmp_path / "keys.json").as_uri()
+
+
+@pytest.mark.parametrize("handler", offered.UNSECURED_HANDLERS)
+async def test_a_named_handler_takes_unsigned_tokens(handler: str) -> None:
+    """Kafka's name, or ours; the options are those of the login module, and the log says so."""
+    log = RecordingLogger()
+    module = {"unsecuredValidatorRequiredScope": "admin"}
+    sources = SOURCES._replace(logger=log)
+    provider = provider_of(settings(handler), sources)
+    scoped = provider_of(settings(handler, module), sources)
+
+    await provider.start()
+
+    assert accepted(step(provider, unsigned(CLAIMS)))
+    assert step(scoped, unsigned(CLAIMS)) == Challenge(
+        b'{"status":"insufficient_scope", "scope":"[admin]"}'
+    )
+    assert "any client can use any name" in str(log.lines)
+
+
+@pytest.mark.parametrize("handler", SIGNED_HANDLERS)
+async def test_a_key_set_takes_signed_tokens_only(url: str, handler: str) -> None:
+    """With Kafka's handler named, and with none: an unsigned token is refused either way."""
+    provider = provider_of(settings(handler, jwks_endpoint_url=url), SOURCES)
+    await provider.start()
+
+    assert accepted(step(provider, signed(CLAIMS, KEY, "ES256")))
+    assert not accepted(step(provider, unsigned(CLAIMS)))
+    await provider.close()
+
+
+@pytest.mark.parametrize("handler", SIGNED_HANDLERS)
+def test_without_handler_and_keys_nothing_starts(handler: str) -> None:
+    """One line says what to give."""
+    with pytest.raises(ValueError, match=r"^sasl\.oauthbearer\.jwks\.endpoint\.url: ") as error:
+        provider_of(settings(handler), SOURCES)
+
+    assert "\n" not in str(error.value)
+    assert (
+        "listener.name.clients.oauthbearer.sasl.server.callback.handler.class="
+        f"{offered.UNSECURED_HANDLER}"
+    ) in str(error.value)
+
+
+async def test_a_class_of_others_decides_alone() -> None:
+    """What it takes is good, what it refuses is told as it says, and what it breaks is refused."""
+    limits = {"doorkeeper.sasl.check.timeout.ms": "1000", "doorkeeper.sasl.checks.max": "2"}
+    named = settings("testkit.callback_handlers:Tickets").replace(values=limits)
+    provider = provider_of(named, SOURCES)
+    await provider.start()
+
+    async def outcome(token: str) -> object:
+        return await cast("Awaitable[object]", step(provider, token))
+
+    good, bad = await outcome("ticket-alice"), await outcome("other")
+    assert good == Success("alice", lifetime_ms=60_000, claims={"from": "CLIENTS"})
+    assert bad == Challenge(b'{"status":"insufficient_scope", "scope":"tickets"}')
+    with pytest.raises(HandlerFault):
+        await outcome("break")
+    await provider.close()
+
+
+@pytest.mark.parametrize("odd", ODD_TOKENS)
+async def test_an_odd_answer_of_a_class_lets_nobody_in(odd: str) -> None:
+    """A name that is no text, or empty; an end that is no number; claims that are none."""
+    limits = {"doorkeeper.sasl.check.timeout.ms": "1000", "doorkeeper.sasl.checks.max": "2"}
+    named = settings("testkit.callback_handlers:Tickets").replace(values=limits)
+    provider = provider_of(named, SOURCES)
+
+    with pytest.raises(HandlerFault, match="ValidatedToken"):
+        await cast("Awaitable[object]", step(provider, odd))
+
+
+async def test_the_rules_are_those_of_the_keys(url: str) -> None:
+    """Audience, issuer, names of claims and the skew."""
+    provider = provider_of(
+        settings(
+            jwks_endpoint_url=url,
+            expected_audience="orders, doorkeeper",
+            expected_issuer=" https://idp ",
+            sub_claim_name="client",
+            clock_skew_seconds="0",
+        ),
+        SOURCES,
+    )
+    await provider.start()
+    good = CLAIMS | {"client": "bob", "aud": "doorkeeper", "iss": "https://idp"}
+
+    found = step(provider, signed(good, KEY, "ES256"))
+
+    assert isinstance(found, Success)
+    assert found.authorization_id == "bob"
+    for other in ({"client": None}, {"aud": "x"}, {"iss": "x"}, {"exp": NOW_S}):
+        assert not accepted(step(provider, signed(good | other, KEY, "ES256")))
+
+
+WRONG = {
+    "ftp://idp/keys": "a URL with http, https or file",
+    "https:///keys": "a URL with http, https or file",
+    "keys.json": "a URL with http, https or file",
+    "file:keys.json": "a whole path",
+    "http://[": "no URL",
+}
+
+
+@pytest.mark.parametrize(("url", "text"), WRONG.items())
+def test_other_urls_are_refused(url: str, text: str) -> None:
+    """As Kafka, which takes three schemes."""
+    with pytest.raises(ValueError, match=rf"^sasl\.oauthbearer\.jwks\.endpoint\.url: .*{text}"):
+        provider_of(settings(jwks_endpoint_url=url), SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("values", "key"),
+    [
+        ({"jwks_endpoint_refresh_ms": "0"}, "sasl.oauthbearer.jwks.endpoint.refresh.ms"),
+        (
+            {"jwks_endpoint_retry_backoff_ms": "x"},
+            "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
+        ),
+        ({"clock_skew_seconds": "-1"}, "sasl.oauthbearer.clock.skew.seconds"),
+        ({"jwt_validator_class": "a.B"}, "sasl.oauthbearer.jwt.validator.class"),
+    ],
+)
+def test_wrong_values_name_their_key(values: dict[str, Any], key: str) -> None:
+    """The key as it was given, also with a prefix."""
+    wrong = settings(jwks_endpoint_url="https://idp/keys", **values)
+    prefixed = f"listener.name.clients.oauthbearer.{key}"
+
+    for given, told in (({}, key), ({key: prefixed}, prefixed)):
+        with pytest.raises(ValueError, match=rf"^{told}: ".replace(".", r"\.")):
+            provider_of(wrong.replace(given_as=given), SOURCES)
+
+
+def test_wrong_options_name_the_jaas_configuration() -> None:
+    """The error says which option."""
+    wrong = settings(offered.UNSECURED_HANDLER, {"unsecuredValidatorAllowableClockSkewMs": "soon"})
+
+    with pytest.raises(ValueError, match=r"^sasl\.jaas\.config: unsecuredValidatorAllowable"):
+        provider_of(wrong, SOURCES)

@@ -1,0 +1,70 @@
+"""Who goes next."""
+
+from __future__ import annotations
+
+import asyncio
+
+from doorkeeper.server.security.fair_semaphore import FairSemaphore
+
+
+async def begun(turns: FairSemaphore, key: str, name: str, order: list[str]) -> None:
+    await turns.acquire(key)
+    order.append(name)
+
+
+async def waiting(turns: FairSemaphore, names: str, order: list[str]) -> list[asyncio.Task[None]]:
+    """Let each name wait in the row of its first letter."""
+    tasks = [asyncio.create_task(begun(turns, name[0], name, order)) for name in names.split()]
+    await asyncio.sleep(0)
+    return tasks
+
+
+async def test_no_more_than_the_limit() -> None:
+    """Who comes later waits until somebody ends."""
+    turns, order = FairSemaphore(2), list[str]()
+    tasks = await waiting(turns, "a1 a2 a3", order)
+
+    assert (order, turns.waiting) == (["a1", "a2"], 1)
+    turns.release()
+    await tasks[2]
+    assert (order, turns.waiting) == (["a1", "a2", "a3"], 0)
+
+
+async def test_rows_take_turns() -> None:
+    """Who comes alone is next, however many wait in another row."""
+    turns, order = FairSemaphore(1), list[str]()
+    tasks = await waiting(turns, "a1 a2 a3 a4 b1 c1", order)
+
+    for _ in tasks:
+        turns.release()
+        await asyncio.sleep(0)
+
+    assert order == ["a1", "a2", "b1", "c1", "a3", "a4"]
+
+
+async def test_who_gives_up_is_passed_over() -> None:
+    """Neither the row nor the turn is lost."""
+    turns, order = FairSemaphore(1), list[str]()
+    tasks = await waiting(turns, "a1 a2 a3 b1", order)
+
+    for gone in (tasks[1], tasks[3]):
+        gone.cancel()
+        await asyncio.sleep(0)
+    turns.release()
+    await tasks[2]
+
+    assert (order, turns.waiting) == (["a1", "a3"], 0)
+    turns.release()
+    await turns.acquire("d")
+
+
+async def test_a_turn_that_comes_too_late_goes_on() -> None:
+    """Who is cancelled in the moment of its turn passes it to the next."""
+    turns, order = FairSemaphore(1), list[str]()
+    tasks = await waiting(turns, "a1 b1 c1", order)
+
+    turns.release()
+    tasks[1].cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert order == ["a1", "c1"]

@@ -1,0 +1,229 @@
+"""SASL GSSAPI: the order of tokens, and what the configuration must say.
+
+A real realm is asked in tests/interop/logins/test_kerberos.py.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.base.jaas import LoginModule
+from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.security.contract import Challenge, Failure, Success
+from doorkeeper.server.security.gssapi import (
+    LOGIN_MODULE,
+    OFFERED_LAYERS,
+    RETRIABLE,
+    STEPS_MAX,
+    GssapiMechanism,
+    KerberosLogin,
+    full_name,
+    is_retriable,
+    login_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+GENERAL = None
+"""The text of a failure that does not say what was wrong."""
+
+
+class LibraryError(Exception):
+    """What the library raises."""
+
+    def __init__(self, min_code: int = 0) -> None:
+        super().__init__("what the library says")
+        self.min_code = min_code
+
+
+class Security:
+    """A security context: it is complete after so many tokens, each answered by a proof."""
+
+    def __init__(self, tokens: int = 1, proof: bytes | None = b"proof", code: int = 0) -> None:
+        self._left = tokens
+        self._proof = proof
+        self._code = code
+        self.initiator_name = b"alice/host@EXAMPLE.COM"
+
+    @property
+    def complete(self) -> bool:
+        return self._left <= 0
+
+    def step(self, token: bytes) -> bytes | None:
+        if token == b"bad":
+            raise LibraryError(self._code)
+        self._left -= 1
+        return self._proof
+
+    def wrap(self, message: bytes, encrypted: bool) -> SimpleNamespace:  # noqa: FBT001 - as the library has it
+        assert not encrypted
+        return SimpleNamespace(message=b"wrapped " + message)
+
+    def unwrap(self, token: bytes) -> SimpleNamespace:
+        if not token.startswith(b"wrapped "):
+            raise LibraryError
+        return SimpleNamespace(message=token.removeprefix(b"wrapped "))
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    """Give one thread."""
+    with ThreadPoolExecutor(1) as made:
+        yield made
+
+
+async def test_a_ticket_proves_who_the_client_is(threads: ThreadPoolExecutor) -> None:
+    """Proof, our proof, an empty token, our layers, theirs: then the whole name is known."""
+    mechanism = GssapiMechanism(Security(), LibraryError, threads)
+
+    assert await mechanism.step(b"ticket") == Challenge(b"proof")
+    assert await mechanism.step(b"") == Challenge(b"wrapped " + OFFERED_LAYERS)
+    assert await mechanism.step(b"wrapped \1\0\0\0") == Success("alice/host@EXAMPLE.COM")
+
+
+@pytest.mark.parametrize("name", [b"kafka@host", b"\xff\xfe"])
+def test_a_name_that_a_client_sends_is_not_used(name: bytes, threads: ThreadPoolExecutor) -> None:
+    """Kafka authorizes every name and takes the ticket's; kafka-python sends the service's."""
+    mechanism = GssapiMechanism(Security(proof=None), LibraryError, threads)
+    mechanism.decide(b"ticket")
+
+    outcome = mechanism.decide(b"wrapped \1\0\0\0" + name)
+
+    assert outcome == Success("alice/host@EXAMPLE.COM")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "reason"),
+    [
+        ([b"bad"], "what the library says"),
+        ([b"ticket", b"more"], "a token after the authentication; allowed: an empty one"),
+        ([b"ticket", b"", b"unwrapped"], "what the library says"),
+        ([b"ticket", b"", b"wrapped \1\0\0"], "3 bytes choose a layer of protection; 4 are needed"),
+        ([b"ticket", b"", b"wrapped \4\0\0\0"], "the layer of protection 4 is not offered"),
+        ([b"ticket", b"", b"wrapped \0\0\0\0"], "the layer of protection 0 is not offered"),
+    ],
+)
+def test_a_wrong_token_is_refused(
+    tokens: list[bytes], reason: str, threads: ThreadPoolExecutor
+) -> None:
+    """The client gets the general text, and our log the reason."""
+    mechanism = GssapiMechanism(Security(), LibraryError, threads)
+
+    outcomes = [mechanism.decide(token) for token in tokens]
+
+    assert outcomes[-1] == Failure(GENERAL, reason)
+    assert all(isinstance(outcome, Challenge) for outcome in outcomes[:-1])
+
+
+def test_a_client_does_not_go_on_for_ever(threads: ThreadPoolExecutor) -> None:
+    """A client that is never done is refused after some tokens."""
+    mechanism = GssapiMechanism(Security(tokens=100), LibraryError, threads)
+
+    outcomes = [mechanism.decide(b"more") for _ in range(STEPS_MAX + 1)]
+
+    assert outcomes[:-1] == [Challenge(b"proof")] * STEPS_MAX
+    assert outcomes[-1] == Failure(GENERAL, f"more than {STEPS_MAX} tokens")
+
+
+@pytest.mark.parametrize("code", [2529638933, 2529638946])
+def test_what_may_work_a_moment_later_gets_no_answer(
+    code: int, threads: ThreadPoolExecutor
+) -> None:
+    """Replay, and tickets and clients that are not valid yet: the connection is only closed."""
+    outcome = GssapiMechanism(Security(code=code), LibraryError, threads).decide(b"bad")
+
+    assert outcome == Failure(GENERAL, "what the library says", answered=False)
+    assert code in RETRIABLE
+    assert not is_retriable(LibraryError(code + 10))
+
+
+@pytest.mark.parametrize(
+    ("displayed", "name"),
+    [
+        (rb"we\/ird@R", "we/ird@R"),
+        (rb"at\@x@R", r"at\@x@R"),
+        (rb"back\\slash@R", r"back\slash@R"),
+        (rb"a\tb\nc@R", "a\tb\nc@R"),
+        ("jürgen@R".encode(), "jürgen@R"),
+    ],
+)
+def test_names_are_written_as_java_writes_them(displayed: bytes, name: str) -> None:
+    """Only an @ within a component keeps its backslash."""
+    assert full_name(displayed) == name
+
+
+def settings(
+    options: Mapping[str, str] | None,
+    *,
+    module: str = LOGIN_MODULE,
+    service: str | None = "kafka",
+) -> MechanismSettings:
+    return MechanismSettings(
+        name="GSSAPI",
+        listener_name="CLIENTS",
+        login_module=None if options is None else LoginModule(module, "REQUIRED", options),
+        values={} if service is None else {"sasl.kerberos.service.name": service},
+    )
+
+
+GOOD = {
+    "useKeyTab": "true",
+    "storeKey": "true",
+    "keyTab": "/etc/security/keytabs/kafka_server.keytab",
+    "principal": "kafka/kafka1.hostname.com@EXAMPLE.COM",
+}
+"""As Kafka's documentation prints it."""
+
+
+def test_the_documented_login_module_is_read() -> None:
+    """Kafka's block gives the keytab, the principal and the service's name."""
+    assert login_of(settings(GOOD), "key") == KerberosLogin(
+        Path("/etc/security/keytabs/kafka_server.keytab"),
+        "kafka/kafka1.hostname.com@EXAMPLE.COM",
+        "kafka",
+    )
+
+
+def test_the_service_may_stand_in_the_login_module() -> None:
+    """The option serviceName does as well as the key; a keytab may begin with FILE:."""
+    options = {**GOOD, "serviceName": "kafka", "keyTab": "FILE:/k"}
+
+    assert login_of(settings(options, service=None), "key").service == "kafka"
+    assert login_of(settings(options), "key").keytab == Path("/k")
+
+
+@pytest.mark.parametrize(
+    ("options", "service", "text"),
+    [
+        (None, "kafka", "sasl.jaas.config: found the login module none; GSSAPI needs com.sun."),
+        ({**GOOD, "useKeyTab": "false"}, "kafka", "sasl.jaas.config: useKeyTab=true is needed"),
+        ({**GOOD, "keyTab": ""}, "kafka", "sasl.jaas.config: the option keyTab is needed"),
+        ({**GOOD, "principal": ""}, "kafka", "sasl.jaas.config: the option principal is needed"),
+        ({**GOOD, "principal": "*"}, "kafka", "sasl.jaas.config: principal * is no name"),
+        (
+            GOOD,
+            None,
+            "sasl.kerberos.service.name: No serviceName defined in either JAAS or Kafka config",
+        ),
+        (
+            {**GOOD, "serviceName": "other"},
+            "kafka",
+            "sasl.kerberos.service.name: Conflicting serviceName values found in JAAS and Kafka",
+        ),
+    ],
+)
+def test_what_a_server_needs_is_asked_for(
+    options: Mapping[str, str] | None, service: str | None, text: str
+) -> None:
+    """What is missing or contradicts itself stops the start with a line that names the key."""
+    with pytest.raises(ValueError) as caught:
+        login_of(settings(options, service=service), "sasl.jaas.config")
+
+    assert str(caught.value).startswith(text)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,184 @@
+"""What stands before a callback handler."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from doorkeeper.server.security import AuthenticationContext
+from doorkeeper.server.security.guarded_handler import GuardedHandler, HandlerFault
+from doorkeeper.server.security.handlers_contract import TokenRefused
+from testkit.callback_handlers import Recorded
+from testkit.edge import until
+from testkit.loop_clock import time_by_hand
+from testkit.recording_logger import RecordingLogger
+
+CONTEXT = AuthenticationContext("A", "SASL_PLAINTEXT", "10.0.0.7")
+
+
+class Guarded:
+    """A guarded handler, and what it logs."""
+
+    def __init__(self, *, timeout_s: float = 30, at_once: int = 2, **configs: str) -> None:
+        self.logger = RecordingLogger()
+        self.handler = Recorded()
+        self.handler.configure({k.replace("_", "."): v for k, v in configs.items()}, "PLAIN", {})
+        self.guard = GuardedHandler(
+            self.handler,
+            key="the.key",
+            name="a.Class",
+            mechanism="PLAIN",
+            timeout_s=timeout_s,
+            at_once=at_once,
+            logger=self.logger,
+        )
+
+    async def check(self, name: str, password: str) -> bool:
+        check = self.handler.check
+        return await self.guard.call_handler(
+            lambda: check(name, password, CONTEXT), bool, CONTEXT, secret=password
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [
+        ("raise", "ConnectionError: no connection for raise"),
+        ("tell", "ValueError, whose text contains the secret"),
+        ("exit", "RuntimeError: it raised SystemExit"),
+        ("none", "found NoneType as its answer; allowed: bool"),
+    ],
+)
+async def test_what_is_no_answer_is_a_fault(name: str, cause: str) -> None:
+    """One line says who, where and why, without the secret; the next call is answered."""
+    guarded = Guarded(at_once=1)
+
+    with pytest.raises(HandlerFault) as fault:
+        await guarded.check(name, "hush-hush")
+
+    assert str(fault.value) == f"a.Class: {cause}"
+    assert guarded.logger.lines == [
+        (
+            "warning",
+            "a callback handler gave no answer: the client is refused",
+            {
+                "handler": "a.Class",
+                "mechanism": "PLAIN",
+                "listener": "A",
+                "client_address": "10.0.0.7",
+                "cause": cause,
+            },
+        )
+    ]
+    assert await guarded.check("a", "aa")
+
+
+@pytest.mark.parametrize(
+    ("secret", "text"),
+    [
+        ("s" * 300, "s" * 300),
+        ("two  blanks", "found two  blanks"),
+        ("it's a 'quote\\", repr("it's a 'quote\\")),
+        ("head-of-it.body-of-it.sign", "the part body-of-it is odd"),
+    ],
+    ids=["long", "blanks", "quoted", "part"],
+)
+async def test_a_cause_holds_no_piece_of_a_secret(secret: str, text: str) -> None:
+    """Also where a line would cut it, where it is quoted, and the part of a token."""
+    guarded = Guarded()
+
+    async def fail() -> bool:
+        raise ValueError(text)
+
+    async def refuse() -> bool:
+        raise TokenRefused(text)
+
+    with pytest.raises(HandlerFault, match="ValueError, whose text contains the secret"):
+        await guarded.guard.call_handler(fail, bool, CONTEXT, secret)
+    with pytest.raises(TokenRefused) as refused:
+        await guarded.guard.call_handler(refuse, bool, CONTEXT, secret)
+
+    assert str(refused.value) == "TokenRefused, whose text contains the secret"
+
+
+async def test_what_is_late_is_a_fault() -> None:
+    """After the time; the call is cancelled, and its turn free again."""
+    guarded = Guarded(timeout_s=5, at_once=1)
+
+    with time_by_hand() as clock:
+        late = asyncio.create_task(guarded.check("slow", "x"))
+        await until(lambda: bool(guarded.handler.asked))
+        clock.now_s += 5
+        with pytest.raises(HandlerFault, match=r"no answer in 5 s"):
+            await late
+
+        await asyncio.sleep(0)
+        assert await guarded.check("a", "aa")
+
+
+async def test_waiting_for_a_turn_takes_of_the_time() -> None:
+    """Where all calls are taken the handler is not asked at all."""
+    guarded = Guarded(timeout_s=5, at_once=1)
+
+    with time_by_hand() as clock:
+        both = asyncio.gather(
+            guarded.check("slow", "x"), guarded.check("a", "aa"), return_exceptions=True
+        )
+        await until(lambda: bool(guarded.handler.asked))
+        await asyncio.sleep(0)
+        clock.now_s += 5
+        outcomes = await both
+
+    assert [str(outcome) for outcome in outcomes] == [
+        "a.Class: no answer in 5 s",
+        "a.Class: all its slots are in use",
+    ]
+    assert guarded.handler.asked == ["slow@10.0.0.7"]
+
+
+async def test_who_leaves_ends_the_call() -> None:
+    """A client that is gone waits for nothing, and its turn is free."""
+    guarded = Guarded(at_once=1)
+    leaving = asyncio.create_task(guarded.check("slow", "x"))
+    await asyncio.sleep(0.001)
+
+    leaving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+
+    assert await guarded.check("a", "aa")
+
+
+async def test_a_start_that_never_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a server would not start without a word, and SIGHUP and changes of keys wait for it."""
+    monkeypatch.setattr("doorkeeper.server.security.guarded_handler.START_S", 0.01)
+    guarded = Guarded(twice_wait="true")
+
+    with pytest.raises(ValueError, match=r"the\.key=a\.Class does not start in 0\.01 s"):
+        await guarded.guard.start()
+
+
+async def test_one_that_does_not_start_says_so() -> None:
+    """The text begins with the key."""
+    guarded = Guarded(twice_stay="1")
+
+    with pytest.raises(
+        ValueError, match=r"^the\.key=a\.Class does not start: ConnectionError: nobody there$"
+    ):
+        await guarded.guard.start()
+
+
+async def test_one_that_does_not_close_is_told() -> None:
+    """And nobody is held up."""
+    guarded = Guarded(twice_cling="1")
+
+    await guarded.guard.close()
+
+    assert guarded.logger.lines == [
+        (
+            "warning",
+            "a callback handler did not close",
+            {"handler": "a.Class", "cause": "RuntimeError: not yet"},
+        )
+    ]

@@ -1,0 +1,87 @@
+"""Which callback handler a listener's mechanism has."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.base.jaas import LoginModule
+from doorkeeper.server.security.handler_loading import KAFKA_NAMES, KEY, handler_of
+from doorkeeper.server.security.handlers_contract import PlainPasswords
+from doorkeeper.server.security.provider import MechanismSettings
+from testkit.callback_handlers import Recorded
+from testkit.recording_logger import RecordingLogger
+
+PREFIXED = "listener.name.clients.plain.sasl.server.callback.handler.class"
+VALUES = {"doorkeeper.sasl.check.timeout.ms": "1000", "doorkeeper.sasl.checks.max": "2"}
+HERE = "testkit.callback_handlers"
+
+
+def settings(name: str, *, prefixed: bool = True, **originals: str) -> MechanismSettings:
+    return MechanismSettings(
+        name="PLAIN",
+        listener_name="CLIENTS",
+        login_module=LoginModule("M", "REQUIRED", {"option": "value"}),
+        callback_handler=name,
+        values=VALUES,
+        given_as={KEY: PREFIXED} if prefixed else {},
+        originals={key.replace("_", "."): value for key, value in originals.items()},
+    )
+
+
+def loaded(configured: MechanismSettings) -> Recorded:
+    handler = handler_of(configured, PlainPasswords, RecordingLogger())  # type: ignore[type-abstract]
+    assert handler is not None
+    assert isinstance(handler.handler, Recorded)
+    return handler.handler
+
+
+def test_a_class_is_made_and_configured() -> None:
+    """It gets the keys without its prefix, the mechanism, and the options of the module."""
+    handler = loaded(
+        settings(f"{HERE}:Recorded", listener_name_clients_plain_ldap_url="x", ldap_port="1")
+    )
+
+    assert (handler.configs["ldap.url"], handler.configs["ldap.port"]) == ("x", "1")
+    assert handler.mechanism == "PLAIN"
+    assert handler.options == {"option": "value"}
+
+
+@pytest.mark.parametrize(
+    "name", ["", *(n for n, served in KAFKA_NAMES.items() if "PLAIN" in served)]
+)
+def test_kafkas_own_is_none(name: str) -> None:
+    """The mechanism does itself what Kafka's handler does."""
+    assert handler_of(settings(name), PlainPasswords, RecordingLogger()) is None  # type: ignore[type-abstract]
+
+
+def test_a_handler_of_kafkas_for_another_mechanism() -> None:
+    """With the mechanism's prefix it is a mistake; without one a broker does not look at it."""
+    name = "org.apache.kafka.common.security.scram.internals.ScramServerCallbackHandler"
+
+    assert handler_of(settings(name, prefixed=False), PlainPasswords, RecordingLogger()) is None  # type: ignore[type-abstract]
+    with pytest.raises(
+        ValueError, match=f"^{PREFIXED}={name}: this handler serves SCRAM-SHA-256 and SCRAM-SHA-512"
+    ):
+        loaded(settings(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (f"{HERE}.NoPasswords", "found <class .*; allowed for PLAIN: a subclass of"),
+        (f"{HERE}.Half", "the class lacks the methods check"),
+        ("short", "found no entry point of this name in doorkeeper.callback_handlers"),
+    ],
+)
+def test_what_cannot_be_used_is_told(name: str, text: str) -> None:
+    """The line begins with the key as it was given."""
+    with pytest.raises(ValueError, match=f"^{PREFIXED}={name}: {text}"):
+        loaded(settings(name))
+
+
+def test_a_handler_may_refuse_its_keys() -> None:
+    """Its ValueError is the line; anything else is told with its class."""
+    with pytest.raises(ValueError, match=r"^twice\.refuse: found something; allowed: nothing$"):
+        loaded(settings(f"{HERE}.Recorded", twice_refuse="1"))
+    with pytest.raises(ValueError, match=f"^{PREFIXED}={HERE}.Recorded: RuntimeError: broken$"):
+        loaded(settings(f"{HERE}.Recorded", twice_break="1"))

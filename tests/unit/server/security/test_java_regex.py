@@ -1,0 +1,148 @@
+"""Java's regular expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doorkeeper.server.security import java_regex
+from doorkeeper.server.security.java_regex import TIME_LIMIT_S, JavaPattern, PatternError
+from testkit.edge import Clock
+
+CASES = [
+    # The end is before the last line end, of any kind.
+    ("a$", "a\n", "find", True),
+    ("a$", "a\u2028", "find", True),
+    ("a$", "a\n\n", "find", False),
+    (r"a\z", "a\n", "find", False),
+    (r"a\Z", "a\r\n", "find", True),
+    # A dot is no line end of Java's.
+    ("a.b", "a\u0085b", "matches", False),
+    ("(?s)a.b", "a\nb", "matches", True),
+    # Classes, and case, are ASCII's.
+    (r"\w+", "é", "matches", False),
+    (r"\d", "\u0663", "matches", False),
+    ("(?i)k", "\u212a", "matches", False),
+    ("(?i)[a-c]+", "aBC", "matches", True),
+    ("(?i:a)b", "AB", "matches", False),
+    # Sets within classes.
+    ("[a-z&&[^b]]+", "ac", "matches", True),
+    ("[a-z&&[^b]]+", "ab", "matches", False),
+    ("[a||b]", "|", "matches", True),
+    ("[a~~b]+", "~", "matches", True),
+    (r"\Qa.b\E+", "a.bbb", "matches", True),
+    (r"(a|b)\1", "aa", "matches", True),
+    (r"(?<x>a)\k<x>", "ab", "matches", False),
+    (r"a++a", "aaa", "matches", False),
+    (r"\x{1F600}\u0041\0101\t", "\U0001f600AA\t", "matches", True),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "how", "found"), CASES)
+def test_patterns_mean_what_they_mean_in_java(
+    pattern: str, text: str, how: str, *, found: bool
+) -> None:
+    """Where Python's own expressions differ from Java's, Java's count."""
+    java = JavaPattern(pattern)
+
+    assert (java.matches(text) if how == "matches" else any(java.find_all(text))) is found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "replacement", "everywhere", "once"),
+    [
+        (".*", "abc", "X", "XX", "X"),
+        ("b*", "abc", "-", "-a--c-", "-abc"),
+        ("(a)(b)?", "ac", "[$1$2]", "[a]c", "[a]c"),
+        ("(a)", "aa", "$12", "a2a2", "a2a"),
+        ("(?<n>a)", "a", "${n}${n}", "aa", "aa"),
+        ("a", "a", r"\$1\\", "$1\\", "$1\\"),
+    ],
+)
+def test_replacing(pattern: str, text: str, replacement: str, everywhere: str, once: str) -> None:
+    """Empty matches are replaced too, also beside others; references are Java's."""
+    java = JavaPattern(pattern)
+
+    assert java.replace_all(text, replacement) == everywhere
+    assert java.replace_first(text, replacement) == once
+
+
+@pytest.mark.parametrize("replacement", ["$", "$x", "\\", "$2", "${m}", "${", "$\u0663"])
+def test_replacements_that_java_does_not_take(replacement: str) -> None:
+    """They fail where something is to be replaced, and only there."""
+    java = JavaPattern("(a)")
+
+    assert java.replace_all("b", replacement) == "b"
+    with pytest.raises(ValueError, match="replacement"):
+        java.replace_all("a", replacement)
+
+
+def test_a_search_ends_after_a_time() -> None:
+    """A rule that takes for ever on some text ends with an error instead."""
+    with pytest.raises(TimeoutError):
+        JavaPattern("^CN=(([a-z])+.)+[A-Z]([a-z])+$").matches("CN=" + "a" * 3000)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("(a", "a group does not end, at character 3 of the pattern"),
+        ("a)", "a bracket closes that none opens, at character 2 of the pattern"),
+        ("*a", "* repeats nothing"),
+        ("a{2,1}", "the bounds of a repetition are the wrong way round"),
+        ("a**", "a repetition is repeated"),
+        ("a{", "{ repeats nothing"),
+        (r"(a\1)", "a back reference names a group that has not ended before it"),
+        (r"(?i)(a)\1", "back references under (?i) are not supported"),
+        ("(?<a>b)(?<a>c)", "two groups are called a"),
+        ("(?x)a", "this kind of group is not supported; flags may be i and s"),
+        ("\\", "the pattern ends too early"),
+        (r"\G", "the escape G is not supported"),
+        (r"(?i)\p{Upper}", "Upper under (?i) is not supported"),
+        ("[a", "a class of characters does not end"),
+        ("[]", "a class of characters does not end"),
+        ("[&&a]", "&& stands between two sets of characters"),
+        ("[a&&]", "&& stands between two sets of characters"),
+        ("[b-a]", "a range of characters is the wrong way round"),
+        (r"[\Qa\E]", r"\Q within a class is not supported"),
+        (r"[\p{Greek}]", "this property is not supported"),
+        (r"[\x{110000}]", "this is no character"),
+        (r"[\ud800]", "this is no character"),
+        (r"[\y]", "the escape y is not supported"),
+        ("(" * 100 + ")" * 100, "groups are within each other"),
+    ],
+)
+def test_other_patterns_are_refused(pattern: str, said: str) -> None:
+    """What Java refuses, or what nothing here means exactly, with its place."""
+    with pytest.raises(PatternError) as refused:
+        JavaPattern(pattern)
+
+    assert said in str(refused.value)
+
+
+class Searched:
+    """A compiled pattern that keeps how long each of its searches may take; each takes a while."""
+
+    def __init__(self, compiled: Any, clock: Clock, search_s: float) -> None:
+        self._compiled, self._clock, self._search_s = compiled, clock, search_s
+        self.limits_s: list[float] = []
+
+    def search(self, text: str, at: int, timeout: float) -> Any:
+        self.limits_s.append(timeout)
+        self._clock.now_s += self._search_s
+        return self._compiled.search(text, at)
+
+
+def test_many_slow_matches_take_no_more_time_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is that of a name, whoever wrote it: each match alone would be quick enough."""
+    clock = Clock()
+    monkeypatch.setattr(java_regex, "thread_time", clock)
+    pattern = JavaPattern("a")
+    searched = pattern._compiled = Searched(pattern._compiled, clock, 0.3 * TIME_LIMIT_S)
+
+    with pytest.raises(TimeoutError):
+        pattern.replace_all("a" * 1000, "x")
+
+    left = [TIME_LIMIT_S * part for part in (1, 0.7, 0.4, 0.1)]
+    assert searched.limits_s == pytest.approx(left)

@@ -1,0 +1,88 @@
+"""Rules for Kerberos names, as Kafka documents them.
+
+Random rules are compared with Kafka's own class in tests/conformance/test_kerberos_rules.py.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.server.security.kerberos_rules import NoShortName, ShortNamer
+
+
+def named(rule: str, name: str) -> str:
+    return ShortNamer("EXAMPLE.COM", rule.split(", ")).short_name(name)
+
+
+@pytest.mark.parametrize(
+    ("rules", "name", "user"),
+    [
+        (r"RULE:[1:$1@$0](.*@EXAMPLE\.COM)s/@.*//", "alice@EXAMPLE.COM", "alice"),
+        ("RULE:[2:$1](kafka.*)s/kafka/broker/g", "kafka-kafka/host@X", "broker-broker"),
+        ("RULE:[1:$1]/L", "Alice@X", "alice"),
+        ("RULE:[1:$1](A.*)/U", "Alice@X", "ALICE"),
+        ("RULE:[2:$1.$2](.*)s/a/b//L", "KaFka/Alpha@X", "kbfka.alpha"),
+        (
+            "RULE:[1:$1@$0](.*@MYDOMAIN.COM)s/@.*//, DEFAULT",
+            "user@MYDOMAIN.COM",
+            "user",
+        ),
+        ("DEFAULT", "alice/admin@EXAMPLE.COM", "alice"),
+        ("RULE:[2:$1], RULE:[1:x-$1], DEFAULT", "alice@EXAMPLE.COM", "x-alice"),
+        ("RULE:[1:$1](b.*), DEFAULT", "alice@EXAMPLE.COM", "alice"),
+        ("RULE:[1:$1]s/x/y/", "alice@X", "alice"),
+        ("RULE:[1:$1]s/b*/-/g", "abc@X", "-a--c-"),
+    ],
+)
+def test_rules_make_names(rules: str, name: str, user: str) -> None:
+    """What a rule takes, and what it makes of it."""
+    assert named(rules, name) == user
+
+
+@pytest.mark.parametrize(
+    ("rules", "name", "reason"),
+    [
+        ("DEFAULT", "alice@OTHER", "No rules apply to alice@OTHER"),
+        ("DEFAULT", "a/b/c@EXAMPLE.COM", "Malformed Kerberos name: a/b/c@EXAMPLE.COM"),
+        ("DEFAULT", r"a\@b@EXAMPLE.COM", r"Malformed Kerberos name: a\@b@EXAMPLE.COM"),
+        ("RULE:[1:$1@$0]", "a@X", "Non-simple name a@X after auth_to_local rule RULE:[1:$1@$0]"),
+        ("RULE:[1:$2], DEFAULT", "a@EXAMPLE.COM", "$2 names $2; allowed: $0 to $1"),
+        (
+            "RULE:[1:$1]s/a/$1/, DEFAULT",
+            "a@EXAMPLE.COM",
+            "RULE:[1:$1]s/a/$1/ fails: the replacement names the group 1, which is not there",
+        ),
+    ],
+)
+def test_who_gets_no_name(rules: str, name: str, reason: str) -> None:
+    """Where a rule applies and fails, no later one is asked."""
+    with pytest.raises(NoShortName) as caught:
+        named(rules, name)
+
+    assert str(caught.value) == reason
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("", "Invalid rule: "),
+        ("DEFAULT ", "Invalid rule: `DEFAULT `, unmatched substring: ` `"),
+        ("RULE:[1:$1", "Invalid rule: RULE:[1:$1"),
+        ("RULE:[1:$1]s/a/b", "Invalid rule: `RULE:[1:$1]s/a/b`, unmatched substring: `s/a/b`"),
+        ("RULE:[:$1]", "Invalid rule: RULE:[:$1]: no number of components stands before the colon"),
+        ("RULE:[1:$1]([)", "Invalid rule: RULE:[1:$1]([): in [: "),
+        ("RULE:[1:$1]s/(/x/", "Invalid rule: RULE:[1:$1]s/(/x/: in (: "),
+    ],
+)
+def test_a_broken_rule_is_refused(rule: str, text: str) -> None:
+    """The error names the rule, and what is wrong with it."""
+    with pytest.raises(ValueError) as caught:
+        ShortNamer("EXAMPLE.COM", [rule])
+
+    assert str(caught.value).startswith(text)
+
+
+def test_no_default_realm_takes_nobody() -> None:
+    """Without a default realm DEFAULT applies to no realm with a name."""
+    with pytest.raises(NoShortName):
+        ShortNamer("").short_name("alice@EXAMPLE.COM")

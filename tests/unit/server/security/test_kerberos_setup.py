@@ -1,0 +1,84 @@
+"""What Kerberos needs of the machine, and the words for what is missing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.server.security.kerberos_setup import (
+    CONFIG_KEY,
+    RULES_KEY,
+    VARIABLE,
+    acceptor,
+    bindings,
+    short_namer,
+    use_configuration,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_without_the_package_the_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extra is named; nothing else of the server needs it."""
+    monkeypatch.setitem(sys.modules, "gssapi", None)
+
+    with pytest.raises(
+        ValueError, match=r"GSSAPI needs the package gssapi .*doorkeeper\[kerberos\]"
+    ):
+        bindings()
+
+
+def test_the_key_names_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It counts for the whole process, instead of what the environment says."""
+    monkeypatch.setenv(VARIABLE, "/other")
+    file = tmp_path / "krb5.conf"
+    file.write_text("[libdefaults]\n")
+
+    use_configuration({CONFIG_KEY: f" {file} "})
+
+    assert os.environ[VARIABLE] == str(file)
+
+
+def test_a_configuration_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing file is named, with the key or the variable that named it."""
+    monkeypatch.delenv(VARIABLE, raising=False)
+    missing = tmp_path / "krb5.conf"
+
+    with pytest.raises(ValueError) as by_key:
+        use_configuration({CONFIG_KEY: str(missing)})
+    monkeypatch.setenv(VARIABLE, str(missing))
+    with pytest.raises(ValueError) as by_variable:
+        use_configuration({})
+
+    assert str(by_key.value) == f"{CONFIG_KEY}: {missing}: No such file or directory"
+    assert str(by_variable.value) == (
+        f"{CONFIG_KEY}: not given, and the variable {VARIABLE} gives no configuration of Kerberos:"
+        f" {missing}: No such file or directory"
+    )
+
+
+def test_a_keytab_that_is_not_there(tmp_path: Path) -> None:
+    """A missing keytab is named before the library is asked."""
+    with pytest.raises(ValueError, match=r"keyTab .*/k: No such file or directory"):
+        acceptor(tmp_path / "k", "kafka/localhost")
+
+
+def test_a_rule_is_told_with_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken rule stops the start; the rules are separated by commas, as any list."""
+    monkeypatch.setattr(
+        "doorkeeper.server.security.kerberos_setup.default_realm", lambda: "EXAMPLE.COM"
+    )
+    monkeypatch.setenv(VARIABLE, "")
+    file = tmp_path / "krb5.conf"
+    file.write_text("")
+
+    namer = short_namer({CONFIG_KEY: str(file), RULES_KEY: " RULE:[2:$1]/U , DEFAULT "})
+    with pytest.raises(ValueError, match=r"^sasl\.kerberos\.principal\.to\.local\.rules: Invalid"):
+        short_namer({CONFIG_KEY: str(file), RULES_KEY: "DEFAULT,x"})
+
+    assert namer.short_name("alice@EXAMPLE.COM") == "alice"
+    assert namer.short_name("alice/host@EXAMPLE.COM") == "ALICE"

@@ -1,0 +1,91 @@
+"""Password records: their form, their bounds, and that they fit one password only."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from doorkeeper.server.security.password_records import (
+    PasswordRecord,
+    UnusableRecord,
+    as_bytes,
+    parse,
+    record_of,
+)
+
+SALT = bytes(range(16))
+B64 = "AAECAwQFBgcICQoLDA0ODw"
+HASH = "A" * 43
+
+
+def test_a_new_record_fits_its_password() -> None:
+    """And no other; it reads as it was written."""
+    record = record_of("hush ä", SALT)
+
+    assert record.text().startswith(f"$scrypt$ln=14,r=8,p=1${B64}$")
+    assert parse(record.text()) == record
+    assert record.matches(as_bytes("hush ä"))
+    assert not record.matches(as_bytes("hush"))
+
+
+def test_its_hash_is_that_of_the_standard() -> None:
+    """Scrypt as RFC 7914 has it, over the UTF-8 bytes."""
+    made = hashlib.scrypt(b"hush", salt=SALT, n=16384, r=8, p=1, dklen=32, maxmem=1 << 27)
+
+    assert record_of("hush", SALT).hash == made
+
+
+@pytest.mark.parametrize("digest", ["sha256", "sha512"])
+def test_records_of_others_are_taken(digest: str) -> None:
+    """PBKDF2 as passlib writes it, with dots for pluses."""
+    made = hashlib.pbkdf2_hmac(digest, b"hush", SALT, 10_000, 32)
+    record = PasswordRecord(digest, 10_000, 0, 0, SALT, made)
+    text = record.text().replace("+", ".")
+
+    assert text.startswith(f"$pbkdf2-{digest}$10000${B64}$")
+    assert parse(text) == record
+    assert parse(text).matches(b"hush")
+    assert not parse(text).matches(b"hus")
+
+
+def test_the_record_of_nobody_fits_nothing() -> None:
+    """Without a hash no password is right, not even an empty one."""
+    nobody = record_of("", SALT)._replace(hash=b"")
+
+    assert not nobody.matches(b"")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no password record"),
+        ("secret-in-clear", "no password record"),
+        (f"$pbkdf2-md5$10000${B64}${HASH}", "no password record"),
+        (f"$scrypt$ln=11,r=8,p=1${B64}${HASH}", "scrypt with ln=11, r=8; allowed: ln of 12"),
+        (f"$scrypt$ln=17,r=8,p=1${B64}${HASH}", "at most 64 MiB"),
+        (f"$scrypt$ln=14,r=0,p=1${B64}${HASH}", "r of 1 or more"),
+        (f"$scrypt$ln=14,r=8,p=5${B64}${HASH}", "scrypt with p=5; allowed: 1 to 4"),
+        (f"$pbkdf2-sha256$9999${B64}${HASH}", "9999 iterations; allowed: 10000 to 2000000"),
+        (f"$pbkdf2-sha256$2000001${B64}${HASH}", "2000001 iterations"),
+        (f"$pbkdf2-sha256$10000$AAAA${HASH}", "a salt of 3 bytes; allowed: 8 to 128"),
+        (f"$pbkdf2-sha256$10000${B64}$AAAA", "a hash of 3 bytes; allowed: 32 to 128"),
+        (f"$pbkdf2-sha256$10000${B64}${'A' * 41}", "no base64"),
+    ],
+)
+def test_what_is_no_record_or_out_of_bounds_is_refused(text: str, said: str) -> None:
+    """The text says what is allowed, and repeats nothing that may be a secret."""
+    with pytest.raises(UnusableRecord) as refused:
+        parse(text)
+
+    assert said in str(refused.value)
+    assert "secret" not in str(refused.value)
+    assert HASH not in str(refused.value)
+
+
+def test_nothing_shows_in_print() -> None:
+    """A repr has neither salt nor hash."""
+    assert repr(record_of("hush", SALT)) == "PasswordRecord(scrypt, work=16384)"
+    assert repr(PasswordRecord("sha256", 10_000, 0, 0, SALT, b"")) == (
+        "PasswordRecord(sha256, work=10000)"
+    )

@@ -1,0 +1,110 @@
+"""Who knows the passwords of PLAIN."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.server.security.contract import AuthenticationContext
+from doorkeeper.server.security.password_records import PasswordRecord
+from doorkeeper.server.security.passwords import FilePasswords, NotVerified, PlainUsers
+from doorkeeper.server.security.users_file import UsersFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+CONTEXT = AuthenticationContext("A", "SASL_PLAINTEXT", "10.0.0.7")
+
+
+def line(name: str, password: str) -> str:
+    empty = PasswordRecord("sha256", 10_000, 0, 0, bytes(16), bytes(32))
+    return f"{name}:{empty._replace(hash=empty.derive(password.encode())).text()}\n"
+
+
+@pytest.fixture
+def passwords(tmp_path: Path) -> Iterator[FilePasswords]:
+    path = tmp_path / "users.txt"
+    path.write_text(line("alice", "hush") + line("both", "file"))
+    jaas = PlainUsers({"bob": "bob-secret", "both": "jaas"})
+    made = FilePasswords(UsersFile(path), jaas, timeout_s=3600)
+    yield made
+    made.close()
+
+
+async def accepted(passwords: FilePasswords, name: str, password: str) -> tuple[bool, bool]:
+    """Return the answer, and whether it came at once."""
+    answer = passwords.accepts(name, password, CONTEXT)
+    if isinstance(answer, bool):
+        return answer, True
+    return await answer, False
+
+
+def test_the_login_module_is_asked_by_digests() -> None:
+    """All of one length, whatever the passwords are; nothing shows in print."""
+    users = PlainUsers({"a": "x", "b": "y" * 1000})
+
+    assert users.accepts("a", "x")
+    assert not users.accepts("a", "y")
+    assert not users.accepts("c", "x")
+    assert {len(digest) for digest in users._digests.values()} == {32}
+    assert b"x" not in users._digests.values()
+    assert repr(users) == "PlainUsers(2 users)"
+
+
+async def test_a_user_of_the_file_is_checked_once(passwords: FilePasswords) -> None:
+    """The first right password takes its time, the next is known."""
+    assert await accepted(passwords, "alice", "hush") == (True, False)
+    assert await accepted(passwords, "alice", "hush") == (True, True)
+
+
+async def test_wrong_passwords_take_their_time(passwords: FilePasswords) -> None:
+    """Whoever they are for: the file, the login module, nobody; and each time."""
+    for _ in range(2):
+        for name in ("alice", "bob", "nobody"):
+            assert await accepted(passwords, name, "wrong") == (False, False)
+
+
+async def test_either_password_of_a_user_in_both_is_right(passwords: FilePasswords) -> None:
+    """The login module's at once, the file's after its check."""
+    assert await accepted(passwords, "both", "jaas") == (True, True)
+    assert await accepted(passwords, "both", "file") == (True, False)
+
+
+async def test_a_password_of_a_replaced_file_is_not_remembered(passwords: FilePasswords) -> None:
+    """A check that began before counts for the users of before."""
+    before = passwords.file.users
+    checking = passwords.accepts("alice", "hush", CONTEXT)
+    assert isinstance(checking, Awaitable)
+    passwords.file.path.write_text(line("alice", "a newer one"))
+    assert passwords.file.refresh() == ()
+
+    assert await checking
+    assert before.was_verified("alice", "hush")
+    assert not passwords.file.users.was_verified("alice", "hush")
+
+
+async def test_what_gets_no_turn_is_not_verified(tmp_path: Path) -> None:
+    """Neither right nor wrong; the text holds no password."""
+    path = tmp_path / "users.txt"
+    path.write_text(line("alice", "hush"))
+    passwords = FilePasswords(UsersFile(path), PlainUsers({}), timeout_s=0)
+
+    with pytest.raises(NotVerified, match="no free thread to hash a password in 0 s"):
+        await accepted(passwords, "alice", "hush")
+    passwords.close()
+
+
+async def test_the_loop_goes_on_while_passwords_are_checked(passwords: FilePasswords) -> None:
+    """Wrong ones wait for their turn in threads, and the loop turns all the while."""
+    checks = [asyncio.ensure_future(accepted(passwords, "alice", "wrong")) for _ in range(3)]
+    turns = 0
+    while not all(check.done() for check in checks):
+        turns += 1
+        await asyncio.sleep(0)
+
+    assert turns > len(checks)
+    assert [check.result() for check in checks] == [(False, False)] * len(checks)

@@ -1,0 +1,21 @@
+"""The configuration as a plug-in gets it."""
+
+from __future__ import annotations
+
+from doorkeeper.server.security.prefixes import configs_of
+
+ORIGINALS = {
+    "ldap.url": "all",
+    "listener.name.clients.ldap.url": "clients",
+    "Listener.Name.Clients.plain.ldap.url": "plain of clients",
+    "listener.name.others.ldap.url": "others",
+    "ldap.port": "389",
+}
+
+
+def test_the_longest_prefix_counts() -> None:
+    """Kafka's order: mechanism of the listener, listener, none; other listeners' stay away."""
+    assert configs_of(ORIGINALS, "CLIENTS", "PLAIN")["ldap.url"] == "plain of clients"
+    assert configs_of(ORIGINALS, "CLIENTS", "SCRAM-SHA-256")["ldap.url"] == "clients"
+    assert configs_of(ORIGINALS, "CLIENTS")["ldap.url"] == "clients"
+    assert configs_of(ORIGINALS, "OTHER")["ldap.url"] == "all"

@@ -1,0 +1,290 @@
+"""SCRAM: who gets in, and what those who do not get in can see."""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.acls.model import Principal
+from doorkeeper.base.credentials import DIGESTS, ScramCredential, TokenLogin
+from doorkeeper.server.security.contract import (
+    AuthenticationContext,
+    Challenge,
+    Failure,
+    Step,
+    Success,
+)
+from doorkeeper.server.security.mechanisms import provider_of
+from doorkeeper.server.security.provider import MechanismSettings
+from doorkeeper.server.security.scram import TOKENS_KEPT_MAX, Decoys, TokenAccounts
+from testkit.plain import NO_SOURCES
+from testkit.scram import ScramClient, stored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doorkeeper.server.security.contract import Mechanism
+    from doorkeeper.server.security.provider import Sources
+
+SHA_256, SHA_512 = DIGESTS
+NOW_MS = 1_700_000_000_000
+HMAC = b"\x07" * 64
+PASSWORD = b64encode(HMAC).decode()
+CONTEXT = AuthenticationContext("CLIENTS", "SASL_PLAINTEXT", "10.0.0.7")
+
+
+def sources(
+    users: dict[str, ScramCredential] | None = None, tokens: dict[str, TokenLogin] | None = None
+) -> Sources:
+    return NO_SOURCES._replace(
+        scram_credential=lambda _mechanism, name: (users or {}).get(name),
+        token_login=(tokens or {}).get,
+        now_ms=lambda: NOW_MS,
+    )
+
+
+def begun(given: Sources, mechanism: str = SHA_256) -> Mechanism:
+    settings = MechanismSettings(name=mechanism, listener_name="CLIENTS")
+    return provider_of(settings, given).begin(CONTEXT)
+
+
+def taken(mechanism: Mechanism, token: bytes) -> Step:
+    """Return what comes of a token, now or later."""
+
+    async def wait() -> Step:
+        step = mechanism.step(token)
+        return await step if isinstance(step, Awaitable) else step
+
+    return asyncio.run(wait())
+
+
+def login(given: Sources, client: ScramClient, mechanism: str = SHA_256) -> Step:
+    """Return how a login ends, from a fresh mechanism."""
+    begin = begun(given, mechanism)
+    answer = taken(begin, client.first())
+    if not isinstance(answer, Challenge):
+        return answer
+    return taken(begin, client.final(answer.token))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "name", "password"),
+    [
+        (SHA_256, "alice", "alice-secret"),
+        (SHA_512, "a,b=c", "\u00aa\u00a0\u2163 \U0001f511"),
+        (SHA_256, "=2C", "alice-secret"),
+    ],
+)
+def test_a_user_logs_in(mechanism: str, name: str, password: str) -> None:
+    """Names are unescaped, and no password is changed by SASLprep."""
+    client = ScramClient(mechanism, name, password)
+
+    outcome = login(sources({name: stored(mechanism, password)}), client, mechanism)
+
+    assert isinstance(outcome, Success)
+    assert client.is_server(outcome.token)
+    assert outcome == Success(name, outcome.token)
+
+
+@pytest.mark.parametrize("name", ["alice", "nobody"])
+def test_another_authorization_id_is_refused_whoever_asks(name: str) -> None:
+    """Kafka's text comes in the first round for those who exist and for those who do not."""
+    client = ScramClient(SHA_256, name, "x", authorization_id="bob")
+    text = (
+        "Authentication failed: Client requested an authorization id that is different from"
+        " username"
+    )
+
+    outcome = login(sources({"alice": stored(SHA_256, "x")}), client)
+
+    assert outcome == Failure(text, text)
+
+
+@pytest.mark.parametrize(
+    ("client", "reason"),
+    [
+        (ScramClient(SHA_256, "alice", "wrong"), "the password is wrong"),
+        (ScramClient(SHA_256, "nobody", "x"), "there is no such user with SCRAM-SHA-256"),
+        (
+            ScramClient(SHA_256, "weak", "x"),
+            "the stored credential has 4095 iterations; at least 4096",
+        ),
+        (
+            ScramClient(SHA_256, "no-token", "x", extensions="tokenauth=true"),
+            "there is no such delegation token, or its secret has changed",
+        ),
+        (
+            ScramClient(SHA_256, "alice", "x", extensions="tokenauth=true"),
+            "there is no such delegation token, or its secret has changed",
+        ),
+    ],
+)
+def test_every_refusal_comes_in_the_second_round(client: ScramClient, reason: str) -> None:
+    """A wrong password, nobody, too few iterations, no token: only our log knows which."""
+    users = {"alice": stored(SHA_256, "x"), "weak": stored(SHA_256, "x", 4095)}
+
+    assert login(sources(users), client) == Failure(None, reason)
+
+
+def test_nobody_has_always_the_same_salt() -> None:
+    """The answer to a name depends on name, mechanism and key, and looks like a user's."""
+
+    def shown(name: str, mechanism: str = SHA_256, key: bytes = b"k") -> bytes:
+        given = sources()._replace(salt_key=key, scram_iterations=lambda _mechanism: 8192)
+        answer = begun(given, mechanism).step(ScramClient(mechanism, name, "x").first())
+        assert isinstance(answer, Challenge)
+        nonce, _, rest = answer.token.partition(b",")
+        assert nonce.startswith(b"r=client-nonce")
+        return rest
+
+    assert shown("nobody") == shown("nobody")
+    assert shown("nobody").endswith(b",i=8192")
+    assert (
+        len({shown("nobody"), shown("other"), shown("nobody", SHA_512), shown("nobody", key=b"l")})
+        == 4
+    )
+
+
+def test_each_login_has_a_nonce_of_its_own() -> None:
+    """Our part of the nonce follows the client's, and is new each time."""
+
+    def nonce() -> bytes:
+        answer = begun(sources()).step(b"n,,n=alice,r=abc")
+        assert isinstance(answer, Challenge)
+        return answer.token.split(b",")[0]
+
+    drawn = {nonce() for _ in range(20)}
+
+    assert len(drawn) == 20
+    assert all(each.startswith(b"r=abc") and len(each) > 20 for each in drawn)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda text: text.replace("r=client", "r=other"), "another nonce"),
+        (lambda text: text[: text.rindex("p=")] + "p=AAAA", "another length"),
+        (lambda text: text[: text.rindex("p=")] + "p=", "another length"),
+        (lambda text: text + "\n", "malformed"),
+        (lambda text: text.replace("c=biws", "c=eSws"), "password is wrong"),
+    ],
+)
+def test_a_changed_final_message_is_refused(change: Callable[[str], str], reason: str) -> None:
+    """What is not exactly the answer to our challenge lets nobody in."""
+    client = ScramClient(SHA_256, "alice", "x")
+    mechanism = begun(sources({"alice": stored(SHA_256, "x")}))
+    answer = mechanism.step(client.first())
+    assert isinstance(answer, Challenge)
+
+    outcome = mechanism.step(change(client.final(answer.token).decode()).encode())
+
+    assert isinstance(outcome, Failure)
+    assert outcome.text is None
+    assert reason in outcome.reason
+
+
+@pytest.mark.parametrize("mechanism", [SHA_256, SHA_512])
+def test_a_token_logs_in_as_its_owner(mechanism: str) -> None:
+    """The id is the name, the HMAC in base64 the password; the token's end ends the session."""
+    token = TokenLogin(Principal("User", "alice"), HMAC, NOW_MS + 5000)
+    client = ScramClient(mechanism, "token-id", PASSWORD, extensions="tokenauth=true")
+
+    outcome = login(sources(tokens={"token-id": token}), client, mechanism)
+
+    assert isinstance(outcome, Success)
+    assert outcome == Success(
+        "alice", outcome.token, 5000, token_authenticated=True, token_owner=token.owner
+    )
+
+
+def test_a_token_that_has_expired_lives_no_longer() -> None:
+    """Until it is swept it still logs in, as on a broker, for no time at all."""
+    token = TokenLogin(Principal("User", "alice"), HMAC, NOW_MS - 1)
+    client = ScramClient(SHA_256, "token-id", PASSWORD, extensions="tokenauth=true")
+
+    outcome = login(sources(tokens={"token-id": token}), client)
+
+    assert isinstance(outcome, Success)
+    assert outcome.lifetime_ms == 0
+
+
+@pytest.mark.parametrize("extensions", ["", "other=true"])
+def test_a_token_is_no_user(extensions: str) -> None:
+    """Without the extension a token's id is a name that nobody has."""
+    token = TokenLogin(Principal("User", "alice"), HMAC, NOW_MS + 5000)
+    client = ScramClient(SHA_256, "token-id", PASSWORD, extensions=extensions)
+
+    outcome = login(sources(tokens={"token-id": token}), client)
+
+    assert outcome == Failure(None, "there is no such user with SCRAM-SHA-256")
+
+
+def test_the_salt_of_a_token_does_not_tell_that_it_exists() -> None:
+    """A token has the salt that its id has without it."""
+    client = ScramClient(SHA_256, "token-id", PASSWORD, extensions="tokenauth=true")
+    token = TokenLogin(Principal("User", "alice"), HMAC, NOW_MS)
+
+    answers = [
+        taken(begun(each), client.first())
+        for each in (sources(tokens={"token-id": token}), sources())
+    ]
+
+    assert (
+        len({each.token.partition(b",")[2] for each in answers if isinstance(each, Challenge)}) == 1
+    )
+    assert len(answers) == 2
+
+
+def test_a_token_is_computed_once() -> None:
+    """Twenty logins at once wait for one computation; later ones wait for none."""
+    token = TokenLogin(Principal("User", "alice"), HMAC, NOW_MS)
+    tokens = TokenAccounts(SHA_256, Decoys(SHA_256, b"k"), {"id": token}.get)
+
+    async def logins() -> list[object]:
+        waits = [tokens.account("id") for _ in range(20)]
+        assert all(isinstance(each, Awaitable) for each in waits)
+        found: list[object] = [await each for each in waits if isinstance(each, Awaitable)]
+        return [*found, tokens.account("id")]
+
+    found = asyncio.run(logins())
+
+    assert len({id(each.credential) for each in found}) == 1  # type: ignore[attr-defined]
+
+
+def test_a_token_with_another_hmac_is_another() -> None:
+    """A secret that changed, and a token that went, leave nothing behind."""
+    live = {"id": TokenLogin(Principal("User", "alice"), HMAC, NOW_MS)}
+    tokens = TokenAccounts(SHA_256, Decoys(SHA_256, b"k"), live.get)
+
+    async def credential() -> object:
+        account = tokens.account("id")
+        return await account if isinstance(account, Awaitable) else account
+
+    first = asyncio.run(credential())
+    live["id"] = TokenLogin(Principal("User", "alice"), b"\x08" * 64, NOW_MS)
+    second = asyncio.run(credential())
+    live.clear()
+
+    assert first != second
+    assert tokens.account("id") is None
+
+
+def test_the_computed_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest go first."""
+    monkeypatch.setattr("doorkeeper.server.security.scram.TOKENS_KEPT_MAX", 2)
+    token = TokenLogin(Principal("User", "alice"), HMAC, NOW_MS)
+    tokens = TokenAccounts(SHA_256, Decoys(SHA_256, b"k"), lambda _token_id: token)
+
+    async def computed() -> list[bool]:
+        for name in ("a", "b", "a", "c"):
+            account = tokens.account(name)
+            if isinstance(account, Awaitable):
+                await account
+        return [isinstance(tokens.account(name), Awaitable) for name in ("a", "c")]
+
+    assert TOKENS_KEPT_MAX == 4096
+    assert asyncio.run(computed()) == [False, False]

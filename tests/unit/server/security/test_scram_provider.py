@@ -1,0 +1,94 @@
+"""SCRAM whose users a callback handler knows."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+import pytest
+
+from doorkeeper.server.security.contract import (
+    AuthenticationContext,
+    Challenge,
+    Failure,
+    Step,
+    Success,
+)
+from doorkeeper.server.security.guarded_handler import HandlerFault
+from doorkeeper.server.security.mechanisms import provider_of
+from doorkeeper.server.security.provider import MechanismSettings, Provider
+from testkit.plain import NO_SOURCES
+from testkit.recording_logger import RecordingLogger
+from testkit.scram import ScramClient
+
+SHA_256, SHA_512 = "SCRAM-SHA-256", "SCRAM-SHA-512"
+CONTEXT = AuthenticationContext("CLIENTS", "SASL_PLAINTEXT", "10.0.0.7")
+
+
+def made(name: str = "Directory", mechanism: str = SHA_256) -> Provider:
+    settings = MechanismSettings(
+        name=mechanism,
+        listener_name="CLIENTS",
+        callback_handler=f"testkit.callback_handlers.{name}",
+        values={"doorkeeper.sasl.check.timeout.ms": "1000", "doorkeeper.sasl.checks.max": "2"},
+    )
+    return provider_of(settings, NO_SOURCES._replace(logger=RecordingLogger()))
+
+
+async def login(provider: Provider, client: ScramClient) -> Step:
+    begun = provider.begin(CONTEXT)
+    answer = begun.step(client.first())
+    challenge = await answer if isinstance(answer, Awaitable) else answer
+    assert isinstance(challenge, Challenge)
+    end = begun.step(client.final(challenge.token))
+    return await end if isinstance(end, Awaitable) else end
+
+
+def test_the_salt_key_is_not_shown() -> None:
+    """It would tell which users exist: salts of unknown ones are made with it."""
+    sources = NO_SOURCES._replace(salt_key=b"a key of this test")
+
+    assert "a key of this test" not in f"{sources} {sources!r} {(sources,)}"
+
+
+async def test_its_users_log_in() -> None:
+    """With the password that the credential was made from; it starts and closes with the rest."""
+    provider = made(mechanism=SHA_512)
+    await provider.start()
+
+    right = await login(provider, ScramClient(SHA_512, "alice", "alice-secret"))
+    wrong = await login(provider, ScramClient(SHA_512, "alice", "alice-secre"))
+    unknown = await login(provider, ScramClient(SHA_512, "bob", "alice-secret"))
+
+    assert isinstance(right, Success)
+    assert right.authorization_id == "alice"
+    assert isinstance(wrong, Failure)
+    assert isinstance(unknown, Failure)
+    assert (wrong.text, unknown.text) == (None, None)
+    await provider.close()
+
+
+async def test_strangers_are_told_what_users_are_told() -> None:
+    """The iterations of the last user that the handler knew."""
+    provider = made()
+
+    async def iterations(name: str) -> bytes:
+        first = provider.begin(CONTEXT).step(ScramClient(SHA_256, name, "x").first())
+        assert isinstance(first, Awaitable)
+        challenge = await first
+        assert isinstance(challenge, Challenge)
+        return challenge.token.rpartition(b"i=")[2]
+
+    assert await iterations("bob") == b"4096"
+    assert await iterations("alice") == b"8192"
+    assert await iterations("bob") == b"8192"
+
+
+@pytest.mark.parametrize("name", ["raise", "text", "keys", "empty", "rounds"])
+async def test_what_is_no_credential_lets_nobody_in(name: str) -> None:
+    """An exception, another type, an odd credential: the client gets the general text."""
+    provider = made()
+    step = provider.begin(CONTEXT).step(ScramClient(SHA_256, name, "x").first())
+
+    assert isinstance(step, Awaitable)
+    with pytest.raises(HandlerFault):
+        await step

@@ -1,0 +1,69 @@
+"""Changes of a users file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.server.security.users_file import UsersFile
+from doorkeeper.server.security.users_file_changes import delete_user, set_user, user_names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SALT = bytes(16)
+
+
+def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:
+    """Nobody else can read it, and nothing lies beside it."""
+    file = tmp_path / "users.txt"
+
+    assert set_user(file, "alice", "hush", SALT)
+
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [file]
+    assert UsersFile(file).users.check("alice", "hush")
+
+
+def test_other_lines_stay(tmp_path: Path) -> None:
+    """Comments, empty lines, lines of others and the mode."""
+    file = tmp_path / "users.txt"
+    set_user(file, "bob", "x", SALT)
+    bob = file.read_text()
+    file.write_text(f"# ours\n\n{bob}# the end\n")
+    file.chmod(0o640)
+
+    assert set_user(file, "a:b c", "one", SALT)
+    assert not set_user(file, "a:b c", "two", SALT)
+
+    assert file.read_text().startswith(f"# ours\n\n{bob}# the end\na:b c:$scrypt$")
+    assert user_names(file) == ["bob", "a:b c"]
+    assert UsersFile(file).users.check("a:b c", "two")
+    assert file.stat().st_mode & 0o777 == 0o640
+    delete_user(file, "a:b c")
+    assert file.read_text() == f"# ours\n\n{bob}# the end\n"
+
+
+def test_nobody_cannot_be_deleted(tmp_path: Path) -> None:
+    """The text names file and user."""
+    file = tmp_path / "users.txt"
+    set_user(file, "bob", "x", SALT)
+
+    with pytest.raises(ValueError, match=r"users\.txt: there is no user 'alice'"):
+        delete_user(file, "alice")
+
+
+@pytest.mark.parametrize(("name", "password"), [("#a", "x"), ("", "x"), ("a", ""), ("a", "\0")])
+def test_what_no_client_can_send_is_refused(tmp_path: Path, name: str, password: str) -> None:
+    """Nothing is written."""
+    with pytest.raises(ValueError, match=r"^found "):
+        set_user(tmp_path / "users.txt", name, password, SALT)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    """The error is one text with the path, and nothing is left."""
+    with pytest.raises(ValueError, match="cannot be written: No such file or directory"):
+        set_user(tmp_path / "gone" / "users.txt", "a", "b", SALT)
