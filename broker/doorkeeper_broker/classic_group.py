@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.cluster.model import Group, GroupMember
+from doorkeeper.server.resources.cluster import Group, GroupMember
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,7 @@ from doorkeeper_broker.consumer_group import ConsumerGroup
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.cluster.model import Group
+    from doorkeeper.server.resources.cluster import Group
     from doorkeeper.state.log import StateLog
 
 LiveGroup = ClassicGroup | ConsumerGroup

@@ -26,8 +26,8 @@ from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import DelayedResponse
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.topics.leadership import error_of_leader
-from doorkeeper.topics.placement import Places
+from doorkeeper.server.resources.topics.leadership import error_of_leader
+from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper_wire.messages.fetch import (
     AbortedTransaction,
     FetchableTopicResponse,

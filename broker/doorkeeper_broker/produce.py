@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.configs.topic import effective
 from doorkeeper.handlers import produce
-from doorkeeper.topics.names import INTERNAL_TOPICS
+from doorkeeper.server.resources.settings.topic import effective
+from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS
 from doorkeeper_broker.batches import check_batch, read_batch, with_append_time
 from doorkeeper_broker.contents import check_records
 from doorkeeper_broker.transactions import Producer
@@ -28,8 +28,8 @@ from doorkeeper_wire.messages.produce import PartitionProduceResponse
 if TYPE_CHECKING:
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Node, Outcome
-    from doorkeeper.cluster.model import Topic
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper_broker.batches import Batch
     from doorkeeper_broker.records import Records

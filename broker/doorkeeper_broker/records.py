@@ -9,7 +9,7 @@ from doorkeeper_broker.log import Memory, PartitionLog
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.cluster.model import Topic
+    from doorkeeper.server.resources.cluster import Topic
 
 
 class Records:

@@ -25,14 +25,14 @@ from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs, require_on_cluster
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.groups.plans import METADATA_MAX, Committer, check_committer
-from doorkeeper.groups.table import partition_text
 from doorkeeper.handlers import init_producer_id
+from doorkeeper.server.resources.groups.plans import METADATA_MAX, Committer, check_committer
+from doorkeeper.server.resources.groups.table import partition_text
+from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import OFFSET, StoredOffset
 from doorkeeper.state.log import origin_of
 from doorkeeper.state.outcome import Results, commit
-from doorkeeper.topics.names import INTERNAL_TOPICS
 from doorkeeper_broker.batches import marker
 from doorkeeper_broker.transactions import Ending, Producer, Transactions
 from doorkeeper_wire.messages.add_offsets_to_txn import (
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Node, Outcome, Services
-    from doorkeeper.cluster.model import Topic
+    from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper_broker.records import Records
     from doorkeeper_broker.transactions import Partition

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doorkeeper.policies import (
+from doorkeeper.server.resources.policies import (
     AlterConfigPolicy,
     ConfigAlteration,
     ConfigResourceType,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.api.node import Update
 from doorkeeper.base.errors import ApiError
+from doorkeeper.server.resources.tokens import SignedToken, Token, hmac_of
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
-from doorkeeper.tokens.model import SignedToken, Token, hmac_of
 from testkit.nodes import on_the_wire
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from doorkeeper.authorizer import AuthorizationResult, StandardAuthorizer
-from doorkeeper.policies import CreateTopicPolicy, PolicyViolation
+from doorkeeper.server.resources.policies import CreateTopicPolicy, PolicyViolation
 from doorkeeper.server.security import DefaultPrincipalBuilder, Principal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.authorizer import Action, AuthorizableRequestContext
-    from doorkeeper.policies import TopicCreation
+    from doorkeeper.server.resources.policies import TopicCreation
     from doorkeeper.server.security import AuthenticationContext
 
 ALTER_USER_SCRAM_CREDENTIALS = 51

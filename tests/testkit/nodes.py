@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from doorkeeper.acls.model import CLUSTER_NAME, PatternType, ResourcePattern, ResourceType
 from doorkeeper.base.errors import ApiError
-from doorkeeper.cluster.model import Broker, Group, GroupMember, Topic
 from doorkeeper.handlers import registry
-from doorkeeper.policies.guard import Policies
+from doorkeeper.server.resources.cluster import Broker, Group, GroupMember, Topic
+from doorkeeper.server.resources.policies.guard import Policies
+from doorkeeper.server.resources.topics.table import Topics, declared_id
+from doorkeeper.server.resources.users.table import ScramUsers
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.state.state import EMPTY
-from doorkeeper.topics.table import Topics, declared_id
-from doorkeeper.users.table import ScramUsers
 from testkit.acl import request_of
 from testkit.authorizers import CollectedAuthorizerLog, started
 from testkit.settings import settings_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.descriptions.rows import AclRows
     from doorkeeper.server.config.settings import Settings
-    from doorkeeper.tokens.model import SignedToken
+    from doorkeeper.server.resources.tokens import SignedToken
 
 CLUSTER = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
 CLUSTER_ID = "Sme7FWb4QrOTXBzRGIxEOw"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.policies import (
+from doorkeeper.server.resources.policies import (
     AlterConfigPolicy,
     ApiError,
     ConfigAlteration,

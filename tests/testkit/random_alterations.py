@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from doorkeeper.base.values import KeyType
-from doorkeeper.configs.topic import TOPIC_CONFIGS
+from doorkeeper.server.resources.settings.topic import TOPIC_CONFIGS
 from doorkeeper_wire.messages import alter_configs, describe_configs, incremental_alter_configs
 from testkit.frame_steps import Altered, Step, change_configs, replace_configs
 

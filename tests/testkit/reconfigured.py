@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.app.assembly import Assembly
 from doorkeeper.authorizer import Reconfigurable
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.configs.operations import Alteration, AlteredResource
 from doorkeeper.server.config.loading import load
+from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
 from doorkeeper.server.runtime.request_context import RequestContext
 from testkit.acl import request_of
 from testkit.logs import ReadableLogs, readable_logs

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
         ResourceType,
     )
     from doorkeeper.authorizer.contract import Action, AuthorizationResult
-    from doorkeeper.cluster.model import Broker, Group, Topic
-    from doorkeeper.configs.operations import AlteredResource
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.resources.cluster import Broker, Group, Topic
+    from doorkeeper.server.resources.settings.operations import AlteredResource
+    from doorkeeper.server.resources.tokens import TokenReads, TokenWish
+    from doorkeeper.server.resources.topics.creation import TopicPolicies
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.outcome import Results
     from doorkeeper.state.state import State
-    from doorkeeper.tokens.model import TokenReads, TokenWish
-    from doorkeeper.topics.creation import TopicPolicies
 
 
 class Response(Protocol):

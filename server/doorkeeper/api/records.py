@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from doorkeeper.cluster.model import Topic
+    from doorkeeper.server.resources.cluster import Topic
 
 
 class TimedOffset(NamedTuple):

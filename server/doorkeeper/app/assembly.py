@@ -55,8 +55,8 @@ from doorkeeper.construction.stores import check_release, open_store, utc_ms
 from doorkeeper.descriptions.rows import AclRows
 from doorkeeper.net import BindError, Server
 from doorkeeper.net.request_log import LOGGER_NAME, RequestLog
-from doorkeeper.policies.guard import Policies
 from doorkeeper.server.config.loading import with_stored_values
+from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.runtime.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
 from doorkeeper.server.runtime.metrics.requests import RequestMeter
 from doorkeeper.server.runtime.metrics.series import Meters
@@ -74,12 +74,12 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.base.credentials import ScramCredential
-    from doorkeeper.catalog.loading import Catalog
     from doorkeeper.connection.exchange import Version
     from doorkeeper.logs.authorizer_file import AuthorizerFile
     from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.net.options import ConnectionSecurity
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.resources.catalog.loading import Catalog
     from doorkeeper.server.schema.change import Committed
     from doorkeeper.state.store import Store
     from doorkeeper.storage.postgres.membership import Membership

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.configs.broker import alter_values, check_replicas
 from doorkeeper.construction.errors import StartError
-from doorkeeper.policies.contract import ConfigAlteration, ConfigResourceType
-from doorkeeper.policies.guard import Policies
 from doorkeeper.server.config.dynamic_values import DynamicValues
 from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.config.naming import LISTENER_PREFIX
+from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
+from doorkeeper.server.resources.policies.guard import Policies
+from doorkeeper.server.resources.settings.broker import alter_values, check_replicas
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CONFIG, StoredConfig
 from doorkeeper.state.log import origin_of
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from doorkeeper.app.reconfiguration import Reconfiguration, Usable
-    from doorkeeper.configs.operations import AlteredResource
     from doorkeeper.logs.pipeline import Logger
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.resources.settings.operations import AlteredResource
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change, Committed, Origin
     from doorkeeper.server.schema.table import Table

@@ -6,26 +6,26 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from doorkeeper.cluster.model import Broker, Member
-from doorkeeper.groups.table import all_groups
 from doorkeeper.handlers import registry
-from doorkeeper.policies.guard import Policies
+from doorkeeper.server.resources.cluster import Broker, Member
+from doorkeeper.server.resources.groups.table import all_groups
+from doorkeeper.server.resources.policies.guard import Policies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from doorkeeper.api.node import AclDescriber, ApiRange, AuthorizerReads
-    from doorkeeper.cluster.model import Group
     from doorkeeper.logs.pipeline import Logger
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.resources.cluster import Group
+    from doorkeeper.server.resources.tokens import TokenReads
+    from doorkeeper.server.resources.topics.table import Topics
+    from doorkeeper.server.resources.users.table import ScramUsers
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
     from doorkeeper.storage.postgres.membership import Membership
-    from doorkeeper.tokens.model import TokenReads
-    from doorkeeper.topics.table import Topics
     from doorkeeper.updates.tokens import DelegationTokens
-    from doorkeeper.users.table import ScramUsers
 
 # The value of - in URL-safe base64.
 _HYPHEN = 62

@@ -19,8 +19,8 @@ from doorkeeper.construction.catalogs import reload_declarations
 from doorkeeper.construction.clusters import clusters_of
 from doorkeeper.construction.errors import StartError
 from doorkeeper.server.config.loading import load
+from doorkeeper.server.resources.topics.table import let_go
 from doorkeeper.server.runtime.turns import run_in_turns
-from doorkeeper.topics.table import let_go
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

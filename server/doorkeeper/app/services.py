@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import AuthorizerUpdates
     from doorkeeper.app.config_changes import ConfigChanges
-    from doorkeeper.configs.operations import AlteredResource
+    from doorkeeper.server.resources.settings.operations import AlteredResource
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.outcome import Results

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MIN, base_36
 from doorkeeper.client.errors import error_of
-from doorkeeper.users.table import MECHANISM_CODES, MECHANISM_NAMES
+from doorkeeper.server.resources.users.table import MECHANISM_CODES, MECHANISM_NAMES
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,

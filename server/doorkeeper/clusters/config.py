@@ -15,11 +15,11 @@ from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.formats.owned_parts import WORDS, owned_parts
 from doorkeeper.acls.live_changes import OVERRIDES, RemovalLimits, Rule
 from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
-from doorkeeper.catalog.document import FaultList, YamlValue, parse
-from doorkeeper.catalog.errors import CatalogError, CatalogProblem
-from doorkeeper.catalog.loading import content_of
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.properties import CommandConfigError, client_config_of
+from doorkeeper.server.resources.catalog.document import FaultList, YamlValue, parse
+from doorkeeper.server.resources.catalog.errors import CatalogError, CatalogProblem
+from doorkeeper.server.resources.catalog.loading import content_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.base.slices import parts
 from doorkeeper.construction.errors import StartError
+from doorkeeper.server.resources.topics.table import EMPTY
 from doorkeeper.server.runtime.threads import beside
 from doorkeeper.server.runtime.turns import run_in_turns
-from doorkeeper.topics.table import EMPTY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from doorkeeper.base.slices import Slices
-    from doorkeeper.catalog.loading import Catalog, CatalogIdentity
-    from doorkeeper.cluster.model import Group
-    from doorkeeper.topics.table import Layer
+    from doorkeeper.server.resources.catalog.loading import Catalog, CatalogIdentity
+    from doorkeeper.server.resources.cluster import Group
+    from doorkeeper.server.resources.topics.table import Layer
 
 T = TypeVar("T")
 
@@ -47,8 +47,8 @@ def catalog_of(file: Path | None) -> Catalog | None:
     """
     if file is None:
         return None
-    from doorkeeper.catalog.errors import CatalogError  # noqa: PLC0415  see above
-    from doorkeeper.catalog.loading import load  # noqa: PLC0415
+    from doorkeeper.server.resources.catalog.errors import CatalogError  # noqa: PLC0415  see above
+    from doorkeeper.server.resources.catalog.loading import load  # noqa: PLC0415
 
     try:
         # The collector would traverse the new objects again and again and free none: more than half
@@ -75,7 +75,7 @@ async def reload_declarations(file: Path | None, before: Declared, cluster_id: s
     """
     if file is None:
         return NOTHING
-    from doorkeeper.catalog.errors import CatalogError  # noqa: PLC0415  see above
+    from doorkeeper.server.resources.catalog.errors import CatalogError  # noqa: PLC0415  see above
 
     try:
         catalog = await _read_again(file, before.mark)
@@ -101,8 +101,8 @@ async def _read_again(file: Path, before: CatalogIdentity | None) -> Catalog | N
     if mark == before:
         return None
     # _inspect imported these modules in its thread, so they do not delay the loop here.
-    from doorkeeper.catalog.loading import load  # noqa: PLC0415
-    from doorkeeper.catalog.process import read_apart  # noqa: PLC0415
+    from doorkeeper.server.resources.catalog.loading import load  # noqa: PLC0415
+    from doorkeeper.server.resources.catalog.process import read_apart  # noqa: PLC0415
 
     if size > APART_BYTES:
         return await read_apart(file)
@@ -110,7 +110,11 @@ async def _read_again(file: Path, before: CatalogIdentity | None) -> Catalog | N
 
 
 def _inspect(file: Path) -> tuple[int, CatalogIdentity]:
-    from doorkeeper.catalog.loading import CatalogIdentity, content_of, digest_of  # noqa: PLC0415
+    from doorkeeper.server.resources.catalog.loading import (  # noqa: PLC0415
+        CatalogIdentity,
+        content_of,
+        digest_of,
+    )
 
     content = content_of(file)
     return len(content), CatalogIdentity(str(file), digest_of(content))

@@ -30,8 +30,8 @@ def clusters_of(file: Path | None) -> tuple[ClusterConfig, ...]:
     """
     if file is None:
         return ()
-    from doorkeeper.catalog.errors import CatalogError  # noqa: PLC0415  see above
     from doorkeeper.clusters.config import load  # noqa: PLC0415  as above
+    from doorkeeper.server.resources.catalog.errors import CatalogError  # noqa: PLC0415  see above
 
     try:
         return load(file)

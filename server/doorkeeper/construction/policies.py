@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.construction.authorizer import locate
 from doorkeeper.construction.errors import StartError
-from doorkeeper.policies.guard import Policies
+from doorkeeper.server.resources.policies.guard import Policies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ def policies_of(entries: Sequence[Entry], *, slow_ms: int = 50) -> Policies:
     if not any(originals.get(key, "").strip() for key in POLICY_KEYS):
         return Policies(slow_ms=slow_ms)
     # Imported only where there is a policy: plug-ins are slow to check.
-    from doorkeeper.policies.loading import (  # noqa: PLC0415
+    from doorkeeper.server.resources.policies.loading import (  # noqa: PLC0415
         alter_config_policy,
         create_topic_policy,
     )

@@ -17,8 +17,8 @@ from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.base.errors import DEFAULT_MESSAGES, answer_of
-from doorkeeper.quotas.alteration import QuotaAlteration
-from doorkeeper.quotas.table import entity_of
+from doorkeeper.server.resources.quotas.alteration import QuotaAlteration
+from doorkeeper.server.resources.quotas.table import entity_of
 from doorkeeper.updates.quotas import alter_quotas
 from doorkeeper_wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import Node, Outcome, Services
     from doorkeeper.base.errors import ApiError
-    from doorkeeper.quotas.table import Entity
+    from doorkeeper.server.resources.quotas.table import Entity
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.outcome import Results
 

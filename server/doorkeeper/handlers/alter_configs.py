@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
-from doorkeeper.configs.operations import Alteration, AlteredResource, ConfigOperation
 from doorkeeper.handlers.config_alteration import (
     BROKER,
     CLIENT_METRICS,
@@ -22,6 +21,11 @@ from doorkeeper.handlers.config_alteration import (
     alter,
     needs_by_type,
     respond,
+)
+from doorkeeper.server.resources.settings.operations import (
+    Alteration,
+    AlteredResource,
+    ConfigOperation,
 )
 from doorkeeper_wire.messages.alter_configs import (
     AlterConfigsRequest,

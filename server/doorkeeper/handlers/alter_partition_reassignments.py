@@ -19,7 +19,7 @@ from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.topics.reassignment import Reassignment
+from doorkeeper.server.resources.topics.reassignment import Reassignment
 from doorkeeper.updates.topics import reassign_partitions
 from doorkeeper_wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.api.node import Node, Outcome, Services
-    from doorkeeper.cluster.model import Broker
+    from doorkeeper.server.resources.cluster import Broker
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.outcome import Results
 

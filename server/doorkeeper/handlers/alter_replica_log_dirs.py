@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.base.errors import ErrorCode, answer_of
-from doorkeeper.topics.placement import Places
+from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper_wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
     AlterReplicaLogDirsRequest,

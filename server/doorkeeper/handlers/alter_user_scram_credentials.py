@@ -20,8 +20,12 @@ from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.base.errors import answer_of
+from doorkeeper.server.resources.users.alteration import (
+    CredentialDeletion,
+    CredentialUpsertion,
+    users_in,
+)
 from doorkeeper.updates.users import alter_credentials
-from doorkeeper.users.alteration import CredentialDeletion, CredentialUpsertion, users_in
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,

@@ -17,9 +17,9 @@ from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import counts
-from doorkeeper.configs import operations
-from doorkeeper.configs.broker import OurRefusal, alter_values
-from doorkeeper.configs.operations import AlteredResource, ConfigOperation
+from doorkeeper.server.resources.settings import operations
+from doorkeeper.server.resources.settings.broker import OurRefusal, alter_values
+from doorkeeper.server.resources.settings.operations import AlteredResource, ConfigOperation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.acls.model import ResourceType
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, authorized_operations, needs
-from doorkeeper.cluster.model import CONSUMER_EPOCH
 from doorkeeper.handlers.typed_groups import FoundGroup, find_groups, refuse_groups
+from doorkeeper.server.resources.cluster import CONSUMER_EPOCH
 from doorkeeper_wire.consumer_protocol import decode_assignment, decode_subscription
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.consumer_group_describe import (
@@ -36,7 +36,7 @@ from doorkeeper_wire.messages.consumer_group_describe import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.cluster.model import Group, GroupMember
+    from doorkeeper.server.resources.cluster import Group, GroupMember
     from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE, _DESCRIBE_TOPIC = needs(69)

@@ -24,7 +24,7 @@ from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.handlers.token_alteration import change_token
-from doorkeeper.tokens.model import USER, NewToken, SignedToken, may_ask
+from doorkeeper.server.resources.tokens import USER, NewToken, SignedToken, may_ask
 from doorkeeper_wire.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,

@@ -24,7 +24,7 @@ from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, needs
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import counts
-from doorkeeper.topics.partitions import WantedPartitions, plan_partitions
+from doorkeeper.server.resources.topics.partitions import WantedPartitions, plan_partitions
 from doorkeeper.updates.topics import add_partitions
 from doorkeeper_wire.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.api.node import Node, Outcome, Services
-    from doorkeeper.cluster.model import Broker
+    from doorkeeper.server.resources.cluster import Broker
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.outcome import Results
 

@@ -28,8 +28,8 @@ from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import counts
-from doorkeeper.configs.topic import effective
-from doorkeeper.topics.creation import (
+from doorkeeper.server.resources.settings.topic import effective
+from doorkeeper.server.resources.topics.creation import (
     PARTITIONS_PER_REQUEST_MAX,
     RECORDS_PER_REQUEST_MAX,
     WantedTopic,
@@ -37,7 +37,7 @@ from doorkeeper.topics.creation import (
     plan_topic,
     records_of,
 )
-from doorkeeper.topics.names import CLUSTER_METADATA_TOPIC
+from doorkeeper.server.resources.topics.names import CLUSTER_METADATA_TOPIC
 from doorkeeper.updates.topics import change_topics
 from doorkeeper_wire.messages.create_topics import (
     CreatableTopic,
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from doorkeeper.api.node import Node, Outcome, Services
-    from doorkeeper.cluster.model import Broker
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.resources.cluster import Broker
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.declared import StoredTopic
     from doorkeeper.state.outcome import Results

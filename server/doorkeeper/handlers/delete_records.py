@@ -18,10 +18,10 @@ from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, needs
 from doorkeeper.api.records import NO_RECORDS
 from doorkeeper.base.errors import ErrorCode, answer_of
-from doorkeeper.configs.topic import effective
-from doorkeeper.topics.leadership import error_of_leader
-from doorkeeper.topics.names import INTERNAL_TOPICS
-from doorkeeper.topics.placement import Places
+from doorkeeper.server.resources.settings.topic import effective
+from doorkeeper.server.resources.topics.leadership import error_of_leader
+from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS
+from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper_wire.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import Node
     from doorkeeper.api.records import RecordReads
-    from doorkeeper.cluster.model import Topic
+    from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DELETE,) = needs(21)

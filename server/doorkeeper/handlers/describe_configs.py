@@ -28,12 +28,12 @@ from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import Need, is_allowed, needs
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.base.values import KeyType
-from doorkeeper.configs import operations
-from doorkeeper.configs.client_metrics import CLIENT_METRICS_CONFIGS
-from doorkeeper.configs.group import GROUP_CONFIGS
-from doorkeeper.configs.topic import TOPIC_CONFIGS, display, effective
 from doorkeeper.server.config.settings import ConfigSource
-from doorkeeper.topics.names import reason_invalid
+from doorkeeper.server.resources.settings import operations
+from doorkeeper.server.resources.settings.client_metrics import CLIENT_METRICS_CONFIGS
+from doorkeeper.server.resources.settings.group import GROUP_CONFIGS
+from doorkeeper.server.resources.settings.topic import TOPIC_CONFIGS, display, effective
+from doorkeeper.server.resources.topics.names import reason_invalid
 from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from doorkeeper.api.node import Node
-    from doorkeeper.cluster.model import Topic
-    from doorkeeper.configs.topic import TopicConfig
     from doorkeeper.server.config.settings import DescribedKey, Settings
+    from doorkeeper.server.resources.cluster import Topic
+    from doorkeeper.server.resources.settings.topic import TopicConfig
     from doorkeeper.server.runtime.request_context import RequestContext
 
     Rows = Iterable[DescribeConfigsResourceResult]

@@ -22,7 +22,7 @@ from doorkeeper.acls.model import Principal
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.tokens.model import SignedToken, may_ask
+from doorkeeper.server.resources.tokens import SignedToken, may_ask
 from doorkeeper_wire.messages.describe_delegation_token import (
     DescribedDelegationToken,
     DescribedDelegationTokenRenewer,
@@ -32,8 +32,8 @@ from doorkeeper_wire.messages.describe_delegation_token import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
+    from doorkeeper.server.resources.tokens import Token
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.tokens.model import Token
 
 _DESCRIBE, _DESCRIBE_TOKENS = needs(41)
 

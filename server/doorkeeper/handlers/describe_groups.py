@@ -38,7 +38,7 @@ from doorkeeper_wire.messages.describe_groups import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.cluster.model import Group, GroupMember
+    from doorkeeper.server.resources.cluster import Group, GroupMember
     from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE,) = needs(15)

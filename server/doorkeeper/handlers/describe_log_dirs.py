@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.api.records import NO_RECORDS
-from doorkeeper.topics.placement import Places
+from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper_wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,

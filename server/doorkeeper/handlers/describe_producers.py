@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ErrorCode, answer_of
-from doorkeeper.topics.leadership import error_of_replica
-from doorkeeper.topics.names import reason_invalid
-from doorkeeper.topics.placement import Places
+from doorkeeper.server.resources.topics.leadership import error_of_replica
+from doorkeeper.server.resources.topics.names import reason_invalid
+from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper_wire.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,

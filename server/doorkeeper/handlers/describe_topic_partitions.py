@@ -23,9 +23,9 @@ from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import authorized_operations, is_allowed, needs
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import sort
-from doorkeeper.configs.topic import effective
-from doorkeeper.topics.names import INTERNAL_TOPICS, error_of_missing
-from doorkeeper.topics.placement import Places
+from doorkeeper.server.resources.settings.topic import effective
+from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, error_of_missing
+from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper_wire.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from doorkeeper.api.node import Node
-    from doorkeeper.cluster.model import Topic
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE_NAMED, _DESCRIBE_ALL = needs(75)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.users.table import MECHANISM_CODES
+from doorkeeper.server.resources.users.table import MECHANISM_CODES
 from doorkeeper_wire.messages.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.topics.placement import NO_LEADER, Places
+from doorkeeper.server.resources.topics.placement import NO_LEADER, Places
 from doorkeeper_wire.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -30,7 +30,7 @@ from doorkeeper_wire.messages.elect_leaders import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.cluster.model import Topic
+    from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
 
 (_ALTER,) = needs(43)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.handlers.token_alteration import alter_token
-from doorkeeper.tokens.model import Expiration
+from doorkeeper.server.resources.tokens import Expiration
 from doorkeeper_wire.messages.expire_delegation_token import (
     ExpireDelegationTokenRequest,
     ExpireDelegationTokenResponse,

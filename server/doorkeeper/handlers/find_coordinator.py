@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs, require_on_cluster
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
-from doorkeeper.cluster.model import Broker
+from doorkeeper.server.resources.cluster import Broker
 from doorkeeper_wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,

@@ -23,7 +23,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
-from doorkeeper.configs.operations import Alteration, AlteredResource
 from doorkeeper.handlers.config_alteration import (
     BROKER,
     BROKER_LOGGER,
@@ -35,6 +34,7 @@ from doorkeeper.handlers.config_alteration import (
     needs_by_type,
     respond,
 )
+from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
 from doorkeeper_wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,

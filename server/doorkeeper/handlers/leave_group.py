@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.api.node import Node
-    from doorkeeper.cluster.model import GroupMember
+    from doorkeeper.server.resources.cluster import GroupMember
     from doorkeeper.server.runtime.request_context import RequestContext
 
 (_READ,) = needs(13)

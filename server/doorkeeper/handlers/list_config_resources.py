@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.configs import operations
+from doorkeeper.server.resources.settings import operations
 from doorkeeper_wire.messages.list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,

@@ -25,7 +25,7 @@ from doorkeeper_wire.messages.list_groups import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.cluster.model import Group
+    from doorkeeper.server.resources.cluster import Group
     from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE_CLUSTER, _DESCRIBE = needs(16)

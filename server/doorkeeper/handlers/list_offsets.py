@@ -24,8 +24,12 @@ from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, needs
 from doorkeeper.api.records import NO_RECORDS, TimedOffset
 from doorkeeper.base.errors import ErrorCode, answer_of
-from doorkeeper.topics.leadership import LEADER_EPOCH, error_of_leader, error_of_replica
-from doorkeeper.topics.placement import Places
+from doorkeeper.server.resources.topics.leadership import (
+    LEADER_EPOCH,
+    error_of_leader,
+    error_of_replica,
+)
+from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper_wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,

@@ -49,9 +49,9 @@ from doorkeeper.api.permissions import (
 )
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import sort
-from doorkeeper.topics.creation import created_automatically
-from doorkeeper.topics.names import INTERNAL_TOPICS, error_of_missing
-from doorkeeper.topics.placement import Places
+from doorkeeper.server.resources.topics.creation import created_automatically
+from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, error_of_missing
+from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper.updates.topics import change_topics
 from doorkeeper_wire.messages.metadata import (
     MetadataRequest,
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from doorkeeper.api.node import Node, Outcome, Services
-    from doorkeeper.cluster.model import Broker, Topic
+    from doorkeeper.server.resources.cluster import Broker, Topic
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.declared import StoredTopic
     from doorkeeper.state.outcome import Results

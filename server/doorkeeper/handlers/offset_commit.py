@@ -26,8 +26,8 @@ from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.groups.plans import Committer
-from doorkeeper.groups.table import partition_text
+from doorkeeper.server.resources.groups.plans import Committer
+from doorkeeper.server.resources.groups.table import partition_text
 from doorkeeper.server.schema.declared import StoredOffset
 from doorkeeper.state.outcome import Results
 from doorkeeper.updates.groups import commit_offsets
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from doorkeeper.api.node import Node, Outcome, Services
-    from doorkeeper.cluster.model import Topic
+    from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
 
 _READ_GROUP, _READ = needs(8)

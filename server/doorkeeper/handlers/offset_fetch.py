@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.base.errors import ErrorCode, answer_of
-from doorkeeper.groups.table import index_of, is_of, partition_text, topic_of
+from doorkeeper.server.resources.groups.table import index_of, is_of, partition_text, topic_of
 from doorkeeper_wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from doorkeeper.api.node import Node
-    from doorkeeper.cluster.model import Topic
+    from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.declared import StoredOffset
 

@@ -19,8 +19,12 @@ from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.api.records import NO_RECORDS
 from doorkeeper.base.errors import ErrorCode, answer_of
-from doorkeeper.topics.leadership import LEADER_EPOCH, UNKNOWN_EPOCH, error_of_leader
-from doorkeeper.topics.placement import Places
+from doorkeeper.server.resources.topics.leadership import (
+    LEADER_EPOCH,
+    UNKNOWN_EPOCH,
+    error_of_leader,
+)
+from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper_wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.cluster.model import Topic
+from doorkeeper.server.resources.cluster import Topic
 from doorkeeper_wire.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,

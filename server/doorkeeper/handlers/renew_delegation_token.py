@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.handlers.token_alteration import alter_token
-from doorkeeper.tokens.model import Renewal
+from doorkeeper.server.resources.tokens import Renewal
 from doorkeeper_wire.messages.renew_delegation_token import (
     RenewDelegationTokenRequest,
     RenewDelegationTokenResponse,

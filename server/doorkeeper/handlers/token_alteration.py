@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.tokens.model import may_ask
+from doorkeeper.server.resources.tokens import may_ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.api.node import Node, Outcome, Response, Services
+    from doorkeeper.server.resources.tokens import Expiration, Renewal, SignedToken, TokenWish
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.outcome import Results
-    from doorkeeper.tokens.model import Expiration, Renewal, SignedToken, TokenWish
 
 
 def alter_token(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.declaration import Refuse
     from doorkeeper.api.node import Node, Response
     from doorkeeper.api.permissions import Need
-    from doorkeeper.cluster.model import Group
+    from doorkeeper.server.resources.cluster import Group
     from doorkeeper.server.runtime.request_context import RequestContext
 
 

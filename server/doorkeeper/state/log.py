@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.base.slices import Slices
+    from doorkeeper.server.resources.topics.table import Layer
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
     from doorkeeper.server.schema.kind import Kind
     from doorkeeper.state.store import Lease, LogReader, Store
-    from doorkeeper.topics.table import Layer
 
 T = TypeVar("T")
 

@@ -13,9 +13,11 @@ from doorkeeper.acls.snapshot import EMPTY as NO_ACLS
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.garbage_collection import frozen_allocations
 from doorkeeper.base.slices import run_to_end
-from doorkeeper.configs.resources import ResourceConfigs
-from doorkeeper.groups.table import Offsets
-from doorkeeper.quotas.table import ClientQuotas
+from doorkeeper.server.resources.groups.table import Offsets
+from doorkeeper.server.resources.quotas.table import ClientQuotas
+from doorkeeper.server.resources.settings.resources import ResourceConfigs
+from doorkeeper.server.resources.topics.table import Topics
+from doorkeeper.server.resources.users.table import ScramUsers
 from doorkeeper.server.schema.declared import (
     ACL,
     KINDS,
@@ -26,14 +28,12 @@ from doorkeeper.server.schema.declared import (
 )
 from doorkeeper.server.schema.features import has_networks, metadata_level
 from doorkeeper.server.schema.table import Table
-from doorkeeper.topics.table import Topics
-from doorkeeper.users.table import ScramUsers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from doorkeeper.base.slices import Slices
-    from doorkeeper.cluster.model import Group, Member
+    from doorkeeper.server.resources.cluster import Group, Member
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.kind import Kind
 

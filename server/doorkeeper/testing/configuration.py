@@ -225,7 +225,9 @@ def credentials_of(config: Configuration) -> list[StoredCredential]:
 def _stored_topics(config: Configuration) -> list[StoredTopic]:
     if not config.topics:
         return []
-    from doorkeeper.catalog.loading import load_document  # noqa: PLC0415  it imports YAML
+    from doorkeeper.server.resources.catalog.loading import (  # noqa: PLC0415  it imports YAML
+        load_document,
+    )
     from doorkeeper.server.schema.declared import StoredTopic  # noqa: PLC0415
 
     catalog = load_document({"topics": config.topics}, "topics of the test")

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, Final
 from doorkeeper.app import process
 from doorkeeper.app.config_check import with_further_problems
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.catalog.errors import CatalogError
 from doorkeeper.connection.connection import Connection
 from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.stores import initial_rows
 from doorkeeper.server.config.loading import load_values
+from doorkeeper.server.resources.catalog.errors import CatalogError
 from doorkeeper.server.runtime.threads import leave_threads_behind
 from doorkeeper.server.schema.change import Author, Origin
 from doorkeeper.state.log import StateLog

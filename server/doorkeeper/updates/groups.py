@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.groups.plans import plan_commit, plan_deletion, plan_group_deletion
-from doorkeeper.groups.table import all_groups
+from doorkeeper.server.resources.groups.plans import plan_commit, plan_deletion, plan_group_deletion
+from doorkeeper.server.resources.groups.table import all_groups
 from doorkeeper.state.log import origin_of
 from doorkeeper.state.outcome import Results, commit
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Services
     from doorkeeper.base.errors import ErrorCode
     from doorkeeper.base.slices import Slices
-    from doorkeeper.groups.plans import Committer
+    from doorkeeper.server.resources.groups.plans import Committer
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.declared import StoredOffset

@@ -6,8 +6,8 @@ import asyncio
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from doorkeeper.quotas.alteration import plan_quotas
-from doorkeeper.quotas.table import IP
+from doorkeeper.server.resources.quotas.alteration import plan_quotas
+from doorkeeper.server.resources.quotas.table import IP
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import QUOTA
 from doorkeeper.state.log import origin_of
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Services
     from doorkeeper.base.errors import ApiError
     from doorkeeper.base.slices import Slices
-    from doorkeeper.quotas.alteration import QuotaAlteration
-    from doorkeeper.quotas.table import Entity
+    from doorkeeper.server.resources.quotas.alteration import QuotaAlteration
+    from doorkeeper.server.resources.quotas.table import Entity
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
     from doorkeeper.state.state import State

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.configs.operations import CLIENT_METRICS, GROUP
-from doorkeeper.configs.resources import altered_values, plan_values
-from doorkeeper.policies.contract import ConfigAlteration, ConfigResourceType
+from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
+from doorkeeper.server.resources.settings.operations import CLIENT_METRICS, GROUP
+from doorkeeper.server.resources.settings.resources import altered_values, plan_values
 from doorkeeper.state.log import origin_of
 from doorkeeper.state.outcome import commit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.configs.operations import AlteredResource
+    from doorkeeper.server.resources.settings.operations import AlteredResource
+    from doorkeeper.server.resources.topics.alteration import ConfigPolicy
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
-    from doorkeeper.topics.alteration import ConfigPolicy
 
 _TYPES: Final = {
     GROUP: ConfigResourceType.GROUP,

@@ -18,12 +18,7 @@ from doorkeeper.acls.model import Principal
 from doorkeeper.base.credentials import TokenLogin
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.uuids import random_uuid
-from doorkeeper.server.schema.change import SERVER, edit
-from doorkeeper.server.schema.declared import TOKEN, StoredToken
-from doorkeeper.state.log import origin_of
-from doorkeeper.state.outcome import Results, commit
-from doorkeeper.state.store import StorageError
-from doorkeeper.tokens.model import (
+from doorkeeper.server.resources.tokens import (
     Expiration,
     Lifetimes,
     NewToken,
@@ -33,18 +28,23 @@ from doorkeeper.tokens.model import (
     fingerprint_of,
     hmac_of,
 )
+from doorkeeper.server.schema.change import SERVER, edit
+from doorkeeper.server.schema.declared import TOKEN, StoredToken
+from doorkeeper.state.log import origin_of
+from doorkeeper.state.outcome import Results, commit
+from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.resources.tokens import TokenWish
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.table import Table
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
-    from doorkeeper.tokens.model import TokenWish
 
 SWEPT_MAX: Final = 1000
 """Expired tokens that are deleted in one change, as on a broker."""

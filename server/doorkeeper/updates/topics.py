@@ -5,28 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError
-from doorkeeper.groups.table import deletion_of_topics
+from doorkeeper.server.resources.groups.table import deletion_of_topics
+from doorkeeper.server.resources.topics.alteration import altered_topic
+from doorkeeper.server.resources.topics.partitions import plan_partitions
+from doorkeeper.server.resources.topics.plans import plan_alteration, plan_topics
+from doorkeeper.server.resources.topics.reassignment import plan_reassignments
 from doorkeeper.state.log import origin_of
 from doorkeeper.state.outcome import Results, commit
-from doorkeeper.topics.alteration import altered_topic
-from doorkeeper.topics.partitions import plan_partitions
-from doorkeeper.topics.plans import plan_alteration, plan_topics
-from doorkeeper.topics.reassignment import plan_reassignments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.api.node import Services
-    from doorkeeper.cluster.model import Broker
-    from doorkeeper.configs.operations import AlteredResource
+    from doorkeeper.server.resources.cluster import Broker
+    from doorkeeper.server.resources.settings.operations import AlteredResource
+    from doorkeeper.server.resources.topics.alteration import ConfigPolicy
+    from doorkeeper.server.resources.topics.partitions import WantedPartitions
+    from doorkeeper.server.resources.topics.reassignment import Reassignment
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.declared import StoredTopic
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
-    from doorkeeper.topics.alteration import ConfigPolicy
-    from doorkeeper.topics.partitions import WantedPartitions
-    from doorkeeper.topics.reassignment import Reassignment
 
 
 async def change_topics(

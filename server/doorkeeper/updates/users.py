@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError
+from doorkeeper.server.resources.users.alteration import judge, row_of, users_in
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.state.log import origin_of
 from doorkeeper.state.outcome import Results, commit
-from doorkeeper.users.alteration import judge, row_of, users_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.api.node import Services
     from doorkeeper.base.slices import Slices
+    from doorkeeper.server.resources.users.alteration import CredentialDeletion, CredentialUpsertion
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
     from doorkeeper.state.state import State
-    from doorkeeper.users.alteration import CredentialDeletion, CredentialUpsertion
 
 
 async def alter_credentials(

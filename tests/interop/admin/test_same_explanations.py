@@ -30,7 +30,7 @@ from doorkeeper.acls.model import (
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.client import AdminClient, ClientConfig
-from doorkeeper.topics.names import reason_invalid
+from doorkeeper.server.resources.topics.names import reason_invalid
 from testkit.kafka_broker import KafkaBroker
 from testkit.kafka_jars import BROKERS
 from testkit.kafka_target import RELEASES, Target, doorkeeper_target, kafka_target

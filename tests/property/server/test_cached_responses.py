@@ -12,17 +12,17 @@ from doorkeeper.acls.model import ANY_BINDING, CLUSTER_NAME, Principal, Resource
 from doorkeeper.authorizer.awaitables import as_future
 from doorkeeper.base.entry import Entry
 from doorkeeper.base.slices import run_to_end
-from doorkeeper.cluster.model import Group
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.exchange import ChunkedResponse, Counts, Peer
 from doorkeeper.connection.response_cache import CACHED_APIS, ResponseCache
 from doorkeeper.handlers import registry
 from doorkeeper.server.config.loading import resolve
+from doorkeeper.server.resources.cluster import Group
+from doorkeeper.server.resources.users.alteration import CredentialUpsertion
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper.updates.topics import change_topics
 from doorkeeper.updates.users import alter_credentials
-from doorkeeper.users.alteration import CredentialUpsertion
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
 from doorkeeper_wire.messages.describe_groups import DescribeGroupsRequest

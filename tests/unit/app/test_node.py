@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.app.node import LiveNode
-from doorkeeper.cluster.model import Broker, Member
+from doorkeeper.server.resources.cluster import Broker, Member
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.state.log import StateLog

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.cluster.model import Group
+    from doorkeeper.server.resources.cluster import Group
     from testkit.nodes import ANode
 
 JOINING: dict[str, Any] = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.topics.table import Topics
+from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper_broker import consumer_group
 from doorkeeper_broker.assignors import (
     ASSIGNORS,

@@ -8,13 +8,13 @@ import pytest
 
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.api.node import Update
-from doorkeeper.cluster.model import Broker, Member
 from doorkeeper.handlers import (
     describe_cluster,
     describe_quorum,
     unregister_broker,
     update_features,
 )
+from doorkeeper.server.resources.cluster import Broker, Member
 from doorkeeper.server.schema.features import release_change
 from doorkeeper.state.state import EMPTY, apply_at_once
 from doorkeeper_wire.messages.describe_cluster import DescribeClusterBroker, DescribeClusterRequest

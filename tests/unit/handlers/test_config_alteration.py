@@ -8,9 +8,9 @@ import pytest
 
 from doorkeeper.api.node import Update
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.configs.operations import Alteration, AlteredResource
 from doorkeeper.handlers import alter_configs, incremental_alter_configs
 from doorkeeper.handlers.config_alteration import Verbatim, code_and_text
+from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
 from doorkeeper_wire.messages import alter_configs as messages
 from doorkeeper_wire.messages.incremental_alter_configs import (
     AlterableConfig,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from doorkeeper.acls.model import AclOperation
-from doorkeeper.configs.topic import TOPIC_CONFIGS
 from doorkeeper.handlers import describe_configs, list_config_resources
+from doorkeeper.server.resources.settings.topic import TOPIC_CONFIGS
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import RESOURCE_CONFIG, StoredResourceConfig
 from doorkeeper.state.state import apply_at_once

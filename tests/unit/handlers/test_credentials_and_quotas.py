@@ -16,13 +16,13 @@ from doorkeeper.handlers import (
     describe_client_quotas,
     describe_user_scram_credentials,
 )
-from doorkeeper.quotas.table import ClientQuotas, entity_of, entity_text
+from doorkeeper.server.resources.quotas.table import ClientQuotas, entity_of, entity_text
+from doorkeeper.server.resources.users.alteration import CredentialDeletion
+from doorkeeper.server.resources.users.table import ScramUsers
 from doorkeeper.server.schema.declared import StoredQuota
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from doorkeeper.state.state import EMPTY
-from doorkeeper.users.alteration import CredentialDeletion
-from doorkeeper.users.table import ScramUsers
 from doorkeeper_wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     EntityData,

@@ -15,7 +15,7 @@ from doorkeeper.handlers import (
     expire_delegation_token,
     renew_delegation_token,
 )
-from doorkeeper.tokens.model import Expiration, NewToken, Renewal
+from doorkeeper.server.resources.tokens import Expiration, NewToken, Renewal
 from doorkeeper_wire.messages.create_delegation_token import (
     CreatableRenewers,
     CreateDelegationTokenRequest,

@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.catalog.consumer_protocol import assignment_bytes, subscription_bytes
-from doorkeeper.cluster.model import Group, GroupMember
 from doorkeeper.handlers import (
     consumer_group_describe,
     describe_groups,
     share_group_describe,
     streams_group_describe,
 )
+from doorkeeper.server.resources.catalog.consumer_protocol import (
+    assignment_bytes,
+    subscription_bytes,
+)
+from doorkeeper.server.resources.cluster import Group, GroupMember
 from doorkeeper_wire.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     TopicPartitions,

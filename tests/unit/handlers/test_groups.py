@@ -9,7 +9,6 @@ import pytest
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.api.node import Update
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.cluster.model import Broker, Group, GroupMember
 from doorkeeper.handlers import (
     delete_groups,
     find_coordinator,
@@ -17,6 +16,7 @@ from doorkeeper.handlers import (
     leave_group,
     list_groups,
 )
+from doorkeeper.server.resources.cluster import Broker, Group, GroupMember
 from doorkeeper_wire.messages.delete_groups import DeleteGroupsRequest
 from doorkeeper_wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest
 from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupResponse

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.groups.table import Offsets
 from doorkeeper.handlers import offset_fetch
 from doorkeeper.handlers.offset_fetch import API
+from doorkeeper.server.resources.groups.table import Offsets
 from doorkeeper.server.schema.declared import StoredOffset
 from doorkeeper_wire.messages.offset_fetch import (
     OffsetFetchRequest,

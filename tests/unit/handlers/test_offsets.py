@@ -9,8 +9,8 @@ import pytest
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.api.node import Update
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.groups.plans import Committer
 from doorkeeper.handlers import offset_commit, offset_delete
+from doorkeeper.server.resources.groups.plans import Committer
 from doorkeeper.server.schema.declared import StoredOffset
 from doorkeeper_wire.messages.offset_commit import (
     OffsetCommitRequest,

@@ -16,7 +16,7 @@ from doorkeeper.handlers import (
     elect_leaders,
     list_partition_reassignments,
 )
-from doorkeeper.topics.reassignment import Reassignment
+from doorkeeper.server.resources.topics.reassignment import Reassignment
 from doorkeeper_wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,

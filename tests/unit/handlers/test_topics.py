@@ -9,9 +9,9 @@ import pytest
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.api.node import Update
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.configs.topic import effective
 from doorkeeper.handlers import create_partitions, create_topics
-from doorkeeper.topics.partitions import WantedPartitions
+from doorkeeper.server.resources.settings.topic import effective
+from doorkeeper.server.resources.topics.partitions import WantedPartitions
 from doorkeeper_wire.messages.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,

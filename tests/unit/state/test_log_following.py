@@ -5,13 +5,13 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from doorkeeper.cluster.model import Member, Topic
+from doorkeeper.server.resources.cluster import Member, Topic
+from doorkeeper.server.resources.topics.table import EMPTY as NO_TOPICS
 from doorkeeper.server.schema.change import SERVER, Committed, edit
 from doorkeeper.server.schema.declared import CONFIG, CREDENTIAL, StoredCredential
 from doorkeeper.state.store import (
     LogEntry,
 )
-from doorkeeper.topics.table import EMPTY as NO_TOPICS
 from testkit.recording_logger import RecordingLogger
 from testkit.state_logs import (
     OTHER,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.cluster.model import Member
+from doorkeeper.server.resources.cluster import Member
+from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import (
@@ -33,7 +34,6 @@ from doorkeeper.server.schema.declared import (
 from doorkeeper.server.schema.features import release_change
 from doorkeeper.server.schema.kind import Kind
 from doorkeeper.state.state import EMPTY, ROWS_PER_SLICE, State, apply, apply_at_once, check_fields
-from doorkeeper.topics.table import Topics
 from testkit.acl import READ, allow, topic
 from testkit.state_logs import keys_of, row
 

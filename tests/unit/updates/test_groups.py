@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.base.errors import ApiError
-from doorkeeper.groups.plans import Committer
-from doorkeeper.groups.table import all_groups
+from doorkeeper.server.resources.groups.plans import Committer
+from doorkeeper.server.resources.groups.table import all_groups
 from doorkeeper.server.schema.declared import StoredOffset, StoredTopic
 from doorkeeper.updates.groups import commit_offsets, delete_groups, delete_offsets
 from doorkeeper.updates.topics import change_topics

@@ -12,8 +12,8 @@ import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import run_to_end
-from doorkeeper.quotas.alteration import QuotaAlteration, QuotaPlan, plan_quotas
-from doorkeeper.quotas.table import ClientQuotas, Entity, entity_of, entity_text
+from doorkeeper.server.resources.quotas.alteration import QuotaAlteration, QuotaPlan, plan_quotas
+from doorkeeper.server.resources.quotas.table import ClientQuotas, Entity, entity_of, entity_text
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.schema.declared import QUOTA, StoredQuota
 from doorkeeper.state.log import StateLog

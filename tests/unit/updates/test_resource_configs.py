@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.base.errors import ApiError
-from doorkeeper.configs.operations import Alteration, AlteredResource
-from doorkeeper.policies.contract import ConfigAlteration, ConfigResourceType, PolicyViolation
-from doorkeeper.policies.guard import Policies
 from doorkeeper.server.config.settings import default_of
+from doorkeeper.server.resources.policies.contract import (
+    ConfigAlteration,
+    ConfigResourceType,
+    PolicyViolation,
+)
+from doorkeeper.server.resources.policies.guard import Policies
+from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import RESOURCE_CONFIG, StoredResourceConfig
 from doorkeeper.state.memory import MemoryStore

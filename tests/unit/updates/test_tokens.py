@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.base.credentials import TokenLogin
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.handlers.create_delegation_token import API
-from doorkeeper.server.schema.change import SERVER, edit
-from doorkeeper.server.schema.declared import TOKEN, StoredToken
-from doorkeeper.state.store import StorageError
-from doorkeeper.tokens.model import (
+from doorkeeper.server.resources.tokens import (
     Expiration,
     NewToken,
     Renewal,
@@ -21,6 +18,9 @@ from doorkeeper.tokens.model import (
     fingerprint_of,
     hmac_of,
 )
+from doorkeeper.server.schema.change import SERVER, edit
+from doorkeeper.server.schema.declared import TOKEN, StoredToken
+from doorkeeper.state.store import StorageError
 from doorkeeper.updates.tokens import SWEPT_MAX, DelegationTokens
 from testkit.delegation_tokens import ALICE, BOB, CAROL, DAVE, NOW, SECRET, context_of
 from testkit.edge import Log
@@ -33,9 +33,9 @@ from testkit.state_logs import turns
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from doorkeeper.server.resources.tokens import Token, TokenWish
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.outcome import Results
-    from doorkeeper.tokens.model import Token, TokenWish
 
 TEXT = f"delegation.token.secret.key={SECRET}\n"
 CONTEXT = context_of(API, 3, ALICE)

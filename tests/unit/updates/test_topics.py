@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.cluster.model import Topic
-from doorkeeper.configs.operations import Alteration, AlteredResource
-from doorkeeper.policies.guard import Policies
+from doorkeeper.server.resources.cluster import Topic
+from doorkeeper.server.resources.policies.guard import Policies
+from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
+from doorkeeper.server.resources.topics.plans import plan_alteration, plan_topics
+from doorkeeper.server.resources.topics.table import EMPTY, Topics
 from doorkeeper.server.schema.change import Author, edit
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic
 from doorkeeper.state.store import StorageError
-from doorkeeper.topics.plans import plan_alteration, plan_topics
-from doorkeeper.topics.table import EMPTY, Topics
 from doorkeeper.updates.topics import alter_topic, change_topics
 from testkit.hand_store import HandStore
 from testkit.memory_logs import LogServices, memory_log

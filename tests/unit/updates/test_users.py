@@ -9,12 +9,17 @@ import pytest
 
 from doorkeeper.base.credentials import credential_of
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.resources.users.alteration import (
+    RECORDS_MAX,
+    CredentialDeletion,
+    CredentialUpsertion,
+    judge,
+)
+from doorkeeper.server.resources.users.table import ScramUsers
 from doorkeeper.server.schema.change import Author, edit
 from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.state.store import StorageError
 from doorkeeper.updates.users import alter_credentials
-from doorkeeper.users.alteration import RECORDS_MAX, CredentialDeletion, CredentialUpsertion, judge
-from doorkeeper.users.table import ScramUsers
 from testkit.hand_store import HandStore
 from testkit.memory_logs import LogServices, memory_log
 from testkit.reconfigured import CONTEXT

@@ -99,7 +99,7 @@ NO_PLANNER: Final = EntityPlanner(EntitySet(), lambda _present: NO_ENTITIES)
 
 def normalize_config(name: str, text: str) -> str:
     """Return the value of a topic's setting as a cluster describes it."""
-    from doorkeeper.configs.topic import (  # noqa: PLC0415  few files have topics
+    from doorkeeper.server.resources.settings.topic import (  # noqa: PLC0415  few files have topics
         TOPIC_CONFIGS,
         InvalidConfig,
         display,

@@ -17,8 +17,8 @@ from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.authorizer.standard_keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import options_of_resources, utf8
+from doorkeeper.server.resources.topics.names import reason_invalid
 from doorkeeper.server.schema.features import LEVELS, NEWEST
-from doorkeeper.topics.names import reason_invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,11 +12,11 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.base.errors import ApiError
-from doorkeeper.cluster.model import Topic
 from doorkeeper.handlers import registry
 from doorkeeper.handlers.unserved import api_of
+from doorkeeper.server.resources.cluster import Topic
+from doorkeeper.server.resources.topics.table import EMPTY
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
-from doorkeeper.topics.table import EMPTY
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest
 
 if TYPE_CHECKING:

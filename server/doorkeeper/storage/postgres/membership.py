@@ -20,7 +20,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from doorkeeper.cluster.model import Member
+from doorkeeper.server.resources.cluster import Member
 from doorkeeper.state.store import StorageError, StoreReplaced
 from doorkeeper.storage.postgres.connection_loss import LOST, close_connection
 from doorkeeper.storage.postgres.health import BackOff, reason

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 import structlog
 
-from doorkeeper.cluster.model import Member
+from doorkeeper.server.resources.cluster import Member
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres.membership import (
     Membership,

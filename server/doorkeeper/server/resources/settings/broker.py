@@ -1,0 +1,194 @@
+"""Validation of changed broker configurations.
+
+A change is validated on the current dynamic values of its resource: this node, or the whole
+cluster. It is rejected as a whole. Other than a broker, Doorkeeper rejects passwords (they belong
+in the file), misspelt keys, and keys that are dynamic in Kafka but need a restart here.
+
+Source: the broker's ``ConfigAdminManager``, ``DynamicBrokerConfig.validateConfigs`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.key import Applies
+from doorkeeper.base.values import KeyType
+from doorkeeper.server.config.kafka_dynamic_keys import (
+    DYNAMIC,
+    OF_LISTENERS_OF_ALL,
+    PER_BROKER,
+    PER_LISTENER,
+)
+from doorkeeper.server.config.kafka_keys import WITHOUT_EFFECT
+from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.naming import LISTENER_PREFIX, find_key
+from doorkeeper.server.config.settings import default_of, meaning_of
+from doorkeeper.server.resources.settings.operations import OF_LISTS, ConfigOperation, edit_list
+from doorkeeper.server.resources.settings.topic import TOPIC_CONFIGS, InvalidConfig, check_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from doorkeeper.server.resources.settings.operations import Alteration
+
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
+
+_AT_LEAST = {"max.connections": 0, "max.connections.per.ip": 0}
+# The default of a topic's setting has the rules of that setting.
+_OF_TOPICS = {config.synonym: config for config in TOPIC_CONFIGS.values() if config.synonym}
+
+
+class OurRefusal(ApiError):
+    """A rejection of a change that a broker accepts; only callers with ALTER_CONFIGS see it."""
+
+
+def alter_values(
+    given: Mapping[str, str], alterations: Sequence[Alteration], *, of_cluster: bool
+) -> dict[str, str]:
+    """Return the values of a resource after a change.
+
+    Raises:
+        ApiError: INVALID_REQUEST or INVALID_CONFIG with a broker's text; nothing is changed.
+
+    """
+    values = dict(given)
+    for alteration in alterations:
+        _apply(values, alteration)
+    # All values of the resource, not only the changed ones, as a broker does: an earlier one that
+    # is no longer allowed has to be deleted in the same request.
+    _check_names(values, of_cluster=of_cluster)
+    for name, value in values.items():
+        _check_value(name, value)
+    return values
+
+
+def _apply(values: dict[str, str], alteration: Alteration) -> None:
+    name, code, value = alteration
+    try:
+        operation = ConfigOperation(code)
+    except ValueError:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown operations type {code}") from None
+    if operation is ConfigOperation.SET:
+        values[name] = value or ""
+    elif operation is ConfigOperation.DELETE:
+        values.pop(name, None)
+    else:
+        _check_list(name, operation)
+        # Without a dynamic value, elements are added to the default, not to the value of the file.
+        current = values.get(name, default_of(name) or "")
+        values[name] = edit_list(operation, current, value or "")
+
+
+def _check_list(name: str, operation: ConfigOperation) -> None:
+    assert operation in OF_LISTS
+    if name not in WITHOUT_EFFECT and (name not in KEYS or not KEYS[name].declared):
+        raise ApiError(ErrorCode.INVALID_CONFIG, f"Unknown config name: {name}")
+    if meaning_of(name).type is not KeyType.LIST:
+        raise ApiError(
+            ErrorCode.INVALID_CONFIG,
+            f"Config value {operation.name.lower()} is not allowed for config key: {name}",
+        )
+
+
+def _check_names(names: Iterable[str], *, of_cluster: bool) -> None:
+    names = list(names)
+    for name in names:
+        meaning = find_key(name)
+        if meaning.resembles is not None:
+            text = f"unknown key {name}; did you mean {meaning.resembles}?"
+            raise OurRefusal(ErrorCode.INVALID_REQUEST, text)
+        if name.startswith("doorkeeper.") and meaning.key is None:
+            raise OurRefusal(ErrorCode.INVALID_REQUEST, f"unknown key {name}")
+    fixed = list(filter(_needs_restart, names))
+    # A name that Kafka refuses too makes the whole response Kafka's.
+    refusal = ApiError if any(map(_is_fixed_in_kafka, fixed)) else OurRefusal
+    _refuse("Cannot update these configs dynamically", fixed, refusal)
+    _refuse(
+        "These security configs can be dynamically updated only per-listener using the listener"
+        " prefix",
+        (name for name in names if name in PER_LISTENER),
+    )
+    if of_cluster:
+        _refuse(
+            "Cannot update these configs at default cluster level, broker id must be specified",
+            filter(_of_one_broker, names),
+        )
+
+
+def _refuse(text: str, names: Iterable[str], refusal: type[ApiError] = ApiError) -> None:
+    names = list(names)
+    if names:
+        raise refusal(ErrorCode.INVALID_REQUEST, f"{text}: [{', '.join(names)}]")
+
+
+def _needs_restart(name: str) -> bool:
+    key = find_key(name).key
+    if name in PER_LISTENER and key is not None and not key.sensitive:
+        # _check_names rejects it with another text.
+        return False
+    if key is not None:
+        if key.applies is not Applies.DYNAMIC:
+            return True
+        # The session keys of a listener need the listener's prefix, as on a broker.
+        return key.declared and not key.ours and name == key.name and name not in DYNAMIC
+    if name in WITHOUT_EFFECT:
+        return name not in DYNAMIC or WITHOUT_EFFECT[name][0] == KeyType.PASSWORD.name
+    return name.startswith(LISTENER_PREFIX) and _is_secret(name)
+
+
+def _is_fixed_in_kafka(name: str) -> bool:
+    """Return whether a broker rejects it too: a key of Kafka that is not dynamic."""
+    key = find_key(name).key
+    of_kafka = key is not None and key.declared and not key.ours and name == key.name
+    return name not in DYNAMIC and (of_kafka or name in WITHOUT_EFFECT)
+
+
+def _is_secret(name: str) -> bool:
+    secrets = [key for key, (kind, _) in WITHOUT_EFFECT.items() if kind == KeyType.PASSWORD.name]
+    secrets += [key.name for key in KEYS.values() if key.type is KeyType.PASSWORD]
+    return name.endswith(tuple(f".{key}" for key in secrets))
+
+
+def _of_one_broker(name: str) -> bool:
+    if name in PER_BROKER:
+        return True
+    key = find_key(name).key
+    return (
+        name.startswith(LISTENER_PREFIX)
+        and not name.endswith(tuple(f".{base}" for base in OF_LISTENERS_OF_ALL))
+        and (key is None or key.name not in OF_LISTENERS_OF_ALL)
+    )
+
+
+def _check_value(name: str, text: str) -> None:
+    key_type = meaning_of(name).type
+    key = find_key(name).key
+    base = name if key is None else key.name
+    low = _AT_LEAST.get(base)
+    try:
+        value = check_value(base, key_type, text, _OF_TOPICS.get(base))
+    except InvalidConfig as fault:
+        raise ApiError(ErrorCode.INVALID_REQUEST, str(fault)) from None
+    if low is not None and isinstance(value, int) and value < low:
+        reason = f"Value must be at least {low}"
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"Invalid value {value} for configuration {base}: {reason}",
+        )
+
+
+def check_replicas(alterations: Iterable[Alteration], *, of_cluster: bool) -> None:
+    """Check the restrictions of eligible leader replicas, which a broker enables by default.
+
+    Raises:
+        ApiError: INVALID_CONFIG, which a controller returns after the authorization.
+
+    """
+    for name, operation, _ in alterations:
+        if name == MIN_INSYNC_REPLICAS and not of_cluster:
+            text = f"Broker-level {name} cannot be altered while ELR is enabled."
+            raise ApiError(ErrorCode.INVALID_CONFIG, text)
+        if name == MIN_INSYNC_REPLICAS and operation == ConfigOperation.DELETE:
+            text = f"Cluster-level {name} cannot be removed while ELR is enabled."
+            raise ApiError(ErrorCode.INVALID_CONFIG, text)

@@ -1,0 +1,92 @@
+"""The settings of a subscription to client metrics (KIP-714), which have no effect.
+
+Source: the broker's ``ClientMetricsConfigs`` (4.3.1); the texts of errors are its own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.values import KeyType
+from doorkeeper.server.resources.settings.topic import InvalidConfig, TopicConfig, check_value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from doorkeeper.server.resources.settings.topic import Value
+
+
+def _check_items(name: str, value: Value) -> None:
+    if isinstance(value, tuple) and "" in value:
+        raise InvalidConfig(f"Configuration '{name}' values must not be empty.")
+
+
+_ROWS: Final = (
+    TopicConfig("metrics", KeyType.LIST, "", "Which metrics are wanted; empty for none.",
+                check=_check_items),
+    TopicConfig("interval.ms", KeyType.INT, "300000", "How often clients push their metrics."),
+    TopicConfig("match", KeyType.LIST, "", "Which clients are meant; empty for all.",
+                check=_check_items),
+)  # fmt: skip
+"""The settings in the order in which a broker checks them."""
+
+CLIENT_METRICS_CONFIGS: Final[dict[str, TopicConfig]] = {
+    row.name: row for row in sorted(_ROWS, key=lambda row: row.name)
+}
+"""The settings by name, sorted."""
+
+_INTERVALS_MS: Final = range(100, 3_600_001)
+
+_SELECTORS: Final = frozenset(
+    {
+        "client_instance_id",
+        "client_id",
+        "client_software_name",
+        "client_software_version",
+        "client_source_address",
+        "client_source_port",
+    }
+)
+
+
+def check_client_metrics(given: Mapping[str, str]) -> None:
+    """Validate the settings of a subscription: names, each value, then the interval and patterns.
+
+    Raises:
+        ApiError: a name is unknown, or the interval out of range.
+        InvalidConfig: with the first other fault.
+    """
+    for name in given:
+        if name not in CLIENT_METRICS_CONFIGS:
+            text = f"Unknown client metrics configuration: {name}"
+            raise ApiError(ErrorCode.INVALID_REQUEST, text)
+    values = {
+        row.name: check_value(row.name, row.type, given[row.name], row)
+        for row in _ROWS
+        if row.name in given
+    }
+    interval_ms = values.get("interval.ms")
+    if interval_ms is not None and interval_ms not in _INTERVALS_MS:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"Invalid value {interval_ms} for interval.ms, interval must be between 100 and"
+            " 3600000 (1 hour)",
+        )
+    patterns = values.get("match", ())
+    for pattern in patterns if isinstance(patterns, tuple) else ():
+        if not _is_pattern(pattern):
+            raise InvalidConfig(f"Illegal client matching pattern: {pattern}")
+
+
+def _is_pattern(text: str) -> bool:
+    # As Java's split: empty parts at the end are dropped.
+    parts = text.rstrip("=").split("=")
+    if len(parts) != 2 or parts[0].strip() not in _SELECTORS:
+        return False
+    try:
+        re.compile(parts[1].strip())
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return True

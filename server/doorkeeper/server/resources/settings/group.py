@@ -1,0 +1,196 @@
+"""The settings of a group, which have no effect.
+
+Source: the broker's ``GroupConfig`` (4.3.1); the texts of errors are its own.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.base.values import KeyType
+from doorkeeper.server.resources.settings.topic import (
+    InvalidConfig,
+    TopicConfig,
+    at_least,
+    check_value,
+    one_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from doorkeeper.server.resources.settings.topic import Value
+
+_SESSION = "After how long without a heartbeat a member is taken for dead."
+_HEARTBEAT = "How often members send heartbeats."
+_ASSIGNMENT = "How long at least lies between two assignments."
+
+# The numbers of a duration of Java's; each may have a sign of its own.
+_DURATION: Final = re.compile(
+    r"([-+]?)P(?:([-+]?[0-9]+)D)?"
+    r"(T(?:([-+]?[0-9]+)H)?(?:([-+]?[0-9]+)M)?(?:([-+]?[0-9]+)(?:[.,]([0-9]{0,9}))?S)?)?",
+    re.IGNORECASE | re.ASCII,
+)
+
+_BY_DURATION: Final = "by_duration:"
+
+
+def _check_reset(name: str, value: Value) -> None:
+    text = str(value)
+    if text in ("earliest", "latest"):
+        return
+    if text.startswith(_BY_DURATION) and _is_duration(text.removeprefix(_BY_DURATION)):
+        return
+    raise InvalidConfig(
+        f"Invalid value {text} for configuration {name}: Invalid value `{text}` for configuration"
+        f" {name}. The value must be either 'earliest', 'latest' or of the format"
+        " 'by_duration:<PnDTnHnMn.nS>'."
+    )
+
+
+def _is_duration(text: str) -> bool:
+    """Return whether Java reads a duration that is not negative."""
+    found = _DURATION.fullmatch(text)
+    if found is None or text[-1] in "PpTt":
+        return False
+    sign, days, _, hours, minutes, seconds, fraction = found.groups()
+    whole = sum(
+        int(number) * unit
+        for number, unit in ((days, 86400), (hours, 3600), (minutes, 60), (seconds, 1))
+        if number
+    )
+    nanoseconds = int((fraction or "").ljust(9, "0"))
+    if seconds and seconds.startswith("-"):
+        nanoseconds = -nanoseconds
+    total = whole * 1_000_000_000 + nanoseconds
+    return (-total if sign == "-" else total) >= 0
+
+
+def _of_group(
+    name: str, value: str, doc: str, low: int, key_type: KeyType = KeyType.INT
+) -> TopicConfig:
+    return TopicConfig(name, key_type, value, doc, f"group.{name}", at_least(low))
+
+
+_ROWS: Final = (
+    _of_group("consumer.session.timeout.ms", "45000", _SESSION, 1),
+    _of_group("consumer.heartbeat.interval.ms", "5000", _HEARTBEAT, 1),
+    _of_group("consumer.assignment.interval.ms", "1000", _ASSIGNMENT, 0),
+    _of_group("share.session.timeout.ms", "45000", _SESSION, 1),
+    _of_group("share.heartbeat.interval.ms", "5000", _HEARTBEAT, 1),
+    _of_group("share.record.lock.duration.ms", "30000", "For how long a record is locked.", 1000),
+    _of_group("share.delivery.count.limit", "5", "How often a record is delivered at most.", 2),
+    _of_group(
+        "share.partition.max.record.locks", "2000", "How many records may be locked at once.", 100
+    ),
+    TopicConfig(
+        "share.auto.offset.reset",
+        KeyType.STRING,
+        "latest",
+        "Where a new share group begins to read.",
+        "share.auto.offset.reset",
+        _check_reset,
+    ),
+    TopicConfig(
+        "share.isolation.level",
+        KeyType.STRING,
+        "read_uncommitted",
+        "Whether records of open transactions are delivered.",
+        "share.isolation.level",
+        one_of("read_committed", "read_uncommitted"),
+    ),
+    TopicConfig(
+        "share.renew.acknowledge.enable",
+        KeyType.BOOLEAN,
+        "true",
+        "Whether a member may prolong the lock of a record.",
+        "share.renew.acknowledge.enable",
+    ),
+    _of_group("share.assignment.interval.ms", "1000", _ASSIGNMENT, 0),
+    _of_group("streams.session.timeout.ms", "45000", _SESSION, 1),
+    _of_group("streams.heartbeat.interval.ms", "5000", _HEARTBEAT, 1),
+    _of_group("streams.num.standby.replicas", "0", "How many standby copies each task has.", 0),
+    _of_group(
+        "streams.initial.rebalance.delay.ms", "3000", "How long a new group waits for members.", 0
+    ),
+    _of_group("streams.assignment.interval.ms", "1000", _ASSIGNMENT, 0),
+)
+"""The settings in the order in which a broker checks them."""
+
+GROUP_CONFIGS: Final[dict[str, TopicConfig]] = {
+    row.name: row for row in sorted(_ROWS, key=lambda row: row.name)
+}
+"""The settings by name, sorted."""
+
+
+class _Bounds(NamedTuple):
+    """The keys of the server that bound a setting; an ``optional`` one only where it is given."""
+
+    name: str
+    lowest: str | None
+    highest: str
+    optional: bool = False
+
+
+def _bounds(protocol: str, setting: str, *, optional: bool = False) -> _Bounds:
+    lowest, highest = (f"group.{protocol}.{word}.{setting}" for word in ("min", "max"))
+    return _Bounds(f"{protocol}.{setting}", lowest, highest, optional)
+
+
+_interval = partial(_bounds, setting="assignment.interval.ms", optional=True)
+
+_BOUNDS: Final = (
+    _bounds("consumer", "heartbeat.interval.ms"),
+    _bounds("consumer", "session.timeout.ms"),
+    _interval("consumer"),
+    _bounds("share", "heartbeat.interval.ms"),
+    _bounds("share", "session.timeout.ms"),
+    _bounds("share", "record.lock.duration.ms"),
+    _bounds("share", "delivery.count.limit"),
+    _bounds("share", "partition.max.record.locks"),
+    _interval("share"),
+    _bounds("streams", "heartbeat.interval.ms"),
+    _bounds("streams", "session.timeout.ms"),
+    _Bounds("streams.num.standby.replicas", None, "group.streams.max.standby.replicas"),
+    _interval("streams"),
+)
+"""The bounds in the order in which a broker checks them."""
+
+
+def check_group(given: Mapping[str, str], number: Callable[[str], int]) -> None:
+    """Validate the settings of a group: names, each value, bounds, sessions against heartbeats.
+
+    ``number`` returns the value of a key of the server.
+
+    Raises:
+        InvalidConfig: with the first fault.
+    """
+    for name in given:
+        if name not in GROUP_CONFIGS:
+            raise InvalidConfig(f"Unknown group config name: {name}")
+    values = {
+        row.name: check_value(row.name, row.type, given[row.name], row)
+        for row in _ROWS
+        if row.name in given
+    }
+
+    def value_of(name: str) -> int:
+        value = values.get(name)
+        return value if isinstance(value, int) else number(f"group.{name}")
+
+    for name, lowest, highest, optional in _BOUNDS:
+        if optional and name not in given:
+            continue
+        if lowest is not None and value_of(name) < number(lowest):
+            raise InvalidConfig(f"{name} must be greater than or equal to {lowest}")
+        if value_of(name) > number(highest):
+            raise InvalidConfig(f"{name} must be less than or equal to {highest}")
+    for protocol in ("consumer", "share", "streams"):
+        session, heartbeat = (
+            f"{protocol}.session.timeout.ms",
+            f"{protocol}.heartbeat.interval.ms",
+        )
+        if value_of(session) <= value_of(heartbeat):
+            raise InvalidConfig(f"{session} must be greater than {heartbeat}")

@@ -1,0 +1,141 @@
+"""The configurations of groups and of subscriptions to client metrics: the table and its changes.
+
+They have no effect, but are validated, stored and described as by a broker. The resources need not
+exist.
+
+Source: ``ConfigurationControlManager``, ``ControllerConfigurationValidator`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Self
+
+import immutables
+
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.resources.settings.client_metrics import check_client_metrics
+from doorkeeper.server.resources.settings.group import check_group
+from doorkeeper.server.resources.settings.operations import GROUP, ConfigOperation
+from doorkeeper.server.resources.settings.topic import InvalidConfig
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import RESOURCE_CONFIG, StoredResourceConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
+    from doorkeeper.server.schema.change import Change
+
+
+class ResourceConfigs:
+    """The values of all resources; immutable."""
+
+    __slots__ = ("_by_resource",)
+
+    def __init__(
+        self,
+        by_resource: immutables.Map[tuple[str, str], immutables.Map[str, str]] | None = None,
+    ) -> None:
+        self._by_resource = immutables.Map() if by_resource is None else by_resource
+
+    def of(self, resource_type: str, name: str) -> Mapping[str, str]:
+        """Return the values of a resource by key; empty without any."""
+        return self._by_resource.get((resource_type, name), _NONE)
+
+    def names(self, resource_type: str) -> list[str]:
+        """Return the resources of a type that have values, sorted."""
+        return sorted(name for kind, name in self._by_resource if kind == resource_type)
+
+    def __iter__(self) -> Iterator[tuple[tuple[str, str], Mapping[str, str]]]:
+        """Yield the resources that have values, in no order."""
+        return iter(self._by_resource.items())
+
+    def with_changes(
+        self,
+        set: Iterable[StoredResourceConfig],  # noqa: A002 - as Edit
+        deleted: Iterable[StoredResourceConfig],
+    ) -> Self:
+        """Return the values without ``deleted`` and with ``set``; O(log n) for each row."""
+        with self._by_resource.mutate() as resources:
+            for row in deleted:
+                key = row.resource_type, row.resource
+                left = resources.get(key, _NONE)
+                if row.name in left:
+                    left = left.delete(row.name)
+                if left:
+                    resources[key] = left
+                else:
+                    resources.pop(key, None)
+            for row in set:
+                key = row.resource_type, row.resource
+                resources[key] = resources.get(key, _NONE).set(row.name, row.value)
+            found = resources.finish()
+        return type(self)(found)
+
+
+_NONE: Final[immutables.Map[str, str]] = immutables.Map()
+
+
+def altered_values(
+    configs: ResourceConfigs, resource: AlteredResource, number: Callable[[str], int]
+) -> Mapping[str, str]:
+    """Return the values of a resource after a change.
+
+    ``number`` returns the value of a key of the server, which bounds those of groups.
+
+    Raises:
+        ApiError: with the controller's code and text.
+    """
+    present = configs.of(resource.stored_type, resource.name)
+    values = {} if resource.replaces else dict(present)
+    for alteration in resource.alterations:
+        _apply(values, alteration)
+    try:
+        if resource.stored_type == GROUP:
+            if not resource.name:
+                text = "Default group resources are not allowed."
+                raise ApiError(ErrorCode.INVALID_REQUEST, text)
+            check_group(values, number)
+        else:
+            if not resource.name:
+                raise ApiError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
+            check_client_metrics(values)
+    except InvalidConfig as fault:
+        raise ApiError(ErrorCode.INVALID_CONFIG, str(fault)) from None
+    return values
+
+
+def _apply(values: dict[str, str], alteration: Alteration) -> None:
+    name, code, value = alteration
+    try:
+        operation = ConfigOperation(code)
+    except ValueError:
+        # A controller fails unexpectedly too.
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR) from None
+    if operation is ConfigOperation.SET:
+        values[name] = value or ""
+    elif operation is ConfigOperation.DELETE:
+        values.pop(name, None)
+    else:
+        # A controller knows the types of the keys of topics and brokers only.
+        text = f"Can't {operation.name} to key {name} because its type is not LIST."
+        raise ApiError(ErrorCode.INVALID_CONFIG, text)
+
+
+def plan_values(
+    configs: ResourceConfigs, resource: AlteredResource, values: Mapping[str, str]
+) -> Change:
+    """Return the change that gives a resource these values; empty if it has them."""
+    kind, name = resource.stored_type, resource.name
+    present = configs.of(kind, name)
+    put = [
+        StoredResourceConfig(kind, name, key, value)
+        for key, value in sorted(values.items())
+        if present.get(key) != value
+    ]
+    gone = [
+        StoredResourceConfig(kind, name, key, value)
+        for key, value in sorted(present.items())
+        if key not in values
+    ]
+    return edit(RESOURCE_CONFIG, set=put, deleted=gone) if put or gone else {}

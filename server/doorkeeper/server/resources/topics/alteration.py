@@ -1,0 +1,84 @@
+"""Validation of changed topic configurations.
+
+Source: ``ConfigurationControlManager``, ``ControllerConfigurationValidator`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.values import KeyType
+from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
+from doorkeeper.server.resources.settings.operations import ConfigOperation, edit_list
+from doorkeeper.server.resources.settings.topic import TOPIC_CONFIGS, InvalidConfig, check_configs
+from doorkeeper.server.resources.topics.names import reason_invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from doorkeeper.server.resources.cluster import Topic
+    from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
+
+
+class ConfigPolicy(Protocol):
+    """The policy that may refuse a change."""
+
+    def check_alteration(self, alteration: ConfigAlteration) -> None: ...
+
+
+def altered_topic(
+    resource: AlteredResource, topic: Topic | None, policy: ConfigPolicy
+) -> Mapping[str, str]:
+    """Return the configuration of a topic after a change; ``topic`` is None if it does not exist.
+
+    Raises:
+        ApiError: with the controller's code and text.
+
+    """
+    name = resource.name
+    # The order of these checks is the controller's: operations before the name, and the
+    # configuration before the topic's existence.
+    configs = dict(topic.configs) if topic is not None and not resource.replaces else {}
+    for alteration in resource.alterations:
+        _apply(configs, alteration)
+    if not name:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+    reason = reason_invalid(name)
+    if reason is not None:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+    try:
+        check_configs(configs)
+    except InvalidConfig as fault:
+        raise ApiError(ErrorCode.INVALID_CONFIG, str(fault)) from None
+    if topic is None:
+        text = f"The topic '{name}' does not exist."
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+    if topic.origin is not None:
+        text = f"Topic '{name}' cannot be altered: it is declared in {topic.origin}."
+        raise ApiError(ErrorCode.POLICY_VIOLATION, text)
+    names = (each.name for each in resource.alterations)
+    changed = {n: configs.get(n) for n in names if configs.get(n) != topic.configs.get(n)}
+    policy.check_alteration(ConfigAlteration(ConfigResourceType.TOPIC, name, changed))
+    return configs
+
+
+def _apply(configs: dict[str, str], alteration: Alteration) -> None:
+    name, code, value = alteration
+    try:
+        operation = ConfigOperation(code)
+    except ValueError:
+        # A controller fails unexpectedly too.
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR) from None
+    if operation is ConfigOperation.SET:
+        configs[name] = value or ""
+    elif operation is ConfigOperation.DELETE:
+        configs.pop(name, None)
+    else:
+        config = TOPIC_CONFIGS.get(name)
+        if config is None or config.type is not KeyType.LIST:
+            raise ApiError(
+                ErrorCode.INVALID_CONFIG,
+                f"Can't {operation.name} to key {name} because its type is not LIST.",
+            )
+        configs[name] = edit_list(operation, configs.get(name, config.default or ""), value or "")

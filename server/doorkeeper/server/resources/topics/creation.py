@@ -1,0 +1,277 @@
+"""Validation of new topics, and their defaults.
+
+Source: the controller's ``ReplicationControlManager.createTopics`` (4.3.1), and the broker's
+``AutoTopicCreationManager`` for topics that Metadata creates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.resources.policies.contract import (
+    ConfigAlteration,
+    ConfigResourceType,
+    TopicCreation,
+)
+from doorkeeper.server.resources.settings.topic import InvalidConfig, check_configs
+from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, reason_invalid
+from doorkeeper.server.resources.topics.placement import assignments
+from doorkeeper.server.resources.topics.table import text_of
+from doorkeeper.server.schema.declared import StoredTopic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.resources.cluster import Broker, Topic
+
+
+# A request for more partitions is rejected as a whole.
+PARTITIONS_PER_REQUEST_MAX = 10_000
+
+# A controller writes one record for each topic, setting and partition, at most this many in one
+# batch.
+RECORDS_PER_REQUEST_MAX = 10_000
+
+# Default number of partitions of internal topics.
+INTERNAL_PARTITIONS = 50
+
+
+class CreatingNode(Protocol):
+    """The part of a node that the creation of a topic uses."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def topics(self) -> ExistingTopics: ...
+
+    @property
+    def policies(self) -> TopicPolicies: ...
+
+    def new_topic_id(self) -> bytes: ...
+
+
+class TopicPolicies(Protocol):
+    """The policies that may refuse a new topic."""
+
+    def check_creation(self, creation: TopicCreation) -> None: ...
+
+    def check_alteration(self, alteration: ConfigAlteration) -> None: ...
+
+
+class ExistingTopics(Protocol):
+    """The topics with which a new one may conflict."""
+
+    def get(self, name: str) -> Topic | None: ...
+
+    def colliding(self, name: str) -> str | None: ...
+
+
+class WantedTopic(NamedTuple):
+    """A requested topic; -1 requests the server's default.
+
+    ``assignments`` are the brokers of each partition if the client chooses them.
+    """
+
+    name: str
+    partitions: int = -1
+    replication_factor: int = -1
+    assignments: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    configs: tuple[tuple[str, str | None], ...] = ()
+
+
+def partitions_of(wanted: WantedTopic, node: CreatingNode) -> int:
+    if wanted.assignments:
+        return len(wanted.assignments)
+    return node.settings.num_partitions if wanted.partitions == -1 else wanted.partitions
+
+
+def records_of(topic: StoredTopic) -> int:
+    """Return the number of records that a controller would write for a topic."""
+    return 1 + len(topic.configs) + topic.partitions
+
+
+def plan_topic(wanted: WantedTopic, node: CreatingNode, brokers: Sequence[Broker]) -> StoredTopic:
+    """Return the topic to store; ``brokers`` are the registered ones.
+
+    Raises:
+        ApiError: it cannot be created, with the controller's code and text.
+
+    """
+    _check_name(wanted.name, node)
+    configs = _checked_configs(wanted.configs)
+    if configs:
+        # A controller treats the configuration of a new topic as an alteration.
+        topic = ConfigResourceType.TOPIC
+        node.policies.check_alteration(ConfigAlteration(topic, wanted.name, dict(configs)))
+    if wanted.assignments:
+        partitions, replication_factor = _manual_placement(wanted, brokers)
+        placed = tuple(replicas for _, replicas in sorted(wanted.assignments))
+    else:
+        partitions, replication_factor = _default_placement(wanted, node, len(brokers))
+        placed = assignments(brokers, 0, partitions, replication_factor)
+    node.policies.check_creation(_creation(wanted, partitions, replication_factor, configs))
+    return StoredTopic(
+        name=wanted.name,
+        topic_id=node.new_topic_id(),
+        partitions=partitions,
+        replication_factor=replication_factor,
+        configs=configs,
+        assignments=tuple(map(text_of, placed)),
+    )
+
+
+def _creation(
+    wanted: WantedTopic, partitions: int, replication_factor: int, configs: Mapping[str, str]
+) -> TopicCreation:
+    """Return a topic as its policy sees it: with numbers, or with chosen brokers."""
+    if not wanted.assignments:
+        return TopicCreation(wanted.name, partitions, replication_factor, None, dict(configs))
+    # A controller has them in the order of partitions, and a policy tells its first finding.
+    chosen = {partition: list(replicas) for partition, replicas in sorted(wanted.assignments)}
+    return TopicCreation(wanted.name, None, None, chosen, dict(configs))
+
+
+def _check_name(name: str, node: CreatingNode) -> None:
+    # The order is the controller's: existence, collision, then the form of the name.
+    existing = node.topics.get(name)
+    if existing is not None:
+        text = f"Topic '{name}' already exists."
+        if existing.origin is not None:
+            text = f"Topic '{name}' already exists: it is declared in {existing.origin}."
+        raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, text)
+    colliding = node.topics.colliding(name)
+    if colliding is not None:
+        raise ApiError(
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
+            f"Topic '{name}' collides with existing topic: {colliding}",
+        )
+    reason = reason_invalid(name)
+    if reason is not None:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+
+
+def _checked_configs(given: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    without_value = [name for name, value in given if value is None]
+    if without_value:
+        names = ",".join(without_value)
+        raise ApiError(
+            ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {names}"
+        )
+    configs = {name: value for name, value in given if value is not None}
+    try:
+        check_configs(configs)
+    except InvalidConfig as fault:
+        raise ApiError(ErrorCode.INVALID_CONFIG, str(fault)) from None
+    return configs
+
+
+def _default_placement(wanted: WantedTopic, node: CreatingNode, brokers: int) -> tuple[int, int]:
+    """Return the partitions and the replication factor, with defaults."""
+    if wanted.replication_factor < -1 or wanted.replication_factor == 0:
+        raise ApiError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        )
+    if wanted.partitions < -1 or wanted.partitions == 0:
+        raise ApiError(
+            ErrorCode.INVALID_PARTITIONS,
+            "Number of partitions was set to an invalid non-positive value.",
+        )
+    factor = wanted.replication_factor
+    if factor == -1:
+        factor = node.settings.default_replication_factor
+    if factor > brokers:
+        raise ApiError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"Unable to replicate the partition {factor} time(s): The target replication factor of"
+            f" {factor} cannot be reached because only {brokers} broker(s) are registered or some"
+            " brokers have all their log directories cordoned.",
+        )
+    return partitions_of(wanted, node), factor
+
+
+def _manual_placement(wanted: WantedTopic, brokers: Sequence[Broker]) -> tuple[int, int]:
+    """Return the partitions and the replication factor of a manual assignment."""
+    for given, what in (
+        (wanted.replication_factor, "replication factor was not set to -1."),
+        (wanted.partitions, "numPartitions was not set to -1."),
+    ):
+        if given != -1:
+            text = f"A manual partition assignment was specified, but {what}"
+            raise ApiError(ErrorCode.INVALID_REQUEST, text)
+    factor: int | None = None
+    seen: set[int] = set()
+    for partition, replicas in wanted.assignments:
+        if partition in seen:
+            raise _bad_assignment(
+                f"Found multiple manual partition assignments for partition {partition}"
+            )
+        check_replicas(replicas, factor, brokers)
+        check_any_lives(partition, replicas, brokers)
+        factor = len(replicas)
+        seen.add(partition)
+    if seen != set(range(len(seen))):
+        raise _bad_assignment("partitions should be a consecutive 0-based integer sequence")
+    return len(seen), len(wanted.assignments[0][1])
+
+
+def check_replicas(replicas: Sequence[int], factor: int | None, brokers: Sequence[Broker]) -> None:
+    """Check the brokers that a caller chose for a partition; ``factor`` is None for the first.
+
+    Raises:
+        ApiError: INVALID_REPLICA_ASSIGNMENT.
+
+    Source: ``validateManualPartitionAssignment``.
+    """
+    prefix = "The manual partition assignment includes"
+    if not replicas:
+        raise _bad_assignment(f"{prefix} an empty replica list.")
+    broker_ids = {each.node_id for each in brokers}
+    previous: int | None = None
+    for broker in sorted(replicas):
+        if broker not in broker_ids:
+            raise _bad_assignment(f"{prefix} broker {broker}, but no such broker is registered.")
+        if broker == previous:
+            raise _bad_assignment(f"{prefix} the broker {broker} more than once.")
+        previous = broker
+    if factor is not None and factor != len(replicas):
+        raise _bad_assignment(
+            f"{prefix} a partition with {len(replicas)} replica(s), but this is not consistent"
+            f" with previous partitions, which have {factor} replica(s)."
+        )
+
+
+def check_any_lives(partition: int, replicas: Sequence[int], brokers: Sequence[Broker]) -> None:
+    """Check that a live broker is among those that a caller chose for a partition.
+
+    Raises:
+        ApiError: INVALID_REPLICA_ASSIGNMENT.
+
+    """
+    if not any(each.node_id in replicas and not each.is_fenced for each in brokers):
+        raise _bad_assignment(
+            "All brokers specified in the manual partition assignment for partition"
+            f" {partition} are fenced or in controlled shutdown."
+        )
+
+
+def _bad_assignment(text: str) -> ApiError:
+    return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+
+
+def created_automatically(
+    names: Iterable[str], node: CreatingNode, brokers: Sequence[Broker]
+) -> tuple[StoredTopic, ...]:
+    """Return the missing topics that can be created with the server's defaults."""
+    topics = []
+    for name in names:
+        partitions = INTERNAL_PARTITIONS if name in INTERNAL_TOPICS else -1
+        try:
+            topics.append(plan_topic(WantedTopic(name, partitions), node, brokers))
+        # Skipped without an error, as by a broker: the client asks again.
+        except ApiError:
+            continue
+    return tuple(topics)

@@ -1,0 +1,117 @@
+"""How topics get more partitions.
+
+Source: the controller's ``ReplicationControlManager.createPartitions`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.resources.topics.creation import (
+    PARTITIONS_PER_REQUEST_MAX,
+    check_any_lives,
+    check_replicas,
+)
+from doorkeeper.server.resources.topics.placement import assignments
+from doorkeeper.server.resources.topics.table import row_of, text_of
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import TOPIC
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.server.resources.cluster import Broker, Topic
+    from doorkeeper.server.resources.topics.creation import ExistingTopics
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.declared import StoredTopic
+
+
+class WantedPartitions(NamedTuple):
+    """How many partitions a topic shall have.
+
+    ``assignments`` are the brokers of each new one; None lets the server place them.
+    """
+
+    name: str
+    total: int
+    assignments: tuple[tuple[int, ...], ...] | None = None
+
+
+def plan_partitions(
+    topics: ExistingTopics, wanted: Sequence[WantedPartitions], brokers: Sequence[Broker]
+) -> tuple[Change, list[ApiError | None]]:
+    """Return the change that adds partitions, and for each topic why it gets none, or None."""
+    errors: list[ApiError | None] = []
+    rows: list[StoredTopic] = []
+    room = PARTITIONS_PER_REQUEST_MAX
+    for each in wanted:
+        try:
+            topic = _topic_to_grow(topics.get(each.name), each, brokers, room)
+        except ApiError as error:
+            errors.append(error)
+            continue
+        room -= each.total - topic.partitions
+        rows.append(_grown_row(topic, each, brokers))
+        errors.append(None)
+    return edit(TOPIC, set=rows), errors
+
+
+def _topic_to_grow(
+    topic: Topic | None, wanted: WantedPartitions, brokers: Sequence[Broker], room: int
+) -> Topic:
+    """Return the topic.
+
+    Raises:
+        ApiError: it cannot have so many partitions, with the controller's code and text.
+
+    """
+    if topic is None:
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if topic.origin is not None:
+        text = f"Topic '{topic.name}' cannot be altered: it is declared in {topic.origin}."
+        raise ApiError(ErrorCode.POLICY_VIOLATION, text)
+    if wanted.total == topic.partitions:
+        text = f"Topic already has {topic.partitions} partition(s)."
+        raise ApiError(ErrorCode.INVALID_PARTITIONS, text)
+    if wanted.total < topic.partitions:
+        raise ApiError(
+            ErrorCode.INVALID_PARTITIONS,
+            f"The topic {topic.name} currently has {topic.partitions} partition(s);"
+            f" {wanted.total} would not be an increase.",
+        )
+    if wanted.assignments is not None:
+        _check_assignments(topic, wanted.total, wanted.assignments, brokers)
+    if wanted.total - topic.partitions > room:
+        text = "Unable to perform excessively large batch operation."
+        raise ApiError(ErrorCode.POLICY_VIOLATION, text)
+    return topic
+
+
+def _check_assignments(
+    topic: Topic, count: int, given: Sequence[Sequence[int]], brokers: Sequence[Broker]
+) -> None:
+    added = count - topic.partitions
+    if len(given) != added:
+        raise ApiError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"Attempted to add {added} additional partition(s), but only {len(given)}"
+            " assignment(s) were specified.",
+        )
+    for replicas in given:
+        check_replicas(replicas, topic.replication_factor, brokers)
+    for partition, replicas in enumerate(given, topic.partitions):
+        check_any_lives(partition, replicas, brokers)
+
+
+def _grown_row(topic: Topic, wanted: WantedPartitions, brokers: Sequence[Broker]) -> StoredTopic:
+    row = row_of(topic)
+    added = wanted.assignments
+    if added is None:
+        count = wanted.total - topic.partitions
+        added = assignments(brokers, topic.partitions, count, topic.replication_factor)
+    if not added:
+        return row._replace(partitions=wanted.total)
+    unassigned = ("",) * (topic.partitions - len(row.assignments))
+    every = (*row.assignments, *unassigned, *map(text_of, added))
+    return row._replace(partitions=wanted.total, assignments=every)

@@ -1,0 +1,111 @@
+"""Which brokers hold a partition, and which of them leads it.
+
+A partition keeps the brokers that it was assigned, and the first live one leads. There are no
+records to copy, so each live broker is in sync. A partition without an assignment is placed among
+all registered brokers: partitions go round them, and neighbours differ in their racks where the
+brokers have racks.
+
+Source: ``StripedReplicaPlacer`` of Kafka 4.3.1, which begins at a random broker instead, and
+``PartitionChangeBuilder`` for eligible leader replicas.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from doorkeeper.server.resources.cluster import Broker, Topic
+
+NO_LEADER: Final = -1
+
+
+class Place(NamedTuple):
+    """The brokers of a partition; ``replicas`` in the order of preference."""
+
+    replicas: tuple[int, ...]
+    leader: int
+    in_sync: tuple[int, ...]
+    offline: tuple[int, ...]
+
+
+class Places:
+    """The places of partitions among the registered brokers."""
+
+    __slots__ = ("_fenced_ms", "_live", "_turn")
+
+    def __init__(self, brokers: Sequence[Broker]) -> None:
+        """Order the brokers: O(n log n)."""
+        self._turn = in_turn(brokers)
+        self._fenced_ms = {
+            each.node_id: each.fenced_ms for each in brokers if each.fenced_ms is not None
+        }
+        self._live = frozenset(self._turn) - self._fenced_ms.keys()
+
+    def of(self, topic: Topic, partition: int) -> Place:
+        """Return where a partition is."""
+        assigned = topic.assignments[partition] if partition < len(topic.assignments) else ()
+        if not assigned:
+            assigned = _around(self._turn, partition)[: topic.replication_factor]
+        in_sync = tuple(broker for broker in assigned if broker in self._live)
+        if len(in_sync) == len(assigned):
+            return Place(assigned, assigned[0], assigned, ())
+        offline = tuple(broker for broker in assigned if broker not in self._live)
+        return Place(assigned, in_sync[0] if in_sync else NO_LEADER, in_sync, offline)
+
+    def eligible(self, place: Place, min_in_sync: int) -> tuple[int, ...]:
+        """Return the eligible leader replicas (KIP-966).
+
+        These are the replicas that left while fewer than ``min_in_sync`` stayed behind.
+        """
+        count = len(place.replicas)
+        order = self._by_time_of_fencing(place.offline)
+        eligible = {
+            broker
+            for number, broker in enumerate(order, 1)
+            if count - number < min(min_in_sync, count)
+        }
+        return tuple(broker for broker in place.replicas if broker in eligible)
+
+    def last_leader(self, place: Place) -> tuple[int, ...]:
+        """Return the broker that led a partition last; nothing while one leads."""
+        if place.leader != NO_LEADER:
+            return ()
+        return tuple(self._by_time_of_fencing(place.offline)[-1:])
+
+    def _by_time_of_fencing(self, brokers: Iterable[int]) -> list[int]:
+        # The time of a broker that is no longer registered is unknown: assume that it left first.
+        return sorted(brokers, key=lambda broker: self._fenced_ms.get(broker, 0))
+
+
+def assignments(
+    brokers: Sequence[Broker], first: int, count: int, factor: int
+) -> tuple[tuple[int, ...], ...]:
+    """Return the brokers of new partitions from number ``first`` on; fenced ones come last.
+
+    It is empty while one broker is registered: each of its partitions is there.
+    """
+    if len(brokers) == 1:
+        return ()
+    live = in_turn(each for each in brokers if not each.is_fenced)
+    fenced = in_turn(each for each in brokers if each.is_fenced)
+    return tuple(
+        (*_around(live, partition), *_around(fenced, partition))[:factor]
+        for partition in range(first, first + count)
+    )
+
+
+def _around(turn: Sequence[int], partition: int) -> tuple[int, ...]:
+    start = partition % len(turn) if turn else 0
+    return (*turn[start:], *turn[:start])
+
+
+def in_turn(brokers: Iterable[Broker]) -> Sequence[int]:
+    """Return the brokers' ids: the first of each rack, the second of each, and so on."""
+    by_rack: dict[str, list[int]] = {}
+    for broker in sorted(brokers, key=lambda each: each.node_id):
+        by_rack.setdefault(broker.rack or "", []).append(broker.node_id)
+    racks = list(by_rack.values())
+    longest = max(map(len, racks), default=0)
+    return [rack[index] for index in range(longest) for rack in racks if index < len(rack)]

@@ -1,0 +1,92 @@
+"""How partitions move to other brokers: at once, as they hold no records.
+
+Source: the controller's ``ReplicationControlManager.alterPartitionReassignments`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.resources.topics.creation import check_replicas
+from doorkeeper.server.resources.topics.table import row_of, text_of
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import TOPIC
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.server.resources.cluster import Broker, Topic
+    from doorkeeper.server.resources.topics.creation import ExistingTopics
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.declared import StoredTopic
+
+
+class Reassignment(NamedTuple):
+    """The brokers that shall hold a partition; None cancels a reassignment.
+
+    ``may_resize`` allows another number of replicas.
+    """
+
+    name: str
+    partition: int
+    replicas: tuple[int, ...] | None
+    may_resize: bool
+
+
+def plan_reassignments(
+    topics: ExistingTopics, wanted: Sequence[Reassignment], brokers: Sequence[Broker]
+) -> tuple[Change, list[ApiError | None]]:
+    """Return the change that moves partitions, and for each why it stays, or None."""
+    rows: dict[str, StoredTopic] = {}
+    errors: list[ApiError | None] = []
+    for each in wanted:
+        topic = topics.get(each.name)
+        try:
+            replicas = _replicas(topic, each, brokers)
+        except ApiError as error:
+            errors.append(error)
+            continue
+        assert topic is not None, "refused by _replicas"
+        row = rows.get(each.name) or row_of(topic)
+        rows[each.name] = _row_after(row, each.partition, replicas)
+        errors.append(None)
+    return edit(TOPIC, set=rows.values()), errors
+
+
+def _replicas(
+    topic: Topic | None, wanted: Reassignment, brokers: Sequence[Broker]
+) -> tuple[int, ...]:
+    """Return the brokers that shall hold a partition.
+
+    Raises:
+        ApiError: it cannot be moved, with the controller's code and text.
+
+    """
+    name, partition, replicas, may_resize = wanted
+    if topic is None:
+        text = f"Unable to find a topic named {name}."
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+    if not 0 <= partition < topic.partitions:
+        text = f"Unable to find partition {name}:{partition}."
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+    if replicas is None:
+        raise ApiError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
+    check_replicas(replicas, None, brokers)
+    present = topic.assignments[partition : partition + 1] or ((),)
+    count = len(present[0]) or topic.replication_factor
+    if not may_resize and len(replicas) != count:
+        raise ApiError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"The replication factor is changed from {count} to {len(replicas)}",
+        )
+    if topic.origin is not None:
+        text = f"Topic '{name}' cannot be altered: it is declared in {topic.origin}."
+        raise ApiError(ErrorCode.POLICY_VIOLATION, text)
+    return replicas
+
+
+def _row_after(row: StoredTopic, partition: int, replicas: Sequence[int]) -> StoredTopic:
+    assignments = [*row.assignments, *[""] * (partition + 1 - len(row.assignments))]
+    assignments[partition] = text_of(replicas)
+    return row._replace(assignments=tuple(assignments))

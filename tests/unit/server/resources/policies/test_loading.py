@@ -1,0 +1,85 @@
+"""Policies that can be used, and what is said of others."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.server.resources.policies import (
+    AlterConfigPolicy,
+    ConfigAlteration,
+    CreateTopicPolicy,
+)
+from doorkeeper.server.resources.policies.loading import (
+    ALTER_CONFIG_KEY,
+    CREATE_TOPIC_KEY,
+    alter_config_policy,
+    create_topic_policy,
+)
+from testkit.policies import Topics
+
+HERE = __name__
+
+
+class Configured(AlterConfigPolicy):
+    """Takes a key of its own."""
+
+    def configure(self, configs: dict[str, str]) -> None:  # type: ignore[override]
+        self.limit = int(configs["policy.limit"])
+
+    def validate(self, request: ConfigAlteration) -> None:
+        raise NotImplementedError
+
+
+class Raising(Configured):
+    """Fails in a way of its own."""
+
+    def configure(self, configs: dict[str, str]) -> None:  # type: ignore[override]
+        raise LookupError("no\nluck")
+
+
+class Awaited(CreateTopicPolicy):
+    """Would never be awaited."""
+
+    async def validate(self, request: object) -> None:  # type: ignore[override]
+        raise NotImplementedError
+
+
+class Unfinished(CreateTopicPolicy):
+    """Lacks its method."""
+
+
+def test_policies_are_loaded() -> None:
+    """By the path of a class, with every key; without a name there is none."""
+    originals = {CREATE_TOPIC_KEY: " testkit.policies.Topics ", ALTER_CONFIG_KEY: ""}
+    configured = alter_config_policy({ALTER_CONFIG_KEY: f"{HERE}:Configured", "policy.limit": "7"})
+
+    assert isinstance(create_topic_policy(originals), Topics)
+    assert alter_config_policy(originals) is None
+    assert isinstance(configured, Configured)
+    assert configured.limit == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "testkit.policies.Configs",
+            "a subclass of doorkeeper.server.resources.policies.CreateTopicPolicy",
+        ),
+        (f"{HERE}.Unfinished", "the class lacks the methods validate"),
+        (f"{HERE}.Awaited", "validate is async def; expected is def"),
+        ("unheard-of", "found no entry point of this name in doorkeeper.create_topic_policies"),
+    ],
+)
+def test_other_classes_are_refused(name: str, text: str) -> None:
+    """In one line that begins with the key."""
+    with pytest.raises(ValueError, match=rf"^{CREATE_TOPIC_KEY}={name}: .*{text}"):
+        create_topic_policy({CREATE_TOPIC_KEY: name})
+
+
+def test_a_refused_configuration_keeps_its_text() -> None:
+    """A ValueError is the policy's own; another exception is named."""
+    with pytest.raises(ValueError, match=r"^invalid literal for int"):
+        alter_config_policy({ALTER_CONFIG_KEY: f"{HERE}.Configured", "policy.limit": "x"})
+    with pytest.raises(ValueError, match=rf"^{ALTER_CONFIG_KEY}=.*Raising: LookupError: no luck$"):
+        alter_config_policy({ALTER_CONFIG_KEY: f"{HERE}.Raising"})

@@ -1,0 +1,83 @@
+"""What the settings of a topic may become: a controller's codes and texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.base.errors import ApiError
+from doorkeeper.server.resources.policies.guard import Policies
+from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
+from doorkeeper.server.resources.topics.alteration import altered_topic
+from testkit.nodes import a_topic
+
+SET, DELETE, APPEND, SUBTRACT = range(4)
+TOPIC = a_topic("orders", configs={"retention.ms": "5"})
+
+
+def asked(
+    name: str, alteration: tuple[str, int, str | None], *, replaces: bool = False
+) -> AlteredResource:
+    return AlteredResource(
+        is_topic=True, name=name, alterations=(Alteration(*alteration),), replaces=replaces
+    )
+
+
+def test_what_is_not_named_may_go() -> None:
+    """AlterConfigs gives a topic all of its settings."""
+    wanted = asked("orders", ("segment.ms", SET, "9"), replaces=True)
+
+    assert altered_topic(wanted, TOPIC, Policies()) == {"segment.ms": "9"}
+
+
+@pytest.mark.parametrize(
+    ("alteration", "configs"),
+    [
+        (("segment.ms", SET, "9"), {"retention.ms": "5", "segment.ms": "9"}),
+        (("retention.ms", DELETE, None), {}),
+        (("nope", DELETE, None), {"retention.ms": "5"}),
+        (("cleanup.policy", APPEND, "compact"),
+         {"retention.ms": "5", "cleanup.policy": "delete,compact"}),
+        (("cleanup.policy", APPEND, "delete,"), {"retention.ms": "5", "cleanup.policy": "delete"}),
+        (("cleanup.policy", SUBTRACT, "delete"), {"retention.ms": "5", "cleanup.policy": ""}),
+        (("cleanup.policy", SUBTRACT, "x"), {"retention.ms": "5", "cleanup.policy": "delete"}),
+    ],
+)  # fmt: skip
+def test_what_may_change(alteration: tuple[str, int, str | None], configs: dict[str, str]) -> None:
+    """A list that is not given grows and shrinks from its default."""
+    assert altered_topic(asked("orders", alteration), TOPIC, Policies()) == configs
+    assert TOPIC.configs == {"retention.ms": "5"}
+
+
+@pytest.mark.parametrize(
+    ("name", "alteration", "code", "text"),
+    [
+        ("orders", ("nope", SET, "1"), 40, "Unknown topic config name: nope"),
+        ("orders", ("retention.ms", SET, "x"), 40,
+         "Invalid value x for configuration retention.ms: Not a number of type LONG"),
+        ("orders", ("retention.ms", APPEND, "5"), 40,
+         "Can't APPEND to key retention.ms because its type is not LIST."),
+        ("orders", ("retention.ms", 9, "5"), -1, None),
+        ("", ("retention.ms", SET, "5"), 42, "Default topic resources are not allowed."),
+        ("", ("retention.ms", 7, "5"), -1, None),
+        ("", ("retention.ms", APPEND, "5"), 40,
+         "Can't APPEND to key retention.ms because its type is not LIST."),
+        ("absent", ("nope", SET, "5"), 40, "Unknown topic config name: nope"),
+        ("absent", ("retention.ms", SET, "5"), 3, "The topic 'absent' does not exist."),
+        ("..", ("retention.ms", SET, "5"), 17, "Topic name is invalid: '..' is not allowed"),
+        ("declared", ("retention.ms", SET, "5"), 44,
+         "Topic 'declared' cannot be altered: it is declared in catalog.yaml."),
+    ],
+)  # fmt: skip
+def test_what_may_not(
+    name: str, alteration: tuple[str, int, str], code: int, text: str | None
+) -> None:
+    """Faults of settings come before the topic's absence."""
+    topics = {
+        "orders": TOPIC,
+        "declared": a_topic("declared", origin="catalog.yaml"),
+    }
+
+    with pytest.raises(ApiError) as refused:
+        altered_topic(asked(name, alteration), topics.get(name), Policies())
+
+    assert (int(refused.value.code), refused.value.message) == (code, text)

@@ -1,0 +1,167 @@
+"""Whether a topic can be created: the controller's codes and texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.resources.policies import CreateTopicPolicy, TopicCreation
+from doorkeeper.server.resources.policies.guard import Policies
+from doorkeeper.server.resources.topics.creation import (
+    WantedTopic,
+    created_automatically,
+    partitions_of,
+    plan_topic,
+    records_of,
+)
+from testkit.nodes import a_topic, brokers_of, node_of
+
+PREFIX = "The manual partition assignment includes"
+
+
+async def test_a_plan_has_everything_that_is_stored() -> None:
+    """Defaults filled in, settings as given, a new id for each."""
+    node = await node_of(properties="num.partitions=4\n")
+
+    one = plan_topic(WantedTopic("a", configs=(("retention.ms", "5"),)), node, brokers_of(1))
+    two = plan_topic(WantedTopic("b", 2, 1), node, brokers_of(1))
+
+    assert (one.partitions, one.replication_factor, one.configs) == (4, 1, {"retention.ms": "5"})
+    assert (two.partitions, two.configs) == (2, {})
+    assert one.topic_id != two.topic_id
+    assert (records_of(one), records_of(two)) == (1 + 1 + 4, 1 + 2)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code", "text"),
+    [
+        (WantedTopic("a b"), 17, ("Topic name is invalid: 'a b' contains one or more characters"
+         " other than ASCII alphanumerics, '.', '_' and '-'")),
+        (WantedTopic("old", 0, 0), 36, "Topic 'old' already exists."),
+        (WantedTopic("a", 0), 37, "Number of partitions was set to an invalid non-positive value."),
+        (WantedTopic("a", -2), 37,
+         "Number of partitions was set to an invalid non-positive value."),
+        (WantedTopic("a", 0, 0), 38,
+         "Replication factor must be larger than 0, or -1 to use the default value."),
+        (WantedTopic("a", 1, 3), 38, ("Unable to replicate the partition 3 time(s): The target"
+         " replication factor of 3 cannot be reached because only 2 broker(s) are registered or"
+         " some brokers have all their log directories cordoned.")),
+        (WantedTopic("a", configs=(("x", None), ("foo", "1"), ("y", None))), 40,
+         "Null value not supported for topic configs: x,y"),
+        (WantedTopic("a", 0, configs=(("foo", "1"),)), 40, "Unknown topic config name: foo"),
+    ],
+)  # fmt: skip
+async def test_the_first_fault_is_told(wanted: WantedTopic, code: int, text: str) -> None:
+    """Names come before settings, settings before numbers."""
+    node = await node_of(topics=[a_topic("old")])
+
+    with pytest.raises(ApiError) as caught:
+        plan_topic(wanted, node, brokers_of(1, 2))
+    assert (caught.value.code, caught.value.message) == (code, text)
+
+
+@pytest.mark.parametrize(
+    ("assignments", "fields", "code", "text"),
+    [
+        ([(0, (1,))], {"replication_factor": 1}, 42,
+         "A manual partition assignment was specified, but replication factor was not set to -1."),
+        ([(0, (1,))], {"partitions": 1}, 42,
+         "A manual partition assignment was specified, but numPartitions was not set to -1."),
+        ([(0, (1,)), (0, (1,))], {}, 39,
+         "Found multiple manual partition assignments for partition 0"),
+        ([(1, (1,))], {}, 39, "partitions should be a consecutive 0-based integer sequence"),
+        ([(0, (9,))], {}, 39, f"{PREFIX} broker 9, but no such broker is registered."),
+        ([(0, ())], {}, 39, f"{PREFIX} an empty replica list."),
+        ([(0, (1, 1))], {}, 39, f"{PREFIX} the broker 1 more than once."),
+        ([(0, (1,)), (1, (1, 2))], {}, 39, (f"{PREFIX} a partition with 2 replica(s), but this is"
+         " not consistent with previous partitions, which have 1 replica(s).")),
+    ],
+)  # fmt: skip
+async def test_faults_of_assignments(
+    assignments: Any, fields: dict[str, Any], code: int, text: str
+) -> None:
+    """As observed on a broker 4.3.1."""
+    node = await node_of()
+    wanted = WantedTopic("a", assignments=tuple(assignments), **fields)
+
+    with pytest.raises(ApiError) as caught:
+        plan_topic(wanted, node, brokers_of(1, 2))
+    assert (caught.value.code, caught.value.message) == (code, text)
+
+
+async def test_an_assignment_says_how_many() -> None:
+    """Partitions in any order; the brokers are kept in the order in which they were chosen.
+
+    A policy gets the partitions sorted, as on a controller.
+    """
+    node = await node_of()
+    wanted = WantedTopic("a", assignments=((1, (2, 1)), (0, (1, 2))))
+    given: list[TopicCreation] = []
+
+    class Recording(CreateTopicPolicy):
+        def validate(self, request: TopicCreation) -> None:
+            given.append(request)
+
+    node.policies = Policies(Recording())
+    plan = plan_topic(wanted, node, brokers_of(1, 2))
+
+    assert (plan.partitions, plan.replication_factor) == (2, 2)
+    assert partitions_of(wanted, node) == 2
+    assert plan.assignments == ("1,2", "2,1")
+    assert [list((each.replicas_assignments or {}).items()) for each in given] == [
+        [(0, [1, 2]), (1, [2, 1])]
+    ]
+
+
+async def test_a_topic_stays_on_the_brokers_of_its_creation() -> None:
+    """With several brokers the placement is stored; of fenced ones only those that are needed."""
+    node = await node_of()
+    registered = brokers_of(1, 3, fenced=[2])
+
+    plans = [plan_topic(WantedTopic("a", 2, factor), node, registered) for factor in (1, 2, 3)]
+
+    assert [each.assignments for each in plans] == [
+        ("1", "3"),
+        ("1,3", "3,1"),
+        ("1,3,2", "3,1,2"),
+    ]
+
+
+async def test_an_assignment_needs_a_live_broker() -> None:
+    """One is enough, wherever it stands."""
+    node = await node_of()
+    registered = brokers_of(1, fenced=[2, 3])
+
+    assert plan_topic(WantedTopic("a", assignments=((0, (2, 1)),)), node, registered)
+    with pytest.raises(ApiError) as caught:
+        plan_topic(WantedTopic("a", assignments=((0, (2, 3)),)), node, registered)
+
+    assert caught.value.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert caught.value.message == (
+        "All brokers specified in the manual partition assignment for partition 0 are fenced or in"
+        " controlled shutdown."
+    )
+
+
+async def test_asking_creates_what_can_be_created() -> None:
+    """Illegal names are passed over; internal topics have a broker's 50 partitions."""
+    node = await node_of(topics=[a_topic("a.b")])
+
+    made = created_automatically(["x y", "a_b", "new", "__consumer_offsets"], node, brokers_of(1))
+
+    assert [(each.name, each.partitions) for each in made] == [
+        ("new", 1),
+        ("__consumer_offsets", 50),
+    ]
+
+
+async def test_a_default_that_cannot_be_reached_creates_nothing() -> None:
+    """The client goes on asking, as with a broker."""
+    node = await node_of(properties="default.replication.factor=3\n")
+
+    assert created_automatically(["new"], node, brokers_of(1)) == ()
+    with pytest.raises(ApiError) as caught:
+        plan_topic(WantedTopic("new"), node, brokers_of(1))
+    assert caught.value.code is ErrorCode.INVALID_REPLICATION_FACTOR

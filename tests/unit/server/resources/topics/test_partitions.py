@@ -1,0 +1,87 @@
+"""How topics get more partitions: the controller's codes and texts, and what is stored."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.resources.topics.partitions import WantedPartitions, plan_partitions
+from doorkeeper.server.resources.topics.table import Topics, row_of
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import TOPIC
+from testkit.nodes import a_topic, brokers_of
+
+OLD = a_topic("old", 2, replication_factor=2)
+TOPICS = Topics.of([a_topic("declared", origin="/etc/c.yaml")], [OLD, a_topic("other")])
+
+
+def test_partitions_are_added() -> None:
+    """Everything else of the topic stays."""
+    change, errors = plan_partitions(TOPICS, [WantedPartitions("old", 5)], brokers_of(1))
+
+    assert change == edit(TOPIC, set=[row_of(OLD)._replace(partitions=5)])
+    assert errors == [None]
+
+
+def test_chosen_brokers_are_kept_behind_partitions_without_any() -> None:
+    """The partitions that were there stay where the server places them."""
+    wanted = WantedPartitions("old", 4, ((2, 1), (1, 2)))
+
+    change, _ = plan_partitions(TOPICS, [wanted], brokers_of(1, 2))
+
+    row = row_of(OLD)._replace(partitions=4, assignments=("", "", "2,1", "1,2"))
+    assert change == edit(TOPIC, set=[row])
+
+
+def test_new_partitions_are_placed_among_several_brokers() -> None:
+    """A fenced broker comes last: it leads nothing while another one lives."""
+    wanted = [WantedPartitions("old", 4)]
+
+    change, _ = plan_partitions(TOPICS, wanted, brokers_of(1, 3, fenced=[2]))
+
+    row = row_of(OLD)._replace(partitions=4, assignments=("", "", "1,3", "3,1"))
+    assert change == edit(TOPIC, set=[row])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code", "text"),
+    [
+        (WantedPartitions("none", 5), 3, None),
+        (WantedPartitions("old", 2), 37, "Topic already has 2 partition(s)."),
+        (WantedPartitions("old", -1), 37, ("The topic old currently has 2 partition(s); -1 would"
+         " not be an increase.")),
+        (WantedPartitions("old", 4, ((1, 2),)), 39, ("Attempted to add 2 additional partition(s),"
+         " but only 1 assignment(s) were specified.")),
+        (WantedPartitions("old", 3, ((1,),)), 39, ("The manual partition assignment includes a"
+         " partition with 1 replica(s), but this is not consistent with previous partitions, which"
+         " have 2 replica(s).")),
+        (WantedPartitions("old", 3, ((1, 7),)), 39, ("The manual partition assignment includes"
+         " broker 7, but no such broker is registered.")),
+        (WantedPartitions("old", 4, ((1, 3), (4, 3))), 39, ("All brokers specified in the manual"
+         " partition assignment for partition 3 are fenced or in controlled shutdown.")),
+        (WantedPartitions("old", 10_003), 44,
+         "Unable to perform excessively large batch operation."),
+        (WantedPartitions("declared", 3), 44,
+         "Topic 'declared' cannot be altered: it is declared in /etc/c.yaml."),
+    ],
+)  # fmt: skip
+def test_what_is_refused(wanted: WantedPartitions, code: int, text: str | None) -> None:
+    """Nothing of it is stored; other topics of the request get theirs."""
+    both = [wanted, WantedPartitions("other", 2, ((1,),))]
+
+    change, errors = plan_partitions(TOPICS, both, brokers_of(1, 2, fenced=[3, 4]))
+
+    row = row_of(a_topic("other"))._replace(partitions=2, assignments=("", "1"))
+    assert change == edit(TOPIC, set=[row])
+    assert errors[1] is None
+    assert errors[0] is not None
+    assert (errors[0].code, errors[0].message) == (code, text)
+
+
+def test_the_partitions_of_a_request_are_counted_together() -> None:
+    """10,000 of them fit; a topic that would exceed that gets none."""
+    wanted = [WantedPartitions("old", 9_002), WantedPartitions("other", 1_002)]
+
+    _, errors = plan_partitions(TOPICS, wanted, brokers_of(1, 2))
+
+    assert [error and error.code for error in errors] == [None, ErrorCode.POLICY_VIOLATION]

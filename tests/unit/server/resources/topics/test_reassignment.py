@@ -1,0 +1,50 @@
+"""How partitions move to other brokers: the controller's codes and texts, and what is stored."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.server.resources.topics.reassignment import Reassignment, plan_reassignments
+from doorkeeper.server.resources.topics.table import Topics, row_of
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import TOPIC
+from testkit.nodes import a_topic, brokers_of
+
+A = a_topic("a", 3, replication_factor=2, assignments=((1, 2),))
+TOPICS = Topics.of([a_topic("declared", origin="/etc/c.yaml")], [A])
+
+
+def test_partitions_of_a_topic_move_together() -> None:
+    """Those that nobody placed stay without brokers of choice."""
+    wanted = [Reassignment("a", 0, (2, 1), True), Reassignment("a", 2, (3, 1), True)]
+
+    change, errors = plan_reassignments(TOPICS, wanted, brokers_of(1, 2, 3))
+
+    assert change == edit(TOPIC, set=[row_of(A)._replace(assignments=("2,1", "", "3,1"))])
+    assert errors == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code", "text"),
+    [
+        (Reassignment("x", 0, (1,), True), 3, "Unable to find a topic named x."),
+        (Reassignment("a", 3, (1,), True), 3, "Unable to find partition a:3."),
+        (Reassignment("a", -1, (1,), True), 3, "Unable to find partition a:-1."),
+        (Reassignment("a", 0, None, True), 85, None),
+        (Reassignment("a", 0, (), True), 39,
+         "The manual partition assignment includes an empty replica list."),
+        (Reassignment("a", 0, (1, 9), True), 39,
+         "The manual partition assignment includes broker 9, but no such broker is registered."),
+        (Reassignment("a", 0, (1,), False), 38, "The replication factor is changed from 2 to 1"),
+        (Reassignment("a", 1, (1,), False), 38, "The replication factor is changed from 2 to 1"),
+        (Reassignment("declared", 0, (1,), True), 44,
+         "Topic 'declared' cannot be altered: it is declared in /etc/c.yaml."),
+    ],
+)  # fmt: skip
+def test_what_is_refused(wanted: Reassignment, code: int, text: str | None) -> None:
+    """The partition stays where it is."""
+    change, errors = plan_reassignments(TOPICS, [wanted], brokers_of(1, 2, 3))
+
+    assert change == edit(TOPIC)
+    assert errors[0] is not None
+    assert (errors[0].code, errors[0].message) == (code, text)
