@@ -50,8 +50,8 @@ from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.state.log import StateLog
-from doorkeeper.state.memory import MemoryStore
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -35,19 +35,19 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.base.slices import run_to_end
-from doorkeeper.history.moments import Moment
-from doorkeeper.history.reading import CHANGE, state_at
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Author, Edit
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.state.store import LogEntry
-from doorkeeper.storage import schema
-from doorkeeper.storage.files import DATABASE_NAME
-from doorkeeper.storage.portable import LOG
-from doorkeeper.storage.portable_embedded import reading
-from doorkeeper.storage.reading import read_acls
-from doorkeeper.storage.rows import log_statements
-from doorkeeper.storage.sqlite import SqliteStore, execute
+from doorkeeper.server.state.history.moments import Moment
+from doorkeeper.server.state.history.reading import CHANGE, state_at
+from doorkeeper.server.state.storage import schema
+from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.portable import LOG
+from doorkeeper.server.state.storage.portable_embedded import reading
+from doorkeeper.server.state.storage.reading import read_acls
+from doorkeeper.server.state.storage.rows import log_statements
+from doorkeeper.server.state.storage.sqlite import SqliteStore, execute
+from doorkeeper.server.state.store import LogEntry
 
 AUTHOR = Author(
     "User:admin", "10.0.0.7", "PLAINTEXT", "adminclient-1", "apache-kafka-java/4.3.1", 7

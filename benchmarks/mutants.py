@@ -44,8 +44,8 @@ ROOTS = ("server", "protocol", "schemas", "pipeline", "broker")
 SUBJECTS = {
     "acl": "server/doorkeeper/acls",
     "authorizer": "server/doorkeeper/authorizer",
-    "state": "server/doorkeeper/state",
-    "storage": "server/doorkeeper/storage",
+    "state": "server/doorkeeper/server/state",
+    "storage": "server/doorkeeper/server/state/storage",
     "connection": "server/doorkeeper/connection",
 }
 """What is changed: the code that decides, stores and answers."""

@@ -50,8 +50,8 @@ from doorkeeper.server.schema.acls import StoredBinding  # noqa: E402  as above
 from doorkeeper.server.schema.change import edit  # noqa: E402  as above
 from doorkeeper.server.schema.declared import ACL  # noqa: E402  as above
 from doorkeeper.server.schema.features import release_change  # noqa: E402  as above
-from doorkeeper.state.log import StateLog  # noqa: E402  as above
-from doorkeeper.state.memory import MemoryStore  # noqa: E402  as above
+from doorkeeper.server.state.log import StateLog  # noqa: E402  as above
+from doorkeeper.server.state.memory import MemoryStore  # noqa: E402  as above
 from testkit.kafka_jars import Unavailable, jars  # noqa: E402  as above
 from versus import worlds  # noqa: E402  as above
 from versus.in_process import JAVA_SOURCES, Silence  # noqa: E402  as above

@@ -34,8 +34,8 @@ from doorkeeper.acls.model import (
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Author, edit
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.state.store import LogEntry
-from doorkeeper.storage.sqlite import SqliteStore
+from doorkeeper.server.state.storage.sqlite import SqliteStore
+from doorkeeper.server.state.store import LogEntry
 from doorkeeper_wire.headers import RequestHeader, encode_request
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 

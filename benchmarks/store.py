@@ -38,11 +38,11 @@ from doorkeeper.base.slices import run_to_end
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Author, Change, edit
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.state.store import LogEntry
-from doorkeeper.storage.creating import create
-from doorkeeper.storage.database import connect
-from doorkeeper.storage.rows import log_statements
-from doorkeeper.storage.sqlite import SqliteStore, execute
+from doorkeeper.server.state.storage.creating import create
+from doorkeeper.server.state.storage.database import connect
+from doorkeeper.server.state.storage.rows import log_statements
+from doorkeeper.server.state.storage.sqlite import SqliteStore, execute
+from doorkeeper.server.state.store import LogEntry
 
 AUTHOR = Author("User:admin", "127.0.0.1", "PLAINTEXT", "adminclient-1")
 NO_BATCH = UUID(int=0)

@@ -12,7 +12,7 @@ from types import ModuleType
 LEFT_OUT = ("__main__", "doorkeeper.testing.plugin")
 """The ends of names: what runs on import, and what only pytest imports, which need not be here."""
 
-OF_EXTRAS = ("doorkeeper.storage.postgres",)
+OF_EXTRAS = ("doorkeeper.server.state.postgres",)
 """The beginnings of names that need an extra."""
 
 

@@ -32,8 +32,8 @@ from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.state.log import StateLog
-from doorkeeper.state.memory import MemoryStore
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.memory import MemoryStore
 from versus import worlds
 
 if TYPE_CHECKING:

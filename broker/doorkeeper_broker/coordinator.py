@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper.server.resources.cluster import Group
-    from doorkeeper.state.log import StateLog
+    from doorkeeper.server.state.log import StateLog
 
 LiveGroup = ClassicGroup | ConsumerGroup
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Outcome, Response
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Committed
-    from doorkeeper.state.log import StateLog
+    from doorkeeper.server.state.log import StateLog
     from doorkeeper_wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
     from doorkeeper_wire.messages.offset_commit import OffsetCommitRequest
 

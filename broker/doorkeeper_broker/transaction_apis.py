@@ -31,8 +31,8 @@ from doorkeeper.server.resources.groups.table import partition_text
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import OFFSET, StoredOffset
-from doorkeeper.state.log import origin_of
-from doorkeeper.state.outcome import Results, commit
+from doorkeeper.server.state.log import origin_of
+from doorkeeper.server.state.outcome import Results, commit
 from doorkeeper_broker.batches import marker
 from doorkeeper_broker.transactions import Ending, Producer, Transactions
 from doorkeeper_wire.messages.add_offsets_to_txn import (

@@ -13,9 +13,9 @@ from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Edit, edit
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.state.log import StateLog
-from doorkeeper.state.memory import MemoryStore
-from doorkeeper.state.store import Lease, StorageError
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.memory import MemoryStore
+from doorkeeper.server.state.store import Lease, StorageError
 from testkit.load import scaled
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.server.schema.change import Change
-    from doorkeeper.state.store import LogEntry, Store
+    from doorkeeper.server.state.store import LogEntry, Store
 
 CLIENTS = Endpoint("CLIENTS", "PLAINTEXT", "localhost", 9092)
 CONTROLLER = Endpoint("CONTROLLER", "PLAINTEXT", "localhost", 9093)

@@ -27,7 +27,7 @@ from doorkeeper.connection.exchange import Counts, Peer
 from doorkeeper.net import ListenerSpec, Server, new_runner
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.server.runtime.limits import Limits
-from doorkeeper.state.outcome import Results
+from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.headers import (
     RequestHeader,
     decode_response_header,

@@ -39,7 +39,7 @@ from doorkeeper.api.node import (
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.descriptions.rows import AclRows, Description
 from doorkeeper.handlers import api_versions, sasl_authenticate, sasl_handshake
-from doorkeeper.state.state import EMPTY
+from doorkeeper.server.state.state import EMPTY
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.create_acls import (
     AclCreation,
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.authorizer.contract import AclCreateResult
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.state.outcome import Results
+    from doorkeeper.server.state.outcome import Results
 
 
 def _describe(request: DescribeAclsRequest, context: RequestContext, node: Node) -> Outcome:

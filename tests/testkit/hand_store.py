@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Self
 
-from doorkeeper.state.memory import MemoryStore
-from doorkeeper.state.store import Lease, Logged
+from doorkeeper.server.state.memory import MemoryStore
+from doorkeeper.server.state.store import Lease, Logged
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from doorkeeper.server.schema.change import Change
-    from doorkeeper.state.store import LogEntry, StorageError, StoredState
+    from doorkeeper.server.state.store import LogEntry, StorageError, StoredState
 
 
 class HandStore(MemoryStore):

@@ -24,7 +24,7 @@ from doorkeeper.clusters.synchronization import ClusterSynchronization
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import SERVER, Committed, edit
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.state.state import EMPTY, apply
+from doorkeeper.server.state.state import EMPTY, apply
 from testkit.descriptions import answer
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.clusters.drift import Bindings
     from doorkeeper.clusters.events import ClusterEvent
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.state import State
 
 BROKERS = (1, 2, 3)
 STORE_ID = "s" * 22

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.state.log import StateLog
-from doorkeeper.state.memory import MemoryStore
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from doorkeeper.state.store import Store
+    from doorkeeper.server.state.store import Store
 
 
 class LogServices(NamedTuple):

@@ -18,7 +18,7 @@ from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.topics.table import Topics, declared_id
 from doorkeeper.server.resources.users.table import ScramUsers
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
-from doorkeeper.state.state import EMPTY
+from doorkeeper.server.state.state import EMPTY
 from testkit.acl import request_of
 from testkit.authorizers import CollectedAuthorizerLog, started
 from testkit.settings import settings_of

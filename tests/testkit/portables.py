@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CONFIG, CREDENTIAL, TOKEN, TOPIC
-from doorkeeper.storage.portable import COLUMNS, Header, Portable, Position, Row
+from doorkeeper.server.state.storage.portable import COLUMNS, Header, Portable, Position, Row
 from testkit.stores import adding, config, credential, fill, removing, token, topic
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.base.errors import ApiError
-    from doorkeeper.state.store import Store
+    from doorkeeper.server.state.store import Store
 
 SET, DELETE = 0, 1
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"

@@ -9,14 +9,14 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from doorkeeper.server.schema.change import Author
-from doorkeeper.state.store import LogEntry
-from doorkeeper.storage.postgres import creating, rows
+from doorkeeper.server.state.postgres import creating, rows
+from doorkeeper.server.state.store import LogEntry
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:
     from doorkeeper.server.config.shared_store import SharedStore
     from doorkeeper.server.schema.change import Change
-    from doorkeeper.state.store import StoredState
+    from doorkeeper.server.state.store import StoredState
     from testkit.postgres import Database
 
 NODE_ID: Final = 7

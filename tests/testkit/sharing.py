@@ -15,9 +15,9 @@ from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.search import find
 from doorkeeper.authorizer.plans import plan_creation, plan_deletion
 from doorkeeper.server.schema.change import Origin
-from doorkeeper.state.log import StateLog
-from doorkeeper.state.store import StorageError
-from doorkeeper.storage.postgres.store import PostgresStore
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.postgres.store import PostgresStore
+from doorkeeper.server.state.store import StorageError
 from testkit.load import scaled
 from testkit.shared_stores import AUTHOR
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.server.runtime.metrics.hooks import StoreMeter
-    from doorkeeper.state.log import Plan
-    from doorkeeper.storage.postgres.host_selection import Check
+    from doorkeeper.server.state.log import Plan
+    from doorkeeper.server.state.postgres.host_selection import Check
 
 ORIGIN = Origin(AUTHOR)
 

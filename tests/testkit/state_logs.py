@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from doorkeeper.server.schema.change import SERVER, Author, edit
 from doorkeeper.server.schema.declared import CONFIG, KINDS, StoredConfig
-from doorkeeper.state.log import StateLog
-from doorkeeper.state.store import (
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.store import (
     Lease,
     LogEntry,
     Logged,
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.kind import Kind
-    from doorkeeper.state.log import Plan
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.log import Plan
+    from doorkeeper.server.state.state import State
 
 
 class Database:

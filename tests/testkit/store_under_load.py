@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doorkeeper.server.schema.change import Origin
-from doorkeeper.state.log import StateLog
+from doorkeeper.server.state.log import StateLog
 from testkit.stores import AUTHOR, adding, open_store, removing
 
 if TYPE_CHECKING:

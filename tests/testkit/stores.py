@@ -30,11 +30,11 @@ from doorkeeper.server.schema.declared import (
     StoredToken,
     StoredTopic,
 )
-from doorkeeper.state.store import LogEntry
-from doorkeeper.storage import digest, schema
-from doorkeeper.storage.files import DATABASE_NAME
-from doorkeeper.storage.rows import fill_digests, log_statements
-from doorkeeper.storage.sqlite import SqliteStore, execute
+from doorkeeper.server.state.storage import digest, schema
+from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.rows import fill_digests, log_statements
+from doorkeeper.server.state.storage.sqlite import SqliteStore, execute
+from doorkeeper.server.state.store import LogEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.server.runtime.metrics.hooks import StoreMeter
     from doorkeeper.server.schema.change import Change
-    from doorkeeper.state.store import Lease, Store
+    from doorkeeper.server.state.store import Lease, Store
 
 AUTHOR = Author("User:admin", "192.0.2.7", "PLAINTEXT", "adminclient-1")
 

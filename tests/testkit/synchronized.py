@@ -7,10 +7,10 @@ import time
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.state.memory import MEMORY_STORE_ID
-from doorkeeper.storage.database import connect_readonly
-from doorkeeper.storage.files import DATABASE_NAME
-from doorkeeper.storage.schema import meta
+from doorkeeper.server.state.memory import MEMORY_STORE_ID
+from doorkeeper.server.state.storage.database import connect_readonly
+from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.schema import meta
 from doorkeeper.testing import DoorkeeperServer
 from testkit.cluster import Cluster
 from testkit.load import scaled

@@ -28,7 +28,7 @@ HEAVY = {
     "doorkeeper.acls.formats", "doorkeeper.audit", "doorkeeper.server.security.gssapi",
     "doorkeeper.server.security.java_regex", "doorkeeper.server.security.oauth", "doorkeeper.catalog",
     "doorkeeper.client", "doorkeeper.clusters", "doorkeeper.handlers.unserved", "doorkeeper.http",
-    "doorkeeper.storage.backup", "doorkeeper.storage.postgres", "doorkeeper.testing",
+    "doorkeeper.server.state.storage.backup", "doorkeeper.server.state.postgres", "doorkeeper.testing",
     "doorkeeper.server.security.tls.context", "doorkeeper_wire.declared", "doorkeeper_wire.unserved", "email",
     "http", "importlib.metadata", "importlib.resources", "logging.config", "logging.handlers",
     "multiprocessing", "random", "secrets", "shutil", "sqlite3", "tempfile", "unittest",

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.tokens import TokenReads, TokenWish
     from doorkeeper.server.resources.topics.creation import TopicPolicies
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
-    from doorkeeper.state.log import StateLog
-    from doorkeeper.state.outcome import Results
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.outcome import Results
+    from doorkeeper.server.state.state import State
 
 
 class Response(Protocol):

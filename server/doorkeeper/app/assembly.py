@@ -62,8 +62,8 @@ from doorkeeper.server.runtime.metrics.requests import RequestMeter
 from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.server.security.provider import Sources
-from doorkeeper.state.log import StateLog
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.store import StorageError
 from doorkeeper.updates.tokens import DelegationTokens
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ if TYPE_CHECKING:
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.resources.catalog.loading import Catalog
     from doorkeeper.server.schema.change import Committed
-    from doorkeeper.state.store import Store
-    from doorkeeper.storage.postgres.membership import Membership
+    from doorkeeper.server.state.postgres.membership import Membership
+    from doorkeeper.server.state.store import Store
 
 
 CLOSE_TIMEOUT_S = 2.0

@@ -20,8 +20,8 @@ from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.broker import alter_values, check_replicas
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CONFIG, StoredConfig
-from doorkeeper.state.log import origin_of
-from doorkeeper.state.outcome import Results, commit
+from doorkeeper.server.state.log import origin_of
+from doorkeeper.server.state.outcome import Results, commit
 from doorkeeper.updates.resource_configs import alter_resource
 from doorkeeper.updates.topics import alter_topic
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change, Committed, Origin
     from doorkeeper.server.schema.table import Table
-    from doorkeeper.state.log import StateLog
+    from doorkeeper.server.state.log import StateLog
 
 ALL_BROKERS = ""
 

@@ -24,10 +24,10 @@ from doorkeeper.server.config.loading import STANDARD_AUTHORIZER, Loaded, load
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.runtime.logger import NoLog
 from doorkeeper.server.security.provider import Sources
-from doorkeeper.state.store import StorageError
-from doorkeeper.storage.database import connect_readonly
-from doorkeeper.storage.files import DATABASE_NAME
-from doorkeeper.storage.schema import meta
+from doorkeeper.server.state.storage.database import connect_readonly
+from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.schema import meta
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -169,7 +169,7 @@ def check_shared_store(settings: Settings) -> list[str]:
     if settings.store is None:
         return []
     # The driver is needed only with a shared store.
-    from doorkeeper.storage.postgres.connecting import connector  # noqa: PLC0415
+    from doorkeeper.server.state.postgres.connecting import connector  # noqa: PLC0415
 
     try:
         connector(settings.store)

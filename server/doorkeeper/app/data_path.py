@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.declaration import Api
     from doorkeeper.app.node import LiveNode
     from doorkeeper.server.config.settings import Settings
-    from doorkeeper.state.log import StateLog
+    from doorkeeper.server.state.log import StateLog
 
 PACKAGE: Final = "doorkeeper_broker"
 

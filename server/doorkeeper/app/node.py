@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.tokens import TokenReads
     from doorkeeper.server.resources.topics.table import Topics
     from doorkeeper.server.resources.users.table import ScramUsers
-    from doorkeeper.state.log import StateLog
-    from doorkeeper.state.state import State
-    from doorkeeper.storage.postgres.membership import Membership
+    from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.postgres.membership import Membership
+    from doorkeeper.server.state.state import State
     from doorkeeper.updates.tokens import DelegationTokens
 
 # The value of - in URL-safe base64.
@@ -215,8 +215,8 @@ def membership_of(
     if settings.store is None:
         return None
     # The driver is needed only with a shared store.
-    from doorkeeper.storage.postgres.connecting import connector  # noqa: PLC0415
-    from doorkeeper.storage.postgres.membership import Membership, check_store  # noqa: PLC0415
+    from doorkeeper.server.state.postgres.connecting import connector  # noqa: PLC0415
+    from doorkeeper.server.state.postgres.membership import Membership, check_store  # noqa: PLC0415
 
     # A node must find the live host of the database before its own session expires.
     most_ms = max(1, settings.broker_session_timeout_ms // 3)

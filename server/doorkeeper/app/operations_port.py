@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.metrics.hooks import SightedStore
     from doorkeeper.server.runtime.metrics.series import Meters
-    from doorkeeper.state.log import StateLog
+    from doorkeeper.server.state.log import StateLog
 
 
 class Parts(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.state.outcome import not_stored
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.outcome import not_stored
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from doorkeeper.app.config_changes import ConfigChanges
     from doorkeeper.server.resources.settings.operations import AlteredResource
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.state.log import StateLog
-    from doorkeeper.state.outcome import Results
-    from doorkeeper.storage.postgres.membership import Membership
+    from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.outcome import Results
+    from doorkeeper.server.state.postgres.membership import Membership
     from doorkeeper.updates.tokens import DelegationTokens
 
 

@@ -23,7 +23,7 @@ from doorkeeper.audit.options import Recorded, Sync
 from doorkeeper.audit.queue import Queue, QueuedEvents
 from doorkeeper.audit.writer import Writer
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.state.log import origin_of
+from doorkeeper.server.state.log import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -23,7 +23,7 @@ from doorkeeper.audit.names import (
     open_name,
     whole_name,
 )
-from doorkeeper.storage.files import open_private, sync_file, sync_folder
+from doorkeeper.server.state.storage.files import open_private, sync_file, sync_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

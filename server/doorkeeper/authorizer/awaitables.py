@@ -15,7 +15,7 @@ import concurrent.futures
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.state.outcome import Results
+from doorkeeper.server.state.outcome import Results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

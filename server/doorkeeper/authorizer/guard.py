@@ -35,7 +35,7 @@ from doorkeeper.authorizer.result_checks import is_binding, is_create_result, is
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.server.runtime.threads import beside
-from doorkeeper.state.outcome import Results
+from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:

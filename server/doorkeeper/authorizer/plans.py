@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.base.slices import Slices
     from doorkeeper.server.schema.change import Change
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.state import State
 
 # Three times as fast as a named tuple's own constructor, which is a Python function.
 _new = tuple.__new__

@@ -45,10 +45,10 @@ from doorkeeper.authorizer.standard_keys import (
 )
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.state.log import StateLog, origin_of
-from doorkeeper.state.memory import MemoryStore
-from doorkeeper.state.outcome import not_stored
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.log import StateLog, origin_of
+from doorkeeper.server.state.memory import MemoryStore
+from doorkeeper.server.state.outcome import not_stored
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
     from doorkeeper.server.schema.acls import StoredBinding
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.state import State
 
 T = TypeVar("T")
 

@@ -31,7 +31,7 @@ from doorkeeper.construction.errors import StartError
 from doorkeeper.offline.stores import open_for_reading, place_of
 from doorkeeper.repositories.addresses import Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

@@ -198,7 +198,7 @@ def reset(
         raise click.UsageError("give either keys or --all")
     from doorkeeper.construction.errors import StartError  # noqa: PLC0415  with the next, which is heavy
     from doorkeeper.offline.config_reset import forget  # noqa: PLC0415
-    from doorkeeper.state.store import StorageError  # noqa: PLC0415
+    from doorkeeper.server.state.store import StorageError  # noqa: PLC0415
 
     # Through the log of changes, so that the audit log and other nodes see the reset.
     settings = load_or_fail(file, overrides).settings

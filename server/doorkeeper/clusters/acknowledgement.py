@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import AuthorizerUpdates
     from doorkeeper.clusters.fleet import ClusterFleet
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
-    from doorkeeper.state.log import StateLog
-    from doorkeeper.state.outcome import Results
+    from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.outcome import Results
 
 
 class AcknowledgedByClusters:

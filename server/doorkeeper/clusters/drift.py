@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.plan import SelectorUnion
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.server.schema.change import Committed
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.state import State
 
     Bindings = frozenset[AclBinding]
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.events import ClusterEvent
     from doorkeeper.server.schema.change import Committed
-    from doorkeeper.state.log import StateLog
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.state import State
 
 # A set that is not adopted yet may differ in all of its ACLs; the counts are complete.
 _SHOWN_MAX: Final = 100

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.clusters.drift import AclDrift
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.state import State
 
 _CHANGES_MAX: Final = 10_000
 """The most bindings whose changes are kept; after more of them all ACLs are read."""

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from doorkeeper.clusters.enforcement import Hold
     from doorkeeper.clusters.remote import SentBatch
     from doorkeeper.server.schema.change import Committed
-    from doorkeeper.state.state import State
-    from doorkeeper.state.store import NamedLease
+    from doorkeeper.server.state.state import State
+    from doorkeeper.server.state.store import NamedLease
 
 P = ParamSpec("P")
 T = TypeVar("T")

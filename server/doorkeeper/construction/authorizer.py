@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from doorkeeper.base.entry import Entry
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.state.log import StateLog
+    from doorkeeper.server.state.log import StateLog
 
 
 async def check_authorizer(entries: Sequence[Entry]) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from doorkeeper.clusters.fleet import ClusterFleet
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.state.log import StateLog
+    from doorkeeper.server.state.log import StateLog
 
 
 def clusters_of(file: Path | None) -> tuple[ClusterConfig, ...]:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.schema.change import Change, Committed
     from doorkeeper.server.schema.table import Table
-    from doorkeeper.state.log import StateLog
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.state import State
 
 ALL_NODES: Final = ""
 

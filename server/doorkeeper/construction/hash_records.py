@@ -10,14 +10,14 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from doorkeeper.history.verification import RecordedHash
     from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.storage.portable import Portable
+    from doorkeeper.server.state.history.verification import RecordedHash
+    from doorkeeper.server.state.storage.portable import Portable
 
     ReadHistory = Callable[[Callable[[Portable], Awaitable[Any]]], Awaitable[Any]]
 
@@ -68,7 +68,9 @@ class HashRecords:
         # An idle server writes no lines.
         if self._head() <= self._recorded:
             return
-        from doorkeeper.history.verification import newest_hash  # noqa: PLC0415 - no start needs it
+        from doorkeeper.server.state.history.verification import (  # noqa: PLC0415 - no start needs it
+            newest_hash,
+        )
 
         try:
             found: RecordedHash | None = await self._read(newest_hash)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from doorkeeper.server.config.settings import Settings
-    from doorkeeper.storage.portable import Portable
+    from doorkeeper.server.state.storage.portable import Portable
 
 
 class StoreHistory:
@@ -28,8 +28,8 @@ class StoreHistory:
         if self._settings.store is None:
             # SQLite blocks: in a thread the event loop goes on.
             return await asyncio.to_thread(lambda: asyncio.run(self._read_embedded(work)))
-        from doorkeeper.storage.postgres import portable  # noqa: PLC0415 - the extra postgres
-        from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
+        from doorkeeper.server.state.postgres import portable  # noqa: PLC0415 - the extra postgres
+        from doorkeeper.server.state.postgres.connecting import connection_to  # noqa: PLC0415
 
         shared = self._settings.store
         async with (
@@ -39,7 +39,9 @@ class StoreHistory:
             return await work(store)
 
     async def _read_embedded(self, work: Callable[[Portable], Awaitable[Any]]) -> Any:  # noqa: ANN401 - as above
-        from doorkeeper.storage import portable_embedded  # noqa: PLC0415 - SQLite, if it is one
+        from doorkeeper.server.state.storage import (  # noqa: PLC0415 - SQLite, if it is one
+            portable_embedded,
+        )
 
         async with portable_embedded.reading(self._settings.data_dir, alone=False) as store:
             return await work(store)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.construction.errors import StartError
 from doorkeeper.server.schema.change import NO_CHANGE
 from doorkeeper.server.schema.features import NEWEST, release_change, release_of
-from doorkeeper.state.store import StorageError
-from doorkeeper.storage.files import DATABASE_NAME, prepare_folder
-from doorkeeper.storage.identity import IDENTITY_NAME
+from doorkeeper.server.state.storage.files import DATABASE_NAME, prepare_folder
+from doorkeeper.server.state.storage.identity import IDENTITY_NAME
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.metrics.hooks import StoreMeter
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.declared import StoredFeature
-    from doorkeeper.state.store import Store
+    from doorkeeper.server.state.store import Store
 
 NS_PER_MS: Final = 1_000_000
 
@@ -77,8 +77,8 @@ async def open_store(
     create = make_store and settings.store_create
     if settings.store is not None:
         # The driver is needed only with a shared store.
-        from doorkeeper.storage.postgres.connecting import connector  # noqa: PLC0415
-        from doorkeeper.storage.postgres.store import PostgresStore  # noqa: PLC0415
+        from doorkeeper.server.state.postgres.connecting import connector  # noqa: PLC0415
+        from doorkeeper.server.state.postgres.store import PostgresStore  # noqa: PLC0415
 
         if is_node and settings.store_identity_file is None:
             prepare_folder(settings.data_dir)
@@ -101,7 +101,7 @@ async def open_store(
         return shared
     # Imported here: a server inside a test has no database.
 
-    from doorkeeper.storage.sqlite import SqliteStore  # noqa: PLC0415
+    from doorkeeper.server.state.storage.sqlite import SqliteStore  # noqa: PLC0415
 
     path = settings.data_dir / DATABASE_NAME
     is_there = path.exists()

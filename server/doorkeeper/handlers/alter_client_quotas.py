@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from doorkeeper.base.errors import ApiError
     from doorkeeper.server.resources.quotas.table import Entity
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.state.outcome import Results
+    from doorkeeper.server.state.outcome import Results
 
 (_ALTER_CONFIGS,) = needs(49)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Outcome, Response, Services
     from doorkeeper.api.permissions import Need
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.state.outcome import Results
+    from doorkeeper.server.state.outcome import Results
 
 _Response = TypeVar("_Response")
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Services
     from doorkeeper.authorizer.contract import AclCreateResult
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
-    from doorkeeper.state.outcome import Results
+    from doorkeeper.server.state.outcome import Results
     from doorkeeper_wire.messages.create_acls import AclCreation
 
 (_ALTER,) = needs(30)

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.cluster import Broker
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.declared import StoredTopic
-    from doorkeeper.state.outcome import Results
+    from doorkeeper.server.state.outcome import Results
 
 _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CONFIGS = needs(19)
 

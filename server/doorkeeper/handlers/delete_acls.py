@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Services
     from doorkeeper.authorizer.contract import AclDeleteResult
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
-    from doorkeeper.state.outcome import Results
+    from doorkeeper.server.state.outcome import Results
 
 (_ALTER,) = needs(31)
 

@@ -18,7 +18,7 @@ from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, needs
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.state.outcome import Results
+from doorkeeper.server.state.outcome import Results
 from doorkeeper.updates.groups import delete_groups
 from doorkeeper_wire.messages.delete_groups import (
     DeletableGroupResult,

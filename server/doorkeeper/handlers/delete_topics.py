@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Outcome, Services
     from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.state.outcome import Results
+    from doorkeeper.server.state.outcome import Results
 
 _DELETE_ON_CLUSTER, _DESCRIBE, _DELETE = needs(20)
 

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.cluster import Broker, Topic
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.declared import StoredTopic
-    from doorkeeper.state.outcome import Results
+    from doorkeeper.server.state.outcome import Results
 
 _DESCRIBE, _DESCRIBE_ALL, _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CLUSTER = needs(3)
 

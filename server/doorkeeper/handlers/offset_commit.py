@@ -29,7 +29,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.resources.groups.plans import Committer
 from doorkeeper.server.resources.groups.table import partition_text
 from doorkeeper.server.schema.declared import StoredOffset
-from doorkeeper.state.outcome import Results
+from doorkeeper.server.state.outcome import Results
 from doorkeeper.updates.groups import commit_offsets
 from doorkeeper_wire.messages.offset_commit import (
     OffsetCommitRequest,

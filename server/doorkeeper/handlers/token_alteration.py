@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Outcome, Response, Services
     from doorkeeper.server.resources.tokens import Expiration, Renewal, SignedToken, TokenWish
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.state.outcome import Results
+    from doorkeeper.server.state.outcome import Results
 
 
 def alter_token(

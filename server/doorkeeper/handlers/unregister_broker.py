@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import needs, require_on_cluster
-from doorkeeper.state.outcome import Results
+from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.messages.unregister_broker import (
     UnregisterBrokerRequest,
     UnregisterBrokerResponse,

@@ -18,19 +18,19 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.acls.model import Principal
-from doorkeeper.history.moments import parse_moment
-from doorkeeper.history.reading import BeforeHistory
-from doorkeeper.history.revisions import RevisionFilter, read_page
-from doorkeeper.history.watching import next_revisions
 from doorkeeper.http.answers import JSON, TEXT, Page
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.history.moments import parse_moment
+from doorkeeper.server.state.history.reading import BeforeHistory
+from doorkeeper.server.state.history.revisions import RevisionFilter, read_page
+from doorkeeper.server.state.history.watching import next_revisions
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from doorkeeper.history.revisions import Revision
     from doorkeeper.http.answers import PageRequest
-    from doorkeeper.storage.portable import Portable
+    from doorkeeper.server.state.history.revisions import Revision
+    from doorkeeper.server.state.storage.portable import Portable
 
     ReadHistory = Callable[[Callable[[Portable], Awaitable[Any]]], Awaitable[Any]]
 

@@ -41,7 +41,7 @@ from doorkeeper.net.request_log import DEBUG
 from doorkeeper.net.transports import is_encrypted, peer_certificates
 from doorkeeper.server.runtime.metrics.requests import Waited
 from doorkeeper.server.security.contract import Failure
-from doorkeeper.state.outcome import Results
+from doorkeeper.server.state.outcome import Results
 
 if TYPE_CHECKING:
     from collections.abc import Callable

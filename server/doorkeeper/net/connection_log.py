@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from doorkeeper.connection.connection import Connection
     from doorkeeper.connection.exchange import Closed, PendingUpdate, Refused
     from doorkeeper.net.context import ServerContext
-    from doorkeeper.state.outcome import Results
+    from doorkeeper.server.state.outcome import Results
 
 
 def log_events(connection: Connection, server: ServerContext) -> None:

@@ -36,7 +36,7 @@ from doorkeeper.server.config.audit import AuditSettings
 from doorkeeper.server.config.loading import with_stored_values
 from doorkeeper.server.schema.change import Edit
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.state.store import StorageError, StoreInUse
+from doorkeeper.server.state.store import StorageError, StoreInUse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult, Authorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Committed
-    from doorkeeper.state.log import StateLog
-    from doorkeeper.state.outcome import Results
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.outcome import Results
+    from doorkeeper.server.state.state import State
 
 
 NO_EDIT: Final = Edit((), ())

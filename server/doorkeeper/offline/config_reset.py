@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from doorkeeper.server.config.settings import Settings
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.state import State
 
 ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper config reset"))
 """The origin in the change log."""

@@ -20,7 +20,7 @@ from doorkeeper.construction.stores import open_store
 from doorkeeper.server.runtime.logger import NoLog
 from doorkeeper.server.runtime.metrics.hooks import AuditMeter
 from doorkeeper.server.schema.change import SERVER
-from doorkeeper.state.log import StateLog
+from doorkeeper.server.state.log import StateLog
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.config.audit import AuditSettings
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Committed, Origin
-    from doorkeeper.state.log import Plan
+    from doorkeeper.server.state.log import Plan
 
 _HINT: Final = "ask it (--bootstrap-server), or give the command a node.id that no server has"
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Change
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.state import State
 
 ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper store release"))
 """The origin in the log of changes: no client asked."""

@@ -24,8 +24,6 @@ from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.construction.decision_settings import settings_of
 from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.stores import open_store
-from doorkeeper.history.moments import Moment
-from doorkeeper.history.reading import state_at
 from doorkeeper.offline.acls import open_acls
 from doorkeeper.offline.stores import open_backup, open_for_reading, place_of
 from doorkeeper.repositories.addresses import AddressKind
@@ -36,9 +34,11 @@ from doorkeeper.server.config.loading import with_stored_values
 from doorkeeper.server.config.plug_ins import UnusableClass
 from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
 from doorkeeper.server.schema.features import has_networks, metadata_level
-from doorkeeper.state.store import StorageError
-from doorkeeper.storage.files import DATABASE_NAME
-from doorkeeper.storage.reading import StoredRows, read_acls
+from doorkeeper.server.state.history.moments import Moment
+from doorkeeper.server.state.history.reading import state_at
+from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.reading import StoredRows, read_acls
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from doorkeeper.offline.acls import OfflineAcls
     from doorkeeper.repositories.addresses import Address
     from doorkeeper.server.config.settings import Settings
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.state import State
 
 
 class StoreRepository(AclRepository):

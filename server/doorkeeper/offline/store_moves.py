@@ -6,14 +6,18 @@ import os
 from typing import TYPE_CHECKING
 
 from doorkeeper.construction.stores import identity_file_of, initial_rows
-from doorkeeper.history.verification import verify
 from doorkeeper.offline.stores import DataFolder, open_for_reading, place_of
 from doorkeeper.server.schema.change import NO_CHANGE
-from doorkeeper.state.store import StorageError
-from doorkeeper.storage import checking
-from doorkeeper.storage.identity import ExpectedStore, read_expected_store, replace_identity_file
-from doorkeeper.storage.portable import LOG
-from doorkeeper.storage.transfer import Reader, compare
+from doorkeeper.server.state.history.verification import verify
+from doorkeeper.server.state.storage import checking
+from doorkeeper.server.state.storage.identity import (
+    ExpectedStore,
+    read_expected_store,
+    replace_identity_file,
+)
+from doorkeeper.server.state.storage.portable import LOG
+from doorkeeper.server.state.storage.transfer import Reader, compare
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,13 +27,15 @@ if TYPE_CHECKING:
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.config.shared_store import SharedStore
     from doorkeeper.server.schema.change import Change
-    from doorkeeper.storage.portable import Header
-    from doorkeeper.storage.transfer import Progress
+    from doorkeeper.server.state.storage.portable import Header
+    from doorkeeper.server.state.storage.transfer import Progress
 
 
 def _open(place: DataFolder, now_ms: Callable[[], int], initial: Change = NO_CHANGE) -> None:
     """Open and close an embedded store, which creates it if needed."""
-    from doorkeeper.storage.sqlite import SqliteStore  # noqa: PLC0415 - SQLite, if it is one
+    from doorkeeper.server.state.storage.sqlite import (  # noqa: PLC0415 - SQLite, if it is one
+        SqliteStore,
+    )
 
     SqliteStore.open(
         place.path,
@@ -78,7 +84,9 @@ async def copy(
         header = await store.header()
         reader = Reader(store, sum(header.rows.values()), progress("copy"))
         if isinstance(target, DataFolder):
-            from doorkeeper.storage import portable_embedded  # noqa: PLC0415 - SQLite, if it is one
+            from doorkeeper.server.state.storage import (  # noqa: PLC0415 - SQLite, if it is one
+                portable_embedded,
+            )
 
             aside = await portable_embedded.write(
                 target.path,
@@ -89,8 +97,10 @@ async def copy(
                 identity_file=target.identity_file,
             )
         else:
-            from doorkeeper.storage.postgres import portable  # noqa: PLC0415 - the extra postgres
-            from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
+            from doorkeeper.server.state.postgres import (  # noqa: PLC0415 - the extra postgres
+                portable,
+            )
+            from doorkeeper.server.state.postgres.connecting import connection_to  # noqa: PLC0415
 
             async with connection_to(target) as connection:
                 await portable.write(
@@ -139,7 +149,9 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
         replace_identity_file(identity_file, None)
         await _create_tables(place, initial_rows(settings))
         return None
-    from doorkeeper.storage.backup import set_store_aside  # noqa: PLC0415 - SQLite, if it is one
+    from doorkeeper.server.state.storage.backup import (  # noqa: PLC0415 - SQLite, if it is one
+        set_store_aside,
+    )
 
     aside = set_store_aside(*place, now_ms=now_ms()) if new else None
     _open(place, now_ms, initial_rows(settings))
@@ -147,8 +159,8 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
 
 
 async def _create_tables(place: SharedStore, initial: Change) -> None:
-    from doorkeeper.storage.postgres import creating  # noqa: PLC0415 - the extra postgres
-    from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
+    from doorkeeper.server.state.postgres import creating  # noqa: PLC0415 - the extra postgres
+    from doorkeeper.server.state.postgres.connecting import connection_to  # noqa: PLC0415
 
     async with connection_to(place) as connection:
         try:
@@ -159,7 +171,7 @@ async def _create_tables(place: SharedStore, initial: Change) -> None:
 
 async def _is_there(place: Place) -> bool:
     if isinstance(place, DataFolder):
-        from doorkeeper.storage.files import DATABASE_NAME  # noqa: PLC0415
+        from doorkeeper.server.state.storage.files import DATABASE_NAME  # noqa: PLC0415
 
         path = place.path / DATABASE_NAME
         return path.is_file() and path.stat().st_size > 0
@@ -183,14 +195,17 @@ async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> ExpectedSt
     if isinstance(place, DataFolder):
         if not await _is_there(place):
             raise StorageError(f"{place.display_name}: there is no store to accept")
-        from doorkeeper.storage.backup import accept_rows, remove_identity_file  # noqa: PLC0415 - SQLite, if it is one
+        from doorkeeper.server.state.storage.backup import (  # noqa: PLC0415 - SQLite, if it is one
+            accept_rows,
+            remove_identity_file,
+        )
 
         remove_identity_file(*place)
         _open(place, now_ms)  # writes the file
         accept_rows(place.path)
     else:
-        from doorkeeper.storage.postgres import digest  # noqa: PLC0415 - the extra postgres
-        from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
+        from doorkeeper.server.state.postgres import digest  # noqa: PLC0415 - the extra postgres
+        from doorkeeper.server.state.postgres.connecting import connection_to  # noqa: PLC0415
 
         async with connection_to(place) as connection:
             await digest.write_anew(connection)

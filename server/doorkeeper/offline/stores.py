@@ -10,14 +10,14 @@ from doorkeeper.construction.stores import identity_file_of
 from doorkeeper.repositories.addresses import AddressKind
 from doorkeeper.server.config.loading import load
 from doorkeeper.server.config.shared_store import SharedStore
-from doorkeeper.storage.identity import IDENTITY_NAME
+from doorkeeper.server.state.storage.identity import IDENTITY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from doorkeeper.repositories.addresses import Address
     from doorkeeper.server.config.settings import Settings
-    from doorkeeper.storage.portable import Portable
+    from doorkeeper.server.state.storage.portable import Portable
 
 
 class DataFolder(NamedTuple):
@@ -73,7 +73,9 @@ async def open_backup(address: Address) -> AsyncIterator[Portable]:
         StorageError: there is none, or it cannot be read.
 
     """
-    from doorkeeper.storage import portable_embedded  # noqa: PLC0415 - SQLite, if it is one
+    from doorkeeper.server.state.storage import (  # noqa: PLC0415 - SQLite, if it is one
+        portable_embedded,
+    )
 
     async with portable_embedded.reading_file(Path(address.target), address.target) as backup:
         yield backup
@@ -106,13 +108,15 @@ async def open_for_reading(place: Place, *, alone: bool) -> AsyncIterator[Portab
 
     """
     if isinstance(place, DataFolder):
-        from doorkeeper.storage import portable_embedded  # noqa: PLC0415 - SQLite, if it is one
+        from doorkeeper.server.state.storage import (  # noqa: PLC0415 - SQLite, if it is one
+            portable_embedded,
+        )
 
         async with portable_embedded.reading(place.path, alone=alone) as embedded:
             yield embedded
         return
-    from doorkeeper.storage.postgres import portable  # noqa: PLC0415 - the extra postgres
-    from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
+    from doorkeeper.server.state.postgres import portable  # noqa: PLC0415 - the extra postgres
+    from doorkeeper.server.state.postgres.connecting import connection_to  # noqa: PLC0415
 
     async with (
         connection_to(place) as connection,

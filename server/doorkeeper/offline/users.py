@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from doorkeeper.offline.log import OfflineAuditLog
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Change
-    from doorkeeper.state.log import Plan, StateLog
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.log import Plan, StateLog
+    from doorkeeper.server.state.state import State
 
 # The origin in the change log.
 ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper users"))

@@ -25,7 +25,7 @@ _NEEDED_TO_START = (
     "doorkeeper.testing.faulty_connection",
     "doorkeeper.testing.log",
     "doorkeeper.testing.loop_thread",
-    "doorkeeper.state.memory",
+    "doorkeeper.server.state.memory",
     "encodings.idna",
 )
 __all__ = ["DoorkeeperProcess", "DoorkeeperServer"]

@@ -315,7 +315,7 @@ async def _open(settings: Settings, initial: Change, faults: LocalFaults) -> Ass
     from doorkeeper.app.assembly import Assembly  # noqa: PLC0415
     from doorkeeper.base.uuids import random_uuid  # noqa: PLC0415
     from doorkeeper.construction.stores import initial_rows  # noqa: PLC0415
-    from doorkeeper.state.memory import MemoryStore  # noqa: PLC0415
+    from doorkeeper.server.state.memory import MemoryStore  # noqa: PLC0415
     from doorkeeper.testing.faulty_connection import FaultyConnection  # noqa: PLC0415
     from doorkeeper.testing.log import TestLogs  # noqa: PLC0415
 

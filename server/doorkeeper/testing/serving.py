@@ -27,9 +27,9 @@ from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.resources.catalog.errors import CatalogError
 from doorkeeper.server.runtime.threads import leave_threads_behind
 from doorkeeper.server.schema.change import Author, Origin
-from doorkeeper.state.log import StateLog
-from doorkeeper.state.store import StorageError
-from doorkeeper.storage.sqlite import SqliteStore
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.storage.sqlite import SqliteStore
+from doorkeeper.server.state.store import StorageError
 from doorkeeper.testing.configuration import (
     CONTROL,
     credentials_of,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.server.resources.groups.plans import plan_commit, plan_deletion, plan_group_deletion
 from doorkeeper.server.resources.groups.table import all_groups
-from doorkeeper.state.log import origin_of
-from doorkeeper.state.outcome import Results, commit
+from doorkeeper.server.state.log import origin_of
+from doorkeeper.server.state.outcome import Results, commit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.declared import StoredOffset
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.state import State
 
 
 async def commit_offsets(

@@ -10,8 +10,8 @@ from doorkeeper.server.resources.quotas.alteration import plan_quotas
 from doorkeeper.server.resources.quotas.table import IP
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import QUOTA
-from doorkeeper.state.log import origin_of
-from doorkeeper.state.outcome import Results, commit
+from doorkeeper.server.state.log import origin_of
+from doorkeeper.server.state.outcome import Results, commit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.quotas.table import Entity
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.state import State
 
 
 async def alter_quotas(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
 from doorkeeper.server.resources.settings.operations import CLIENT_METRICS, GROUP
 from doorkeeper.server.resources.settings.resources import altered_values, plan_values
-from doorkeeper.state.log import origin_of
-from doorkeeper.state.outcome import commit
+from doorkeeper.server.state.log import origin_of
+from doorkeeper.server.state.outcome import commit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.topics.alteration import ConfigPolicy
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
-    from doorkeeper.state.log import StateLog
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.state import State
 
 _TYPES: Final = {
     GROUP: ConfigResourceType.GROUP,

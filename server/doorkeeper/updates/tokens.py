@@ -30,9 +30,9 @@ from doorkeeper.server.resources.tokens import (
 )
 from doorkeeper.server.schema.change import SERVER, edit
 from doorkeeper.server.schema.declared import TOKEN, StoredToken
-from doorkeeper.state.log import origin_of
-from doorkeeper.state.outcome import Results, commit
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.log import origin_of
+from doorkeeper.server.state.outcome import Results, commit
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.table import Table
-    from doorkeeper.state.log import StateLog
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.state import State
 
 SWEPT_MAX: Final = 1000
 """Expired tokens that are deleted in one change, as on a broker."""

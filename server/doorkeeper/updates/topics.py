@@ -10,8 +10,8 @@ from doorkeeper.server.resources.topics.alteration import altered_topic
 from doorkeeper.server.resources.topics.partitions import plan_partitions
 from doorkeeper.server.resources.topics.plans import plan_alteration, plan_topics
 from doorkeeper.server.resources.topics.reassignment import plan_reassignments
-from doorkeeper.state.log import origin_of
-from doorkeeper.state.outcome import Results, commit
+from doorkeeper.server.state.log import origin_of
+from doorkeeper.server.state.outcome import Results, commit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.declared import StoredTopic
-    from doorkeeper.state.log import StateLog
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.state import State
 
 
 async def change_topics(

@@ -8,8 +8,8 @@ from doorkeeper.base.errors import ApiError
 from doorkeeper.server.resources.users.alteration import judge, row_of, users_in
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CREDENTIAL
-from doorkeeper.state.log import origin_of
-from doorkeeper.state.outcome import Results, commit
+from doorkeeper.server.state.log import origin_of
+from doorkeeper.server.state.outcome import Results, commit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.users.alteration import CredentialDeletion, CredentialUpsertion
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.state import State
 
 
 async def alter_credentials(

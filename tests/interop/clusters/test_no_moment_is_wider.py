@@ -21,8 +21,8 @@ from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.config import ClientConfig, address_of
 from doorkeeper.client.connection import ClientConnection
 from doorkeeper.client.logins import Password
-from doorkeeper.storage.database import connect_readonly
-from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.database import connect_readonly
+from doorkeeper.server.state.storage.files import DATABASE_NAME
 from doorkeeper.testing import DoorkeeperProcess
 from doorkeeper_wire.messages.metadata import (
     MetadataRequest,

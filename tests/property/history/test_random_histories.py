@@ -16,9 +16,6 @@ import pytest
 
 from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.search import find
-from doorkeeper.history.moments import Moment
-from doorkeeper.history.reading import BeforeHistory, revision_at, rows_at, state_of
-from doorkeeper.history.verification import verify
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Edit
 from doorkeeper.server.schema.declared import (
@@ -35,12 +32,15 @@ from doorkeeper.server.schema.declared import (
     StoredTopic,
 )
 from doorkeeper.server.schema.kind import Item
-from doorkeeper.state.state import EMPTY, apply_at_once
-from doorkeeper.storage.backup import backup, restore
-from doorkeeper.storage.checking import findings
-from doorkeeper.storage.portable_embedded import reading
-from doorkeeper.storage.postgres import portable
-from doorkeeper.storage.upkeep import prune
+from doorkeeper.server.state.history.moments import Moment
+from doorkeeper.server.state.history.reading import BeforeHistory, revision_at, rows_at, state_of
+from doorkeeper.server.state.history.verification import verify
+from doorkeeper.server.state.postgres import portable
+from doorkeeper.server.state.state import EMPTY, apply_at_once
+from doorkeeper.server.state.storage.backup import backup, restore
+from doorkeeper.server.state.storage.checking import findings
+from doorkeeper.server.state.storage.portable_embedded import reading
+from doorkeeper.server.state.storage.upkeep import prune
 from testkit.shared_stores import prepared, write
 from testkit.stores import NOW_MS, binding, commit, open_store, started_store
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.kind import Kind
-    from doorkeeper.storage.portable import Portable
+    from doorkeeper.server.state.storage.portable import Portable
     from testkit.postgres import Database
 
 KEYS = 12

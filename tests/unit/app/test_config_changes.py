@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.schema.change import SERVER, edit
 from doorkeeper.server.schema.declared import CONFIG
-from doorkeeper.state.log import StateLog
+from doorkeeper.server.state.log import StateLog
 from testkit.load import scaled
 from testkit.reconfigured import DELETE, PLUGIN, SET, Capricious, running
 from testkit.state_logs import Database, ScriptedStore, turns

@@ -8,8 +8,8 @@ from doorkeeper.app.node import LiveNode
 from doorkeeper.server.resources.cluster import Broker, Member
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CREDENTIAL
-from doorkeeper.state.log import StateLog
-from doorkeeper.state.memory import MemoryStore
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.memory import MemoryStore
 from testkit.nodes import HandTokens, a_group
 from testkit.settings import settings_of
 from testkit.stores import credential

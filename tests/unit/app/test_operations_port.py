@@ -13,7 +13,7 @@ from doorkeeper.server.config.http import HttpSettings
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.runtime.metrics.hooks import StoreStatus
 from doorkeeper.server.runtime.metrics.series import Meters
-from doorkeeper.state.state import EMPTY
+from doorkeeper.server.state.state import EMPTY
 from testkit.edge import Log
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from doorkeeper.app.services import NodeServices
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.schema.declared import StoredTopic
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.store import StorageError
 from doorkeeper.updates.topics import change_topics
 from testkit.memory_logs import LogServices
 from testkit.reconfigured import CONTEXT, SET, running

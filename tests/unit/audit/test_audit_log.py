@@ -13,7 +13,7 @@ from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Committed, edit
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.state.log import origin_of
+from doorkeeper.server.state.log import origin_of
 from testkit.acl import allow, request_of
 from testkit.trails import LOGIN, Disk, Log, Meter, Time, lines_in, options
 

@@ -41,7 +41,7 @@ from doorkeeper.server.schema.declared import (
     StoredToken,
     StoredTopic,
 )
-from doorkeeper.state.log import origin_of
+from doorkeeper.server.state.log import origin_of
 from doorkeeper_wire.headers import RequestHeader
 from testkit.acl import allow, request_of
 from testkit.trails import LOGIN

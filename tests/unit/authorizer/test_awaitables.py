@@ -13,7 +13,7 @@ from doorkeeper.authorizer.awaitables import as_future, forget, results_of
 from doorkeeper.authorizer.contract import AclCreateResult, completed
 from doorkeeper.authorizer.result_checks import is_create_result
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.state.outcome import Results
+from doorkeeper.server.state.outcome import Results
 from testkit.load import scaled
 
 

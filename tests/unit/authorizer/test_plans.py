@@ -24,14 +24,14 @@ from doorkeeper.base.slices import run_to_end
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Change, Edit
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.state.state import EMPTY
+from doorkeeper.server.state.state import EMPTY
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic, user, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.acls.model import AclBindingFilter
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.state import State
 
 A, B = allow("alice", READ, topic("a")), allow("bob", READ, topic("a", PREFIXED))
 STATE = EMPTY._replace(acls=load([("id-a", A), ("id-b", B)]))

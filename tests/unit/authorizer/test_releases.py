@@ -14,8 +14,8 @@ from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.schema.change import SERVER as BY_SERVER
 from doorkeeper.server.schema.features import release_change
-from doorkeeper.state.log import StateLog
-from doorkeeper.state.memory import MemoryStore
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.memory import MemoryStore
 from testkit.acl import READ, allow, deny, topic
 from testkit.authorizers import CLIENTS, SERVER, CollectedAuthorizerLog
 

@@ -24,8 +24,8 @@ from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.schema.change import Author
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.state.memory import MemoryStore
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.memory import MemoryStore
+from doorkeeper.server.state.store import StorageError
 from testkit.acl import (
     DESCRIBE,
     PREFIXED,

@@ -13,9 +13,9 @@ from doorkeeper.authorizer.standard import AuthorizerNotReady, StandardAuthorize
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.state.log import StateLog
-from doorkeeper.state.memory import MemoryStore
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.memory import MemoryStore
+from doorkeeper.server.state.store import StorageError
 from testkit.acl import READ, allow, request_of, to, topic, wanted
 from testkit.authorizers import CLIENTS, CONTROLLER, SERVER, CollectedAuthorizerLog
 from testkit.load import scaled

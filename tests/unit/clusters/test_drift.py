@@ -12,13 +12,13 @@ from doorkeeper.clusters.drift import DesiredBindings, DesiredChange, DriftRecor
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import SERVER, Committed, edit
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.state.state import EMPTY, apply
+from doorkeeper.server.state.state import EMPTY, apply
 from testkit.acl import READ, allow, topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.state.state import State
+    from doorkeeper.server.state.state import State
 
 SCOPE = SelectorUnion((Selector(prefixes=("p-",)),))
 A, B, C = (allow("alice", READ, topic(name)) for name in ("p-a", "p-b", "p-c"))

@@ -17,8 +17,8 @@ from doorkeeper.construction.authorizer import (
     start_authorizer,
 )
 from doorkeeper.construction.errors import StartError
-from doorkeeper.state.log import StateLog
-from doorkeeper.state.memory import MemoryStore
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.memory import MemoryStore
 from testkit.authorizers import CollectedAuthorizerLog
 from testkit.settings import settings_of
 from testkit.trails import Log

@@ -5,7 +5,7 @@ from __future__ import annotations
 from doorkeeper.construction.decision_settings import first_settings, other_settings, settings_of
 from doorkeeper.server.config.loading import load
 from doorkeeper.server.schema.declared import StoredSetting
-from doorkeeper.state.state import EMPTY, apply_at_once
+from doorkeeper.server.state.state import EMPTY, apply_at_once
 
 LISTENER = "listeners=PLAINTEXT://localhost:0"
 USERS, EVERYONE = "super.users", "allow.everyone.if.no.acl.found"

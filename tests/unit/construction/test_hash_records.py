@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.construction.hash_records import HashRecords
-from doorkeeper.history.verification import recorded_hashes, verify
-from doorkeeper.state.store import StorageError
-from doorkeeper.storage.portable_embedded import reading
+from doorkeeper.server.state.history.verification import recorded_hashes, verify
+from doorkeeper.server.state.storage.portable_embedded import reading
+from doorkeeper.server.state.store import StorageError
 from testkit.edge import Log, until
 from testkit.stores import adding, fill
 

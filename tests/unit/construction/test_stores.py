@@ -11,7 +11,7 @@ import structlog
 from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.stores import check_release, identity_file_of, open_store
 from doorkeeper.server.schema.declared import FEATURE, StoredFeature
-from doorkeeper.state.store import StorageError, StoreReplaced
+from doorkeeper.server.state.store import StorageError, StoreReplaced
 from testkit.kafka_broker import free_port
 from testkit.settings import settings_of
 

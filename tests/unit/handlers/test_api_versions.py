@@ -8,7 +8,7 @@ import pytest
 
 from doorkeeper.handlers import api_versions, registry, sasl_authenticate, sasl_handshake
 from doorkeeper.server.schema.features import release_change
-from doorkeeper.state.state import apply_at_once
+from doorkeeper.server.state.state import apply_at_once
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 from doorkeeper_wire.messages.sasl_authenticate import (
     SaslAuthenticateRequest,

@@ -16,7 +16,7 @@ from doorkeeper.handlers import (
 )
 from doorkeeper.server.resources.cluster import Broker, Member
 from doorkeeper.server.schema.features import release_change
-from doorkeeper.state.state import EMPTY, apply_at_once
+from doorkeeper.server.state.state import EMPTY, apply_at_once
 from doorkeeper_wire.messages.describe_cluster import DescribeClusterBroker, DescribeClusterRequest
 from doorkeeper_wire.messages.describe_quorum import (
     DescribeQuorumRequest,

@@ -11,7 +11,7 @@ from doorkeeper.handlers import describe_configs, list_config_resources
 from doorkeeper.server.resources.settings.topic import TOPIC_CONFIGS
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import RESOURCE_CONFIG, StoredResourceConfig
-from doorkeeper.state.state import apply_at_once
+from doorkeeper.server.state.state import apply_at_once
 from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,

@@ -20,9 +20,9 @@ from doorkeeper.server.resources.quotas.table import ClientQuotas, entity_of, en
 from doorkeeper.server.resources.users.alteration import CredentialDeletion
 from doorkeeper.server.resources.users.table import ScramUsers
 from doorkeeper.server.schema.declared import StoredQuota
-from doorkeeper.state.log import StateLog
-from doorkeeper.state.memory import MemoryStore
-from doorkeeper.state.state import EMPTY
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.memory import MemoryStore
+from doorkeeper.server.state.state import EMPTY
 from doorkeeper_wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     EntityData,

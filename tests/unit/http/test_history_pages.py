@@ -18,9 +18,9 @@ from doorkeeper.http.history_pages import HistoryPages
 from doorkeeper.http.pages import Pages
 from doorkeeper.http.port import HttpPort
 from doorkeeper.server.config.http import HttpSettings
-from doorkeeper.storage.files import DATABASE_NAME
-from doorkeeper.storage.portable_embedded import reading
-from doorkeeper.storage.upkeep import prune
+from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.portable_embedded import reading
+from doorkeeper.server.state.storage.upkeep import prune
 from testkit.edge import Log, until
 from testkit.http_port import ask
 from testkit.portables import CHANGES

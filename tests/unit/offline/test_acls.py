@@ -14,7 +14,7 @@ from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.construction.errors import StartError
 from doorkeeper.offline.acls import OfflineAcls, open_acls
-from doorkeeper.state.store import LogEntry
+from doorkeeper.server.state.store import LogEntry
 from testkit.authorizers import SERVER
 from testkit.plugins import InMemory
 from testkit.settings import settings_of

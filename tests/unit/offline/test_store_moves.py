@@ -9,8 +9,8 @@ import pytest
 from doorkeeper.offline.store_moves import check, copy, create
 from doorkeeper.offline.stores import folder, place_of, settings_at
 from doorkeeper.repositories.addresses import parse_address
-from doorkeeper.state.store import StorageError
-from doorkeeper.storage.portable import COLUMNS, LOG, ONLY_SHARED
+from doorkeeper.server.state.storage.portable import COLUMNS, LOG, ONLY_SHARED
+from doorkeeper.server.state.store import StorageError
 from testkit.portables import CHANGES, fill_fully
 from testkit.postgres import OWNER
 from testkit.stores import NOW_MS, adding, fill, numbers_in, query, removing
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.offline.stores import Place
-    from doorkeeper.storage.portable import Header
+    from doorkeeper.server.state.storage.portable import Header
     from testkit.postgres import Database, Postgres
 
 

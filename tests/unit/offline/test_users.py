@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.offline.users import offline_users
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.store import StorageError
 from testkit.settings import settings_of
 from testkit.stores import query
 

@@ -17,7 +17,7 @@ from testkit.nodes import a_group
 from testkit.reconfigured import CONTEXT
 
 if TYPE_CHECKING:
-    from doorkeeper.state.log import StateLog
+    from doorkeeper.server.state.log import StateLog
 
 NO_MEMBER = Committer("", None, -1, 8)
 

@@ -16,8 +16,8 @@ from doorkeeper.server.resources.quotas.alteration import QuotaAlteration, Quota
 from doorkeeper.server.resources.quotas.table import ClientQuotas, Entity, entity_of, entity_text
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.schema.declared import QUOTA, StoredQuota
-from doorkeeper.state.log import StateLog
-from doorkeeper.state.memory import MemoryStore
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.memory import MemoryStore
 from doorkeeper.updates.quotas import alter_quotas, is_address
 from testkit.acl import request_of
 

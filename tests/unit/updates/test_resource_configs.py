@@ -17,13 +17,13 @@ from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import RESOURCE_CONFIG, StoredResourceConfig
-from doorkeeper.state.memory import MemoryStore
+from doorkeeper.server.state.memory import MemoryStore
 from doorkeeper.updates.resource_configs import alter_resource
 from testkit.memory_logs import memory_log
 from testkit.reconfigured import CONTEXT
 
 if TYPE_CHECKING:
-    from doorkeeper.state.log import StateLog
+    from doorkeeper.server.state.log import StateLog
 
 SET, DELETE, APPEND = 0, 1, 2
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"

@@ -20,7 +20,7 @@ from doorkeeper.server.resources.tokens import (
 )
 from doorkeeper.server.schema.change import SERVER, edit
 from doorkeeper.server.schema.declared import TOKEN, StoredToken
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.store import StorageError
 from doorkeeper.updates.tokens import SWEPT_MAX, DelegationTokens
 from testkit.delegation_tokens import ALICE, BOB, CAROL, DAVE, NOW, SECRET, context_of
 from testkit.edge import Log
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from doorkeeper.server.resources.tokens import Token, TokenWish
-    from doorkeeper.state.log import StateLog
-    from doorkeeper.state.outcome import Results
+    from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.outcome import Results
 
 TEXT = f"delegation.token.secret.key={SECRET}\n"
 CONTEXT = context_of(API, 3, ALICE)

@@ -15,7 +15,7 @@ from doorkeeper.server.resources.topics.plans import plan_alteration, plan_topic
 from doorkeeper.server.resources.topics.table import EMPTY, Topics
 from doorkeeper.server.schema.change import Author, edit
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.store import StorageError
 from doorkeeper.updates.topics import alter_topic, change_topics
 from testkit.hand_store import HandStore
 from testkit.memory_logs import LogServices, memory_log
@@ -25,8 +25,8 @@ from testkit.state_logs import turns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.state.log import StateLog
-    from doorkeeper.state.outcome import Results
+    from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.outcome import Results
 
 DECLARED = Topic("a", bytes(16), 9, 1, {}, origin="catalog.yaml")
 

@@ -18,7 +18,7 @@ from doorkeeper.server.resources.users.alteration import (
 from doorkeeper.server.resources.users.table import ScramUsers
 from doorkeeper.server.schema.change import Author, edit
 from doorkeeper.server.schema.declared import CREDENTIAL
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.store import StorageError
 from doorkeeper.updates.users import alter_credentials
 from testkit.hand_store import HandStore
 from testkit.memory_logs import LogServices, memory_log
@@ -30,8 +30,8 @@ from testkit.stores import credential
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.state.log import StateLog
-    from doorkeeper.state.outcome import Results
+    from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.outcome import Results
 
 USERS = ScramUsers([credential("alice"), credential("alice", "SCRAM-SHA-512"), credential("bob")])
 

@@ -26,9 +26,9 @@ from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.options import JAAS_FILE_KEY, PROPERTIES_FILE, override_option
 from doorkeeper.cli.profiles import profile_option
 from doorkeeper.cli.terminal import say, say_once
-from doorkeeper.history.moments import Moment, parse_moment, time_text
 from doorkeeper.repositories.addresses import STDIN, STORES, Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.server.state.history.moments import Moment, parse_moment, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

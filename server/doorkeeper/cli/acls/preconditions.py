@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from doorkeeper.history.undoing import changes_since
 from doorkeeper.offline.stores import open_history
 from doorkeeper.repositories.errors import RepositoryError
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.history.undoing import changes_since
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -76,8 +76,8 @@ if TYPE_CHECKING:
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.acls.entities import EntityPlanner
     from doorkeeper.cli.acls.plans import Precondition, SavedPlan
-    from doorkeeper.history.moments import Moment
     from doorkeeper.repositories.repository import AclContents
+    from doorkeeper.server.state.history.moments import Moment
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 

@@ -21,18 +21,18 @@ from doorkeeper.cli.addresses import address
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.history.commands import history_address, line_of, read_history
 from doorkeeper.cli.terminal import fail, say
-from doorkeeper.history.reading import revision_at
-from doorkeeper.history.undoing import read_undo
 from doorkeeper.repositories.clusters import ClusterRepository
 from doorkeeper.repositories.errors import RepositoryError
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.history.reading import revision_at
+from doorkeeper.server.state.history.undoing import read_undo
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from doorkeeper.acls.live_changes import Rule
-    from doorkeeper.history.moments import Moment
-    from doorkeeper.history.undoing import Undo
     from doorkeeper.repositories.addresses import Address
-    from doorkeeper.storage.portable import Portable
+    from doorkeeper.server.state.history.moments import Moment
+    from doorkeeper.server.state.history.undoing import Undo
+    from doorkeeper.server.state.storage.portable import Portable
 
 _RANGE = re.compile(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?")
 

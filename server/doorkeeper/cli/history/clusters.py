@@ -19,16 +19,16 @@ from doorkeeper.audit.reading import UnreadableFile
 from doorkeeper.audit.tailing import Tail
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.terminal import fail, paint, printable
-from doorkeeper.history.moments import time_text
 from doorkeeper.offline.stores import settings_at
 from doorkeeper.repositories.addresses import AddressKind
 from doorkeeper.server.schema.declared import ACL
+from doorkeeper.server.state.history.moments import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from doorkeeper.history.revisions import Revision
     from doorkeeper.repositories.addresses import Address
+    from doorkeeper.server.state.history.revisions import Revision
 
 
 def audit_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -28,23 +28,23 @@ from doorkeeper.cli.history.clusters import (
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.options import config_option, output_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
-from doorkeeper.history.moments import time_text
-from doorkeeper.history.reading import revision_at
-from doorkeeper.history.revisions import RevisionFilter, read_page, read_revisions
-from doorkeeper.history.verification import RecordedHash, recorded_hashes
-from doorkeeper.history.verification import verify as verify_chain
 from doorkeeper.offline.stores import open_history
 from doorkeeper.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.server.schema.declared import KINDS
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.history.moments import time_text
+from doorkeeper.server.state.history.reading import revision_at
+from doorkeeper.server.state.history.revisions import RevisionFilter, read_page, read_revisions
+from doorkeeper.server.state.history.verification import RecordedHash, recorded_hashes
+from doorkeeper.server.state.history.verification import verify as verify_chain
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from doorkeeper.history.moments import Moment
-    from doorkeeper.history.revisions import Revision, RevisionPage
-    from doorkeeper.history.verification import Verification
-    from doorkeeper.storage.portable import Portable
+    from doorkeeper.server.state.history.moments import Moment
+    from doorkeeper.server.state.history.revisions import Revision, RevisionPage
+    from doorkeeper.server.state.history.verification import Verification
+    from doorkeeper.server.state.storage.portable import Portable
 
 Result = TypeVar("Result")
 

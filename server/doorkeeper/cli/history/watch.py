@@ -20,11 +20,11 @@ from doorkeeper.cli.history.commands import (
 from doorkeeper.cli.interrupts import INTERRUPTED
 from doorkeeper.cli.options import output_option
 from doorkeeper.cli.terminal import fail, say_once, show, show_json
-from doorkeeper.history.reading import BeforeHistory
-from doorkeeper.history.revisions import Revision, RevisionFilter
-from doorkeeper.history.watching import next_revisions
 from doorkeeper.offline.stores import open_history
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.history.reading import BeforeHistory
+from doorkeeper.server.state.history.revisions import Revision, RevisionFilter
+from doorkeeper.server.state.history.watching import next_revisions
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

@@ -27,7 +27,7 @@ from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.state.memory import MemoryStore
+from doorkeeper.server.state.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -24,11 +24,11 @@ from doorkeeper.construction.stores import identity_file_of
 from doorkeeper.offline import store_moves
 from doorkeeper.offline.stores import Place, place_of, settings_at
 from doorkeeper.repositories.addresses import STORES, Address
-from doorkeeper.state.store import StorageError
-from doorkeeper.storage.backup import backup as back_up
-from doorkeeper.storage.backup import restore as put_back
-from doorkeeper.storage.files import DATABASE_NAME
-from doorkeeper.storage.reading import read_acls
+from doorkeeper.server.state.storage.backup import backup as back_up
+from doorkeeper.server.state.storage.backup import restore as put_back
+from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.reading import read_acls
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

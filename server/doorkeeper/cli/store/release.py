@@ -15,7 +15,7 @@ from doorkeeper.cli.terminal import fail, printable, show
 from doorkeeper.construction.errors import StartError
 from doorkeeper.offline.release import change_release
 from doorkeeper.server.schema.features import LEVELS
-from doorkeeper.state.store import StorageError
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding

@@ -370,7 +370,7 @@ def _open(where: UsersLocation, *, make_store: bool = False) -> Iterator[Users]:
 def _open_store(where: UsersLocation, *, make_store: bool) -> Iterator[Users]:
     from doorkeeper.construction.errors import StartError  # noqa: PLC0415  with the next, which is heavy
     from doorkeeper.offline.users import offline_users  # noqa: PLC0415
-    from doorkeeper.state.store import StorageError  # noqa: PLC0415  as above
+    from doorkeeper.server.state.store import StorageError  # noqa: PLC0415  as above
 
     # The same store, audit log and author as in a start of the server.
     settings = load_or_fail(where.file, where.overrides).settings

@@ -13,9 +13,9 @@ from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Author, edit
 from doorkeeper.server.schema.declared import ACL, TOPIC
-from doorkeeper.state.store import LogEntry
-from doorkeeper.storage.backup import backup
-from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.backup import backup
+from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.store import LogEntry
 from testkit.acl import READ, allow
 from testkit.acl import topic as topic_pattern
 from testkit.stores import NOW_MS, open_store, topic, write_entries

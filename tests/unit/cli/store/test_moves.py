@@ -9,7 +9,7 @@ import apsw
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.files import DATABASE_NAME
 from testkit.portables import fill_fully
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from doorkeeper.acls.formats.names import binding_of
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Author, edit
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.state.store import LogEntry
+from doorkeeper.server.state.store import LogEntry
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import acl_sets, change_log
 from testkit.stores import create_tables, write_entries

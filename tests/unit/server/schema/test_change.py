@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doorkeeper.server.schema.change import SERVER, Edit
-from doorkeeper.state.log import origin_of
+from doorkeeper.server.state.log import origin_of
 
 
 @given(st.lists(st.integers()), st.lists(st.integers()), st.integers(1, 7))

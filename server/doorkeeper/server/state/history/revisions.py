@@ -1,0 +1,248 @@
+"""The revisions of a store: changed rows, author, and the client of the request."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from doorkeeper.acls.formats.records import records
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import Author
+from doorkeeper.server.schema.declared import KINDS
+from doorkeeper.server.schema.kind import Item
+from doorkeeper.server.state.history.moments import time_text
+from doorkeeper.server.state.history.reading import WINDOW
+from doorkeeper.server.state.storage.portable import COLUMNS, LOG
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+
+    from doorkeeper.server.state.storage.portable import Portable, Row
+
+SUMMARY_ROWS: Final = 3
+"""Rows that a summary names; it counts the others."""
+
+_AUTHOR: Final = slice(
+    COLUMNS[LOG].index("author_principal"), COLUMNS[LOG].index("author_correlation_id") + 1
+)
+_HASH: Final = COLUMNS[LOG].index("hash")
+_NODE: Final = COLUMNS[LOG].index("node_id")
+
+
+class RowChange(NamedTuple):
+    """A row that a revision set or deleted."""
+
+    kind: str
+    key: str
+    value: str
+    deleted: bool
+
+    def row(self) -> Any:  # noqa: ANN401 - a row of any kind
+        """Return the row without secrets; None if this version cannot read it."""
+        kind = KINDS.get(self.kind)
+        if kind is None:
+            return None
+        try:
+            return kind.decode(Item(self.key, self.value))
+        except ValueError:
+            return None
+
+    def record(self) -> dict[str, Any]:
+        """Return the change for JSON."""
+        found: dict[str, Any] = {
+            "action": "delete" if self.deleted else "set",
+            "kind": self.kind,
+            "key": self.key,
+        }
+        row = self.row()
+        if isinstance(row, StoredBinding):
+            return found | next(records([row.binding]))
+        if row is not None:
+            columns = KINDS[self.kind].columns
+            found |= {
+                column.name: _plain(getattr(row, column.name))
+                for column in columns
+                if not column.secret
+            }
+        return found
+
+    def text(self) -> str:
+        """Return the change in a few words."""
+        sign = "-" if self.deleted else "+"
+        row = self.row()
+        if isinstance(row, StoredBinding):
+            (kind, name, pattern), (principal, host, operation, permission) = row.binding
+            where = "" if host == "*" else f" from {host}"
+            what = f"{permission.name} {principal} {operation.name} {kind.name} {name}"
+            return f"{sign} {what} ({pattern.name}){where}"
+        if row is None:
+            return f"{sign} {self.kind} {self.key}"
+        declared = KINDS[self.kind]
+        detail = getattr(row, declared.audit_detail) if declared.audit_detail else ""
+        name = getattr(row, declared.audit_name)
+        return f"{sign} {self.kind} {name} {detail}".rstrip()
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a cell
+    return value.hex() if isinstance(value, bytes) else value
+
+
+class Revision(NamedTuple):
+    """A change of a store."""
+
+    revision: int
+    time_ms: int
+    author: Author
+    hash: str
+    node_id: int | None
+    rows: tuple[RowChange, ...]
+
+    def summary(self) -> str:
+        """Return the rows in a line; those after the first few are counted."""
+        texts = [row.text() for row in self.rows[:SUMMARY_ROWS]]
+        more = len(self.rows) - len(texts)
+        return "; ".join([*texts, *([f"and {more} more"] if more else [])])
+
+    def record(self) -> dict[str, Any]:
+        """Return the revision for JSON."""
+        author = self.author
+        return {
+            "revision": self.revision,
+            "time": time_text(self.time_ms),
+            "principal": author.principal,
+            "host": author.host,
+            "listener": author.listener,
+            "clientId": author.client_id,
+            "software": author.software,
+            "correlationId": author.correlation_id,
+            "node": self.node_id,
+            "hash": self.hash,
+            "summary": self.summary(),
+            "changes": [row.record() for row in self.rows],
+        }
+
+
+class RevisionFilter(NamedTuple):
+    """The revisions to list: those that meet each condition; an empty one is met by all.
+
+    ``principals`` and ``resources`` are those of changed ACLs; ``resources`` also names of other
+    kinds. ``authors`` are the principals that changed them.
+    """
+
+    since_ms: int | None = None
+    until_ms: int | None = None
+    principals: frozenset[str] = frozenset()
+    resources: frozenset[str] = frozenset()
+    authors: frozenset[str] = frozenset()
+    kinds: frozenset[str] = frozenset()
+
+    def matches(self, revision: Revision) -> bool:
+        if self.since_ms is not None and revision.time_ms < self.since_ms:
+            return False
+        if self.until_ms is not None and revision.time_ms > self.until_ms:
+            return False
+        if self.authors and revision.author.principal not in self.authors:
+            return False
+        if not (self.kinds or self.principals or self.resources):
+            return True
+        return any(self._matches_row(row) for row in revision.rows)
+
+    def _matches_row(self, row: RowChange) -> bool:
+        if self.kinds and row.kind not in self.kinds:
+            return False
+        if not (self.principals or self.resources):
+            return True
+        found = row.row()
+        if isinstance(found, StoredBinding):
+            principal, name = found.binding.entry.principal, found.binding.pattern.name
+        else:
+            declared = KINDS.get(row.kind)
+            principal = ""
+            name = (
+                row.key
+                if found is None or declared is None
+                else getattr(found, declared.audit_name)
+            )
+        return (not self.principals or principal in self.principals) and (
+            not self.resources or name in self.resources
+        )
+
+
+def revisions_of(rows: Iterable[Row]) -> Iterator[Revision]:
+    """Yield the revisions of complete rows of the log."""
+    for number, some in groupby(rows, key=itemgetter(0)):
+        found = list(some)
+        first = found[0]
+        yield Revision(
+            int(number or 0),
+            int(first[6] or 0),
+            Author._make(first[_AUTHOR]),
+            str(first[_HASH] or ""),
+            _int_or_none(first[_NODE]),
+            tuple(RowChange(str(row[2]), str(row[3]), str(row[4]), bool(row[5])) for row in found),
+        )
+
+
+def _int_or_none(cell: str | int | None) -> int | None:
+    return None if cell is None else int(cell)
+
+
+async def read_revisions(store: Portable, after: int, until: int) -> list[Revision]:
+    """Return the revisions after one, up to another, that the log still has."""
+    rows: list[Row] = []
+    async for chunk in store.rows(LOG, after=after, until=until):
+        rows += chunk
+    return list(revisions_of(rows))
+
+
+async def newest_first(store: Portable, before: int | None = None) -> AsyncIterator[Revision]:
+    """Yield the revisions of the log, the newest first; those before ``before``."""
+    newest, base = await store.position()
+    until = newest if before is None else min(newest, before - 1)
+    while until > base.revision:
+        # Small windows first: most readers want the newest few.
+        found = await read_revisions(store, max(0, until - WINDOW), until)
+        for revision in reversed(found):
+            yield revision
+        until = min(until - WINDOW, found[0].revision - 1) if found else until - WINDOW
+
+
+class RevisionPage(NamedTuple):
+    """Revisions, the newest first; ``before`` begins the next page, None after the last one.
+
+    ``missing`` are the first and the last number of each gap in the log that was read.
+    """
+
+    revisions: Sequence[Revision]
+    before: int | None
+    missing: Sequence[tuple[int, int]]
+
+    def record(self) -> dict[str, Any]:
+        """Return the page for JSON."""
+        return {
+            "revisions": [each.record() for each in self.revisions],
+            "before": self.before,
+            "missing": [list(each) for each in self.missing],
+        }
+
+
+async def read_page(
+    store: Portable, wanted: RevisionFilter, limit: int, before: int | None = None
+) -> RevisionPage:
+    """Return the newest revisions that match, at most ``limit``."""
+    found: list[Revision] = []
+    missing: list[tuple[int, int]] = []
+    newest, base = await store.position()
+    last = newest + 1 if before is None else min(newest + 1, before)
+    async for each in newest_first(store, before):
+        if wanted.matches(each) and len(found) == limit:
+            return RevisionPage(found, found[-1].revision, missing)
+        if each.revision != last - 1:
+            missing.append((each.revision + 1, last - 1))
+        last = each.revision
+        if wanted.matches(each):
+            found.append(each)
+    if last > base.revision + 1:
+        missing.append((base.revision + 1, last - 1))
+    return RevisionPage(found, None, missing)

@@ -1,0 +1,113 @@
+"""Changes of ACLs that are taken back, and changes that a plan depends on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.acls.plan import Plan
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.declared import ACL
+from doorkeeper.server.state.history.reading import BeforeHistory
+from doorkeeper.server.state.history.revisions import read_revisions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.server.state.history.revisions import Revision
+    from doorkeeper.server.state.storage.portable import Portable
+
+
+class Undo(NamedTuple):
+    """The ACLs that a range of revisions added and removed, after all of them.
+
+    ``other_kinds`` are the kinds besides ACLs that the range changed: they stay as they are.
+    ``overlaps`` are later revisions that changed ACLs of the same patterns and principals.
+    """
+
+    added: frozenset[AclBinding]
+    removed: frozenset[AclBinding]
+    other_kinds: tuple[str, ...]
+    overlaps: tuple[Revision, ...]
+
+    def plan(self, present: Iterable[AclBinding]) -> Plan:
+        """Return the plan that takes the range back, for the present ACLs.
+
+        ACLs that later changes have already removed or added again are left out.
+        """
+        there = set(present)
+        removed = sorted(self.added & there)
+        added = sorted(self.removed - there)
+        return Plan(tuple(added), tuple(removed), len(there) - len(removed), 0)
+
+
+async def read_undo(store: Portable, first: int, last: int) -> Undo:
+    """Return the effect of the revisions from ``first`` to ``last``, and the later overlaps.
+
+    Raises:
+        BeforeHistory: the log does not have all of them.
+
+    """
+    newest = (await store.position()).revision
+    revisions = await read_revisions(store, first - 1, newest)
+    inside = [each for each in revisions if each.revision <= last]
+    if len(inside) != last - first + 1:
+        kept = f"{revisions[0].revision} to {newest}" if revisions else "none of them"
+        raise BeforeHistory(
+            f"{store.name}: revisions {first} to {last} are not all in the log, which has {kept}"
+        )
+    before: dict[AclBinding, bool] = {}
+    after: dict[AclBinding, bool] = {}
+    for binding, deleted in _acl_changes(inside):
+        before.setdefault(binding, deleted)
+        after[binding] = not deleted
+    touched = {_subject(binding) for binding in before}
+    others = {row.kind for each in inside for row in each.rows if row.kind != ACL.name}
+    return Undo(
+        frozenset(each for each, exists in after.items() if exists and not before[each]),
+        frozenset(each for each, exists in after.items() if not exists and before[each]),
+        tuple(sorted(others)),
+        changes_of(revisions[len(inside) :], lambda binding: _subject(binding) in touched),
+    )
+
+
+def changes_of(
+    revisions: Sequence[Revision], concerns: Callable[[AclBinding], bool]
+) -> tuple[Revision, ...]:
+    """Return the revisions that changed an ACL of a condition."""
+    return tuple(
+        each for each in revisions if any(concerns(acl) for acl, _ in _acl_changes([each]))
+    )
+
+
+async def changes_since(
+    store: Portable, revision: int, concerns: Callable[[AclBinding], bool]
+) -> tuple[Revision, ...]:
+    """Return the revisions behind one that changed an ACL of a condition.
+
+    Raises:
+        BeforeHistory: the log does not have all revisions since then, or it does not exist yet.
+
+    """
+    newest = (await store.position()).revision
+    if revision > newest:
+        raise BeforeHistory(
+            f"{store.name}: there is no revision {revision}: the newest is {newest}"
+        )
+    found = await read_revisions(store, revision, newest)
+    if len(found) != newest - revision:
+        raise BeforeHistory(f"{store.name}: the log has not kept all changes since {revision}")
+    return changes_of(found, concerns)
+
+
+def _acl_changes(revisions: Iterable[Revision]) -> Iterator[tuple[AclBinding, bool]]:
+    """Yield the changed ACLs in order, and whether each was deleted."""
+    for revision in revisions:
+        for row in revision.rows:
+            found = row.row() if row.kind == ACL.name else None
+            if isinstance(found, StoredBinding):
+                yield found.binding, row.deleted
+
+
+def _subject(binding: AclBinding) -> tuple[object, str]:
+    return binding.pattern, binding.entry.principal

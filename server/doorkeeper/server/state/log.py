@@ -1,0 +1,688 @@
+"""The state log of a node: plan changes, commit them, publish the resulting state.
+
+submit(plan) -> wait for the lease -> plan on the newest state -> commit -> publish -> complete
+
+All changes that wait when the lease is granted are planned, each on the state after the one before
+it, and committed in one transaction. Further changes queue while it is written. A state is
+published only when it is durable, so a visible change is never rolled back.
+
+With a shared store the log also follows other nodes: when the store signals new revisions, and
+before planning. One lock separates following from planning.
+
+When the store rejects a commit, its changes are planned and committed again one by one, to find the
+faulty one. When the connection is lost during a commit, the batch is *in doubt*: nothing is planned
+or followed until the next lease shows whether the log contains it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+
+from doorkeeper.base.slices import SLICE_S
+from doorkeeper.server.runtime.logger import NO_LOG
+from doorkeeper.server.runtime.metrics.hooks import StoreStatus
+from doorkeeper.server.schema.change import SERVER, Author, Change, Committed, Origin
+from doorkeeper.server.schema.declared import ACL, KINDS
+from doorkeeper.server.state.age import watch_age
+from doorkeeper.server.state.loading import load_snapshot, state_without_acls, with_acls
+from doorkeeper.server.state.state import State, apply
+from doorkeeper.server.state.store import (
+    LogEntry,
+    OutcomeUnknown,
+    StorageError,
+    StoreReplaced,
+    StoreUnavailable,
+)
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from doorkeeper.acls.snapshot import Snapshot
+    from doorkeeper.base.slices import Slices
+    from doorkeeper.server.resources.topics.table import Layer
+    from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+    from doorkeeper.server.schema.kind import Kind
+    from doorkeeper.server.state.store import Lease, LogReader, Store
+
+T = TypeVar("T")
+
+Plan = Callable[[State], "Change | Slices[Change]"]
+"""Compute a change on a state, at once or in slices.
+
+Plans may be called again on a newer state, so they have no side effects. If a plan raises,
+``submit`` raises the same error and nothing is changed.
+"""
+
+# A bound on one transaction: the writers of other nodes wait until it ends.
+BATCH_CHANGES_MAX: Final = 1_000
+
+# With 20,000, 64 clients that create 1,000 ACLs each were a tenth slower: while a store writes,
+# only the last change of the batch is applied; all others are before it begins.
+BATCH_ROWS_MAX: Final = 1_000
+"""Number of rows that closes a batch for further changes."""
+
+LOG_ROWS: Final = 2_000
+"""Rows of the change log that are read at once when following."""
+
+CLOSING_S: Final = 5.0
+"""How long ``aclose`` waits for an unavailable store, in seconds."""
+
+CLOSED_EARLY: Final = "The authorizer was closed before the initial load could complete."
+"""Error of listeners that wait for the ACLs. The text is Kafka's."""
+
+_RETRY_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
+"""Pauses between attempts to get the lease of an unavailable store."""
+
+
+def origin_of(request: AuthorizableRequestContext | None) -> Origin:
+    if request is None:
+        return SERVER
+    principal = request.principal
+    author = Author(
+        f"{principal.principal_type}:{principal.name}",
+        request.client_address,
+        request.listener_name,
+        request.client_id,
+        request.client_software,
+        request.correlation_id,
+    )
+    return Origin(author, request)
+
+
+def _plan_after(
+    check: Callable[[State], None], plan: Plan, state: State
+) -> Change | Slices[Change]:
+    check(state)
+    return plan(state)
+
+
+def _is_cancelled() -> bool:
+    """Return whether the present task is being cancelled, as ``aclose`` does."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _error_of_plan(error: BaseException) -> Exception:
+    """Return the error of a change: as raised, or as a fault if a future cannot raise it."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    return RuntimeError(f"a plan raised {error!r}")
+
+
+@dataclass(slots=True, eq=False)
+class _Submission:
+    """A submitted change that is not complete.
+
+    With ``has_timeout`` the deadline is the caller's, and ends the wait for a change that is being
+    written too. Otherwise it is the store's, and ends only the wait of a change that is queued or
+    in doubt.
+    """
+
+    plan: Plan
+    origin: Origin
+    completion: asyncio.Future[Committed]
+    deadline_s: float | None
+    has_timeout: bool
+    change: Change = field(default_factory=dict)
+    revision: int = 0
+    error: Exception | None = None
+    commits_alone: bool = False
+
+    def is_expired(self, now_s: float) -> bool:
+        return self.deadline_s is not None and self.deadline_s <= now_s
+
+    def complete(self) -> None:
+        """Resolve the future with the planned change or its error, unless the waiter gave up."""
+        if self.completion.done():
+            return
+        if self.error is not None:
+            self.completion.set_exception(self.error)
+        else:
+            self.completion.set_result(Committed(self.revision, self.change, self.origin))
+
+    def fail(self, error: Exception) -> None:
+        if not self.completion.done():
+            self.completion.set_exception(error)
+
+
+class _Batch(NamedTuple):
+    """Planned changes that share one transaction.
+
+    ``state`` lacks only ``last``, the last item that changes anything: ``final_state`` applies it
+    during the write.
+    """
+
+    batch_id: UUID | None
+    items: list[_Submission]
+    entries: list[LogEntry]
+    state: State
+    last: _Submission | None
+
+    def final_state(self) -> State | Slices[State]:
+        last = self.last
+        return self.state if last is None else apply(self.state, last.change, last.revision)
+
+
+class StateLog:
+    """The state of a node and all changes to it. For the event loop's thread.
+
+    ``state`` is the served state: durable and immutable. A reader takes it once.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        logger: Logger | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+        *,
+        max_age_s: float | None = None,
+    ) -> None:
+        """Load all rows of a store except the ACLs, which ``start`` loads.
+
+        ``clock`` has a resolution of microseconds. With ``max_age_s`` the state is ``stale``
+        once so much time has passed since the store last confirmed that there is nothing newer.
+        """
+        self.store = store
+        self.state = state_without_acls(store.revision, store.rows)
+        self._log = NO_LOG if logger is None else logger
+        self._clock = clock
+        self._local: dict[str, Any] = {}
+        self._declared: Layer | None = None
+        self._subscribers: list[tuple[Callable[[Committed], None], frozenset[Kind]]] = []
+        self._subscribed_kinds: set[Kind] = set()
+        self._queue: deque[_Submission] = deque()
+        self._in_flight: list[_Submission] = []
+        self._doubt: _Batch | None = None
+        self._batch_of_state = store.batch
+        self._can_follow = True
+        self._head = store.revision
+        self._confirmed_s = clock()
+        self._closing = False
+        self._tasks: list[asyncio.Task[None]] = []
+        self._expiry: asyncio.TimerHandle | None = None
+        self._expires_s = math.inf
+        self._idle = True
+        self._load_error: StorageError | None = None
+        self.check: Callable[[State], None] | None = None
+        """Called with the state of each plan that is submitted; its error is that of the plan."""
+        self._max_age_s = max_age_s
+
+    @property
+    def cluster_id(self) -> str:
+        return self.store.identity.cluster_id
+
+    @property
+    def store_id(self) -> str:
+        """Return the id of the store: a copy has another one, a restored backup too."""
+        return self.store.identity.store_id
+
+    def subscribe(self, subscriber: Callable[[Committed], None], *kinds: Kind) -> None:
+        """Call a function with each change once it is durable and visible; it must not block.
+
+        With ``kinds`` it is called for changes of these kinds, and after a reload of everything.
+        """
+        self._subscribers.append((subscriber, frozenset(kinds)))
+        self._subscribed_kinds |= set(kinds or KINDS.values())
+
+    def status(self) -> StoreStatus:
+        """Return the store as readiness and metrics show it."""
+        revision = self.state.revision
+        problem = self.store.unavailable
+        if not self.store.is_shared:
+            return StoreStatus(problem is None, revision, revision)
+        return StoreStatus(problem is None, revision, max(self._head, revision), self.age_s)
+
+    @property
+    def age_s(self) -> float:
+        """Return the seconds since the store last confirmed that there was nothing newer."""
+        return self._clock() - self._confirmed_s
+
+    def amend(self, **fields: Any) -> None:  # noqa: ANN401 - fields of State
+        """Publish a state with other local parts, such as ``groups`` and ``members``.
+
+        Without fields, publish the same state as another object, which invalidates caches.
+        """
+        # The state first: a field that it does not have must not be in the next ones either.
+        self.state = self.state._replace(**fields)
+        self._local.update(fields)
+
+    def declare(self, topics: Layer) -> None:
+        """Replace the topics that the catalog declares."""
+        if topics is not self.state.topics.declared:
+            self._declared = topics
+            self._publish(self.state)
+
+    def _publish(self, state: State) -> None:
+        if self._declared is not None and state.topics.declared is not self._declared:
+            state = state._replace(topics=state.topics.with_declared(self._declared))
+        self.state = state._replace(**self._local)
+
+    def start(self) -> asyncio.Future[None]:
+        """Load the ACLs in a thread, then process changes; the future completes with the load.
+
+        Changes that are submitted earlier wait for it.
+        """
+        loop = asyncio.get_running_loop()
+        self._loop = loop
+        self._plan_lock = asyncio.Lock()
+        self._work = asyncio.Event()
+        self._drained = asyncio.Event()
+        self.store.start(loop)
+        if self._queue:
+            self._work.set()
+            self._expire_later(0)
+        self._loading = loop.run_in_executor(None, self._load)
+        self.loaded: asyncio.Future[None] = loop.create_future()
+        self._tasks.append(loop.create_task(self._run()))
+        return self.loaded
+
+    def _load(self) -> Snapshot:
+        return load_snapshot(self.store.rows(ACL), lambda: self._closing)
+
+    async def _run(self) -> None:
+        try:
+            acls = await self._loading
+        except Exception as error:  # noqa: BLE001 - waiters on the load get it
+            if not self.loaded.done():
+                self.loaded.set_exception(error)
+                self.loaded.exception()  # mark as retrieved: a node may have no waiter
+            self._load_error = StorageError(f"the ACLs could not be loaded: {error}")
+            self._fail_all(self._load_error)
+            return
+        if self._closing:
+            return  # the load stopped early
+        self._publish(with_acls(self.state, acls))
+        if not self.loaded.done():
+            self.loaded.set_result(None)
+        self._tasks.append(self._loop.create_task(self.store.follow(self._follow)))
+        if self._max_age_s is not None and self.store.is_shared:
+            watching = watch_age(self, self._max_age_s, self._log)
+            self._tasks.append(self._loop.create_task(watching))
+        self._tasks.append(self._loop.create_task(self._run_writer()))
+
+    async def aclose(self) -> None:
+        """Write the submitted changes, then close the store; idempotent."""
+        if self._closing:
+            return
+        if self._tasks and self.loaded.done() and self.loaded.exception() is None:
+            limit_s = CLOSING_S if self.store.is_shared else None
+            try:
+                async with asyncio.timeout(limit_s):
+                    while self._queue or not self._idle:
+                        self._drained.clear()
+                        await self._drained.wait()
+            except TimeoutError:
+                self._log.error("changes were not stored", changes=len(self._queue))
+        self._closing = True
+        if self._expiry is not None:
+            self._expiry.cancel()
+        if self._tasks and not self.loaded.done():
+            self.loaded.set_exception(TimeoutError(CLOSED_EARLY))
+            self.loaded.exception()
+            # The thread reads the store; it stops at the next row.
+            await asyncio.wait([self._loading])
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._fail_all(StoreUnavailable("the store is closed"))
+        await self.store.aclose()
+
+    def submit(
+        self, plan: Plan, origin: Origin, timeout_s: float | None = None
+    ) -> asyncio.Future[Committed]:
+        """Plan, commit and publish a change; the future completes when it is visible.
+
+        Changes are planned in the order of submission; an empty change keeps its place too. A
+        change that is not planned within ``timeout_s`` is withdrawn.
+
+        Raises (the future):
+            StorageError: the change is not durable (``OutcomeUnknown``: it may be).
+            TimeoutError: it is not complete after ``timeout_s``.
+            Exception: raised by the plan; nothing is changed.
+        """
+        loop = asyncio.get_running_loop()
+        completion: asyncio.Future[Committed] = loop.create_future()
+        if self._closing or self._load_error is not None:
+            completion.set_exception(self._load_error or StoreUnavailable("the store is closed"))
+            return completion
+        if self.check is not None:
+            plan = partial(_plan_after, self.check, plan)
+        store_s = self.store.timeout_s
+        # The shorter limit applies. The error of the store's also says that nothing changed.
+        has_timeout = timeout_s is not None and (store_s is None or timeout_s < store_s)
+        if not has_timeout:
+            timeout_s = store_s
+        deadline_s = None if timeout_s is None else loop.time() + timeout_s
+        self._queue.append(_Submission(plan, origin, completion, deadline_s, has_timeout))
+        if self._tasks:
+            self._work.set()
+            if deadline_s is not None and deadline_s < self._expires_s:
+                self._expire_at(deadline_s)
+        return completion
+
+    def _expire_at(self, time_s: float) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self._expires_s = time_s
+        self._expiry = self._loop.call_at(time_s, self._expire) if time_s < math.inf else None
+
+    def _expire_later(self, earliest_s: float) -> None:
+        """Schedule ``_expire`` for the first deadline, but not before ``earliest_s``."""
+        doubt = () if self._doubt is None else self._doubt.items
+        first_s = math.inf
+        for each in chain(doubt, self._in_flight, self._queue):
+            if each.deadline_s is not None and not each.completion.done():
+                first_s = min(first_s, each.deadline_s)
+        self._expire_at(max(first_s, earliest_s))
+
+    def _expire(self) -> None:
+        """Withdraw changes past their deadline; give up on a batch that stayed in doubt."""
+        now_s = self._loop.time()
+        doubt = self._doubt
+        if doubt is not None and doubt.items[0].is_expired(now_s):
+            # If it was committed after all, this node later applies it like another node's change.
+            self._doubt = None
+            for each in doubt.items:
+                each.fail(OutcomeUnknown("the store became unavailable during the commit"))
+        for each in self._in_flight:
+            if each.has_timeout and each.is_expired(now_s):
+                each.fail(TimeoutError())  # the write itself goes on
+        for each in self._queue:
+            if each.is_expired(now_s):
+                away = StoreUnavailable(f"the store was unavailable for {self.store.timeout_s} s")
+                each.fail(TimeoutError() if each.has_timeout else away)
+        self._queue = deque(each for each in self._queue if not each.completion.done())
+        # Not before a pause: a change that is being written may be past its deadline, and would
+        # schedule this at once, again and again.
+        self._expire_later(now_s + _RETRY_S[0])
+
+    async def _run_writer(self) -> None:
+        failures = 0
+        while True:
+            if not self._queue and self._doubt is None:
+                self._idle = True
+                self._drained.set()
+                await self._work.wait()
+            self._work.clear()
+            self._idle = False
+            try:
+                async with self.store.lease() as lease:
+                    await self._write(lease)
+                failures = 0
+            except (OutcomeUnknown, StoreUnavailable):
+                await asyncio.sleep(_RETRY_S[min(failures, len(_RETRY_S) - 1)])
+                failures += 1
+            except StorageError as error:
+                # The store itself is unusable: no queued change can be stored.
+                self._fail_all(error)
+            except BaseException as error:
+                # A store may raise CancelledError itself, which does not end this task.
+                if _is_cancelled():
+                    raise
+                # The state may be behind the store: with a shared one, reload it before the next
+                # change.
+                self._can_follow = not self.store.is_shared
+                self._log.error("the state log failed", exc_info=error)
+                self._fail_all(StorageError(f"the state log failed: {error!r}"))
+
+    def _fail_all(self, error: StorageError) -> None:
+        """Fail all incomplete changes; the outcome of a batch in doubt stays unknown."""
+        doubt, self._doubt = self._doubt, None
+        if doubt is not None:
+            for each in doubt.items:
+                each.fail(
+                    OutcomeUnknown(f"the store became unavailable during the commit: {error}")
+                )
+        failed = [*self._in_flight, *self._queue]
+        self._in_flight = []
+        self._queue.clear()
+        for each in failed:
+            each.fail(error)
+
+    async def _write(self, lease: Lease) -> None:
+        """Resolve the batch in doubt, follow other nodes, then write the next batch."""
+        async with self._plan_lock:
+            if self._doubt is not None:
+                await self._resolve(lease, self._doubt)
+            if self.store.is_shared:
+                await self._catch_up(lease, self._clock())
+            batch = await self._plan_batch(lease)
+            if batch is None:
+                return
+            if not batch.entries:
+                self._complete(batch, batch.state)
+                return
+            began_s = self._clock()
+            try:
+                # A large change is applied in slices while the store writes it; a small one before.
+                applying = batch.final_state()
+                # Encoded first, so that the store writes while the loop applies the change.
+                encoded = await self._slices(lease.encode(batch.entries), lease)
+                committing = lease.commit(encoded, batch.batch_id)
+                if not isinstance(applying, State):
+                    with suppress(Exception):  # such as MemoryError: applied again below
+                        applying = await self._slices(applying)
+                await committing
+                unapplied = None if isinstance(applying, State) else batch.final_state()
+                state = await self._slices(unapplied) if unapplied else cast("State", applying)
+            except (OutcomeUnknown, asyncio.CancelledError):
+                # Cancellation reaches the database too late to know whether it committed.
+                self._doubt = batch
+                raise
+            except StoreUnavailable:
+                self._requeue(batch)
+                raise
+            except StorageError as error:
+                self._isolate_failing_change(batch, error)
+                return
+            except Exception:
+                # A fault of the commit's own code: in doubt, so the waiters get OutcomeUnknown.
+                self._doubt = batch
+                raise
+            self._batch_of_state = batch.batch_id
+            self._confirmed_s = began_s
+            self._complete(batch, state)
+
+    async def _plan_batch(self, lease: Lease) -> _Batch | None:
+        """Plan the queued changes, each on the state after the one before it."""
+        state, revision, rows = self.state, self.state.revision, 0
+        items: list[_Submission] = []
+        entries: list[LogEntry] = []
+        self._in_flight = items
+        last: _Submission | None = None
+        while self._queue and len(items) < BATCH_CHANGES_MAX and rows < BATCH_ROWS_MAX:
+            if items and (items[-1].commits_alone or self._queue[0].commits_alone):
+                # A change at fault must fail alone: it shares its transaction with no other.
+                break
+            each = self._queue.popleft()
+            if each.completion.done():
+                continue  # the waiter gave up before planning
+            items.append(each)
+            if last is not None:
+                state = await self._slices(apply(state, last.change, last.revision), lease)
+            each.error, each.change = None, {}
+            try:
+                change = each.plan(state)
+                each.change = (
+                    await self._slices(change, lease) if isinstance(change, Generator) else change
+                )
+            except BaseException as error:
+                if _is_cancelled():
+                    raise
+                each.error = _error_of_plan(error)
+            last = None
+            if each.change:
+                revision += 1
+                for set_, deleted in each.change.values():
+                    rows += len(set_) + len(deleted)
+                entries.append(LogEntry(revision, each.origin.author, each.change))
+                last = each
+            each.revision = revision
+        if not items:
+            return None
+        batch_id = uuid.uuid4() if self.store.is_shared else None
+        return _Batch(batch_id, items, entries, state, last)
+
+    def _complete(self, batch: _Batch, state: State) -> None:
+        """Publish the state of a durable batch; notify subscribers before the waiters."""
+        if state.revision > self.state.revision:
+            self._publish(state)
+        self._in_flight = []
+        try:
+            for each in batch.items:
+                if each.change and not self._subscribed_kinds.isdisjoint(each.change):
+                    self._notify(Committed(each.revision, each.change, each.origin))
+        finally:
+            # Whatever a subscriber raises: the changes are durable and visible.
+            for each in batch.items:
+                each.complete()
+
+    def _notify(self, committed: Committed) -> None:
+        for subscriber, kinds in self._subscribers:
+            if kinds and committed.change and kinds.isdisjoint(committed.change):
+                continue
+            try:
+                subscriber(committed)
+            except BaseException as error:
+                # The other subscribers still run, and the task of the log goes on.
+                if _is_cancelled() or isinstance(error, KeyboardInterrupt):
+                    raise
+                self._loop.call_exception_handler(
+                    {"message": "a subscriber of the state log failed", "exception": error}
+                )
+
+    def _requeue(self, batch: _Batch) -> None:
+        """Queue a batch again before all others; it is certainly not durable."""
+        self._queue.extendleft(reversed(batch.items))
+
+    def _isolate_failing_change(self, batch: _Batch, error: StorageError) -> None:
+        """Fail the change that cannot be stored; retry several changes one by one to find it."""
+        if len(batch.items) == 1:
+            self._log.error("a change cannot be stored", cause=str(error))
+            batch.items[0].fail(error)
+            return
+        for each in batch.items:
+            each.commits_alone = True
+        self._requeue(batch)
+
+    async def _resolve(self, lease: Lease, batch: _Batch) -> None:
+        """Look up in the log whether the batch in doubt became durable."""
+        last = max(each.revision for each in batch.items)
+        found = await lease.batch_of(last)
+        if self._doubt is not batch:
+            return  # it expired meanwhile, and its waiters failed
+        self._doubt = None
+        if found != (batch.batch_id,):
+            self._requeue(batch)
+            return
+        state = await self._slices(batch.final_state())
+        self._batch_of_state = batch.batch_id
+        self._complete(batch, state)
+
+    async def _slices(self, work: T | Slices[T], lease: Lease | None = None) -> T:
+        """Run work in slices of ``SLICE_S``, and yield to the event loop between them.
+
+        A ``lease`` is kept meanwhile: long work is no idle lease.
+        """
+        if not isinstance(work, Generator):
+            return work
+        clock = self._clock
+        try:
+            while True:
+                ends_s = clock() + SLICE_S
+                next(work)
+                while clock() < ends_s:
+                    next(work)
+                await asyncio.sleep(0)
+                if lease is not None:
+                    await lease.keep()
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    async def _follow(self, reader: LogReader) -> None:
+        asked_s = self._clock()
+        async with self._plan_lock:
+            if self._doubt is None:
+                await self._catch_up(reader, asked_s)
+
+    async def _catch_up(self, reader: LogReader, asked_s: float) -> None:
+        """Apply the revisions of other nodes. The caller holds ``_plan_lock``."""
+        head = await reader.head()
+        self._head = head
+        if head < self.state.revision:
+            # Never go back: clients were told that these revisions are durable.
+            raise StoreReplaced(
+                f"the store is at revision {head}, but this node has acknowledged revision"
+                f" {self.state.revision}: it is another store, or one that lost changes"
+            )
+        if not reader.is_checked:
+            await self.check_history(reader)
+            reader.is_checked = True
+        while self._can_follow and self.state.revision < head:
+            logged = await reader.changes(self.state.revision, LOG_ROWS)
+            if not logged or logged[0].revision != self.state.revision + 1:
+                # A gap: the log was pruned beyond this node's revision.
+                break
+            for each in logged:
+                try:
+                    state: State = await self._slices(apply(self.state, each.change, each.revision))
+                except Exception as error:  # noqa: BLE001 - the state is reloaded instead
+                    self._log.error("a change of the log cannot be applied", exc_info=error)
+                    self._can_follow = False
+                    break
+                self._batch_of_state = each.batch
+                self._publish(state)
+                self._notify(Committed(each.revision, each.change, None))
+            head = max(head, self.state.revision)
+        if self.state.revision < head or not self._can_follow:
+            await self._reload(reader)
+        self._head = max(self._head, head)
+        self._confirmed_s = max(self._confirmed_s, asked_s)
+
+    async def check_history(self, reader: LogReader) -> None:
+        """Reject a store whose log has another commit at this node's revision.
+
+        The check runs once for each connection.
+
+        Raises:
+            StoreReplaced: another commit wrote the revision there.
+
+        """
+        revision = self.state.revision
+        if revision == 0 or not self._can_follow or self._doubt is not None:
+            return
+        found = await reader.batch_of(revision)
+        if found is not None and found != (self._batch_of_state,):
+            raise StoreReplaced(
+                f"revision {revision} in the store is not the one that this node has: it is another"
+                " store, or one that lost changes"
+            )
+
+    async def _reload(self, reader: LogReader) -> None:
+        """Reload everything: the log was pruned too far, or following failed."""
+        loaded = await reader.load()
+        self._log.error(
+            "the whole state was reloaded", before=self.state.revision, now=loaded.revision
+        )
+        state = state_without_acls(loaded.revision, lambda kind: loaded.rows[kind.name])
+        state = state._replace(topics=state.topics.with_declared(self.state.topics.declared))
+        acls = await self._loop.run_in_executor(
+            None, load_snapshot, loaded.rows[ACL.name], lambda: self._closing
+        )
+        self._batch_of_state = loaded.batch
+        self._can_follow = True
+        self._publish(with_acls(state, acls))
+        # The difference is unknown: subscribers compare their view with the new state.
+        self._notify(Committed(loaded.revision, {}, None))

@@ -1,0 +1,81 @@
+"""A store in memory: servers of tests lose their changes when they end."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.server.state.store import Lease, Store, StoreIdentity, StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Sequence
+    from uuid import UUID
+
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.kind import Kind
+    from doorkeeper.server.state.store import LogEntry, Logged, StoredState
+
+MEMORY_STORE_ID: Final = "memory-store-of-a-test"
+"""The id of every store in memory: a test of clusters names it before its server is there."""
+
+
+class MemoryStore(Store):
+    """Serves the rows of an initial change as revision 0, and records commits."""
+
+    def __init__(
+        self,
+        initial: Change | None = None,
+        *,
+        cluster_id: str = "memory-store-of-a-test",
+        salt_key: bytes = bytes(32),
+    ) -> None:
+        self._initial: Change = {} if initial is None else initial
+        self._identity = StoreIdentity(cluster_id, MEMORY_STORE_ID, salt_key)
+        self._closed = False
+        self._lease = _MemoryLease(self)
+        self.entries: list[LogEntry] = []
+        """The committed entries, in order."""
+
+    @property
+    def identity(self) -> StoreIdentity:
+        return self._identity
+
+    @property
+    def revision(self) -> int:
+        """Return 0: the initial rows are not a revision."""
+        return 0
+
+    def rows(self, kind: Kind) -> Iterator[Any]:
+        found = self._initial.get(kind)
+        return iter(() if found is None else found.set)
+
+    @asynccontextmanager
+    async def lease(self) -> AsyncIterator[Lease]:
+        """Grant the lease at once."""
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        yield self._lease
+
+    async def aclose(self) -> None:
+        self._closed = True
+
+
+class _MemoryLease(Lease):
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    async def commit(self, encoded: Sequence[LogEntry], batch: UUID | None) -> None:  # noqa: ARG002 - alone
+        self._store.entries += encoded
+
+    async def head(self) -> int:
+        entries = self._store.entries
+        return entries[-1].revision if entries else 0
+
+    async def batch_of(self, revision: int) -> tuple[UUID | None] | None:  # noqa: ARG002 - alone
+        return (None,)
+
+    async def changes(self, after: int, rows_max: int) -> list[Logged]:  # noqa: ARG002 - alone
+        return []
+
+    async def load(self) -> StoredState:
+        raise AssertionError("a store in memory has one writer")

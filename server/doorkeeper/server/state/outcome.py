@@ -1,0 +1,60 @@
+"""The outcome of a change: results of its items, and errors of a change that was not stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.state.store import OutcomeUnknown, StorageError, StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.server.schema.change import Committed, Origin
+    from doorkeeper.server.state.log import Plan, StateLog
+
+UNCHANGED = "Nothing was changed"
+
+
+class Results(NamedTuple):
+    """The results of the items of an update, in order, of the API's own type.
+
+    ``errors`` were raised by awaitables of an authorizer and are logged, not sent to clients.
+    ``timed_out`` counts the items that were incomplete at the deadline.
+    """
+
+    values: Sequence[Any]
+    errors: Sequence[BaseException] = ()
+    timed_out: int = 0
+
+
+def not_stored(error: StorageError, unchanged: str = UNCHANGED) -> ApiError:
+    """Return the error for clients; the cause is in the server's log.
+
+    ``unchanged`` is the phrase for an unchanged state.
+    """
+    if isinstance(error, StoreUnavailable):
+        text = f"{unchanged}: the store that the nodes share could not be reached."
+        return ApiError(ErrorCode.REQUEST_TIMED_OUT, text)
+    if isinstance(error, OutcomeUnknown):
+        text = (
+            "The outcome of the change is unknown: the store became unavailable during the commit."
+        )
+        return ApiError(ErrorCode.REQUEST_TIMED_OUT, text)
+    text = "The change could not be stored."
+    if unchanged != UNCHANGED:
+        text = f"{unchanged}: the server could not store the change. Its log says why."
+    return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, text)
+
+
+async def commit(log: StateLog, plan: Plan, origin: Origin) -> Committed:
+    """Submit a plan and wait for its commit.
+
+    Raises:
+        ApiError: the plan refused, or the change could not be stored.
+
+    """
+    try:
+        return await log.submit(plan, origin)
+    except StorageError as error:
+        raise not_stored(error) from error

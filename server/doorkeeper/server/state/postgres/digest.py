@@ -1,0 +1,55 @@
+"""The digest of the state, next to the newest revision. See ``storage.digest``.
+
+The trigger ``carry`` updates it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.server.state.storage.digest import WHAT_TO_DO
+from doorkeeper.server.state.store import StateDiffers
+
+if TYPE_CHECKING:
+    import asyncpg
+
+_ALL_ROWS_S: Final = 60.0
+"""Time-out of a statement that reads all rows."""
+
+
+async def finding(connection: asyncpg.Connection) -> str | None:
+    """Return how the rows differ from the digest; None if they do not. Some µs for each row."""
+    row = await connection.fetchrow(
+        "SELECT revision, digest, doorkeeper.digest() AS found FROM doorkeeper.head",
+        timeout=_ALL_ROWS_S,
+    )
+    if row is None:
+        return "the table head is empty"
+    revision, expected, found = row
+    if found == expected:
+        return None
+    return (
+        f"the rows are not those of revision {revision}:"
+        f" digest {int(found):031x}, expected {int(expected):031x}"
+    )
+
+
+async def check(connection: asyncpg.Connection) -> None:
+    """Reject a store whose rows differ from the digest.
+
+    Raises:
+        StateDiffers: they do; with the remedies.
+
+    """
+    found = await finding(connection)
+    if found is not None:
+        raise StateDiffers(f"{found}: {WHAT_TO_DO}")
+
+
+async def write_anew(connection: asyncpg.Connection) -> None:
+    """Write the digest of the rows as they are, in a transaction that locks the head."""
+    async with connection.transaction():
+        await connection.execute("SELECT FROM doorkeeper.head FOR UPDATE")
+        await connection.execute(
+            "UPDATE doorkeeper.head SET digest = doorkeeper.digest()", timeout=_ALL_ROWS_S
+        )

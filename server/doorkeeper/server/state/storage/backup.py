@@ -1,0 +1,221 @@
+"""Online backups and their restoration, for ``doorkeeper store backup|restore``."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import apsw
+
+from doorkeeper.base.uuids import random_uuid
+from doorkeeper.server.state.storage import digest, schema
+from doorkeeper.server.state.storage.copying import Progress, copy_database
+from doorkeeper.server.state.storage.database import (
+    check_integrity,
+    connect,
+    connect_readonly,
+    sqlite_errors,
+)
+from doorkeeper.server.state.storage.files import (
+    DATABASE_NAME,
+    companions,
+    free_name,
+    prepare_folder,
+    remove_database,
+    sync_folder,
+)
+from doorkeeper.server.state.storage.identity import IDENTITY_NAME, replace_identity_file
+from doorkeeper.server.state.storage.lock import DataLock
+from doorkeeper.server.state.storage.sqlite import expected_store_of
+from doorkeeper.server.state.store import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def backup(
+    data_dir: Path, target: Path, *, overwrite: bool = False, progress: Progress | None = None
+) -> None:
+    """Copy the store to the file ``target``, mode 0600; a server may be using the store.
+
+    The copy contains every change acknowledged before the call. The file appears under its name
+    only when it is complete and checked.
+
+    Raises:
+        StorageError: there is no store; the target exists and may not be overwritten, or cannot
+            be written; the copy is damaged.
+
+    """
+    path = data_dir / DATABASE_NAME
+    if not path.is_file():
+        raise StorageError(f"{data_dir}: there is no store ({DATABASE_NAME}) in this folder")
+    _check_target(path, target, overwrite=overwrite)
+    source = connect_readonly(path)
+    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
+    try:
+        with sqlite_errors(path):
+            schema.check_readable(source, path)
+        copy_database(source, partial, progress)
+    finally:
+        source.close()
+    try:
+        # Checked again: the copy may have taken minutes.
+        _check_target(path, target, overwrite=overwrite)
+        partial.replace(target)
+    except OSError as error:
+        raise StorageError(f"{target}: cannot write: {error.strerror}") from error
+    finally:
+        remove_database(partial)
+    sync_folder(target.parent)
+
+
+def _check_target(path: Path, target: Path, *, overwrite: bool) -> None:
+    if target.is_dir():
+        raise StorageError(f"{target}: this is a folder; give the name of a file")
+    if not target.parent.is_dir():
+        raise StorageError(f"{target.parent}: there is no such folder")
+    if not target.exists():
+        return
+    if target.samefile(path):
+        raise StorageError(f"{target}: this is the store itself")
+    if not overwrite:
+        raise StorageError(f"{target}: the file exists (--overwrite replaces it)")
+
+
+def restore(
+    source: Path,
+    data_dir: Path,
+    *,
+    now_ms: Callable[[], int],
+    progress: Progress | None = None,
+    identity_file: Path | None = None,
+) -> Path | None:
+    """Replace the store by a backup; return the path of the previous store, None without one.
+
+    The restored store has an id of its own: a cluster that belongs to the previous one keeps its
+    ACLs until this one has adopted it. The identity file then names it; by default that is
+    ``doorkeeper.identity`` in the folder.
+
+    Raises:
+        StorageError: a server uses the store; the backup is damaged, no Doorkeeper store, or from
+            another version; the folder cannot be written.
+
+    """
+    path = data_dir / DATABASE_NAME
+    if source.exists() and path.exists() and source.samefile(path):
+        raise StorageError(f"{source}: this is the store itself")
+    connection = connect_readonly(source)
+    try:
+        with sqlite_errors(source):
+            expected = expected_store_of(connection, source)
+        check_integrity(connection, source)
+        prepare_folder(data_dir)
+        lock = DataLock.acquire(data_dir)
+        try:
+            store_id = random_uuid(os.urandom)
+            aside = _swap(connection, path, store_id, now_ms(), progress)
+            replace_identity_file(
+                identity_file or data_dir / IDENTITY_NAME, expected._replace(store_id=store_id)
+            )
+            return aside
+        finally:
+            lock.release()
+    finally:
+        connection.close()
+
+
+def _swap(
+    source: apsw.Connection, path: Path, store_id: str, now_ms: int, progress: Progress | None
+) -> Path | None:
+    """Replace the store by a copy of ``source``; it stays in place until the last rename."""
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    copy_database(source, partial, progress)
+    try:
+        with closing(connect(partial)) as copy:
+            schema.set_meta(copy, "store_id", store_id)
+        aside = _set_aside(path, now_ms) if path.exists() else None
+        partial.replace(path)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot write: {error.strerror}") from error
+    finally:
+        remove_database(partial)
+    sync_folder(path.parent)
+    return aside
+
+
+def _set_aside(path: Path, now_ms: int, label: str = "before-restore") -> Path:
+    """Move the store and its WAL aside: SQLite would replay the WAL into the next database."""
+    _fold_wal(path)
+    aside = free_name(path, label, now_ms)
+    for beside in companions(path):
+        beside.replace(aside.with_name(aside.name + beside.name.removeprefix(path.name)))
+    # A link instead of a rename: until its replacement the store keeps its name too.
+    try:
+        os.link(path, aside)
+    except OSError:  # the file system has no hard links
+        path.replace(aside)
+    return aside
+
+
+def _fold_wal(path: Path) -> None:
+    """Checkpoint the WAL of a killed server into the database; leave a damaged one as it is."""
+    try:
+        connect(path).close()
+    except (StorageError, apsw.Error):
+        return
+
+
+def remove_identity_file(data_dir: Path, identity_file: Path) -> None:
+    """Remove the identity file, so that the next start accepts the store as it is.
+
+    Raises:
+        StorageError: a server uses the store.
+
+    """
+    lock = DataLock.acquire(data_dir)
+    try:
+        replace_identity_file(identity_file, None)
+    finally:
+        lock.release()
+
+
+def accept_rows(data_dir: Path) -> None:
+    """Write the digest of the rows as they are.
+
+    Raises:
+        StorageError: a server uses the store, or it cannot be written.
+
+    """
+    path = data_dir / DATABASE_NAME
+    lock = DataLock.acquire(data_dir)
+    try:
+        with sqlite_errors(path), closing(connect(path)) as connection, connection:
+            digest.write_anew(connection)
+    finally:
+        lock.release()
+
+
+def set_store_aside(data_dir: Path, identity_file: Path, *, now_ms: int) -> Path | None:
+    """Make room for a new store; return the path of the previous one, None without one.
+
+    Raises:
+        StorageError: a server uses the store.
+
+    """
+    path = data_dir / DATABASE_NAME
+    prepare_folder(data_dir)
+    lock = DataLock.acquire(data_dir)
+    try:
+        replace_identity_file(identity_file, None)
+        if not path.exists():
+            for beside in companions(path):  # of a database that was removed
+                beside.replace(free_name(beside, "without-database", now_ms))
+            return None
+        aside = _set_aside(path, now_ms, "before-create")
+        path.unlink(missing_ok=True)
+        sync_folder(data_dir)
+        return aside
+    finally:
+        lock.release()

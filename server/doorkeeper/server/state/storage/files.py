@@ -1,0 +1,143 @@
+"""The data folder and its files: names, permissions, and durable renames.
+
+data/                    0700 if Doorkeeper creates it; an existing folder keeps its mode
+  doorkeeper.db          the database, 0600; SQLite gives its -wal and -shm the same mode
+  doorkeeper.identity    identity of the store and its acknowledged revision: see ``identity``
+  doorkeeper.lock        locked by the process that uses the store; contains its process id
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from doorkeeper.server.state.store import StorageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DATABASE_NAME = "doorkeeper.db"
+LOCK_NAME = "doorkeeper.lock"
+
+COMPANIONS = ("-wal", "-shm", "-journal")
+"""Suffixes of the files that SQLite creates beside a database."""
+
+_FOLDER_MODE = 0o700
+_FILE_MODE = 0o600
+
+
+def prepare_folder(folder: Path) -> None:
+    """Create the folder and its parents if missing.
+
+    Raises:
+        StorageError: it cannot be created, is not a folder, or is not writable.
+
+    """
+    try:
+        made = _make(folder)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise StorageError(f"{folder}: the data folder is not a folder") from error
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot make the data folder: {error.strerror}") from error
+    if made:
+        sync_folder(folder.parent)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise StorageError(f"{folder}: the data folder is not writable")
+
+
+def _make(folder: Path) -> bool:
+    if folder.is_dir():
+        return False
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=_FOLDER_MODE)
+    return True
+
+
+def open_private(path: Path, flags: int) -> int:
+    """Open a file that only its owner may read; a wider mode is narrowed.
+
+    Raises:
+        StorageError: the file cannot be opened.
+
+    """
+    try:
+        descriptor = os.open(path, flags | os.O_CLOEXEC, _FILE_MODE)
+    except OSError as error:
+        is_link = error.errno == errno.ELOOP and path.is_symlink()
+        why = "this is a symbolic link, and must be a file" if is_link else error.strerror
+        raise StorageError(f"{path}: cannot open: {why}") from error
+    narrow(path)
+    return descriptor
+
+
+def create_private(path: Path) -> None:
+    """Create an empty file of mode 0600 unless it exists.
+
+    Raises:
+        StorageError: it cannot be created, read or written.
+
+    """
+    if not path.is_file():
+        os.close(open_private(path, os.O_RDWR | os.O_CREAT))
+    # Not opened: closing any descriptor of a file drops all POSIX locks that the process has on it,
+    # also those of SQLite's other connections.
+    elif os.access(path, os.R_OK | os.W_OK):
+        narrow(path)
+    else:
+        raise StorageError(f"{path}: cannot open: no permission to read and write it")
+
+
+def narrow(path: Path) -> None:
+    """Remove the permissions of group and others.
+
+    Best effort: a file of another owner, or on a file system without modes, stays as it is.
+    """
+    try:
+        if path.stat().st_mode & 0o077:
+            path.chmod(_FILE_MODE)
+    except OSError:
+        return
+
+
+def companions(database: Path) -> list[Path]:
+    """Return the existing files that SQLite created beside a database."""
+    beside = (database.with_name(database.name + suffix) for suffix in COMPANIONS)
+    return [path for path in beside if path.exists()]
+
+
+def remove_database(database: Path) -> None:
+    for path in (*companions(database), database):
+        path.unlink(missing_ok=True)
+
+
+def sync_file(path: Path) -> None:
+    """Write the content of a file durably."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """Write the names in a folder durably: a rename survives a power cut only after that.
+
+    Best effort: some network file systems refuse to sync a folder.
+    """
+    try:
+        sync_file(folder)
+    except OSError:
+        return
+
+
+def free_name(path: Path, label: str, now_ms: int) -> Path:
+    """Return an unused path beside ``path``: ``doorkeeper.db.<label>-20261121T194500Z``."""
+    time = datetime.fromtimestamp(now_ms / 1000, tz=UTC).strftime("%Y%m%dT%H%M%SZ")
+    wanted = path.with_name(f"{path.name}.{label}-{time}")
+    free, number = wanted, 2
+    while free.exists():
+        free = wanted.with_name(f"{wanted.name}-{number}")
+        number += 1
+    return free

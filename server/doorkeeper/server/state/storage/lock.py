@@ -1,0 +1,66 @@
+"""A lock that allows one process for each data folder; the kernel releases it, also on kill -9."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Self
+
+from doorkeeper.server.state.storage.files import LOCK_NAME, open_private
+from doorkeeper.server.state.store import StorageError, StoreInUse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_HELD_ELSEWHERE = (errno.EWOULDBLOCK, errno.EACCES)
+
+
+class DataLock:
+    """The right to write to a data folder. The file stays; only the lock on it counts."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path = path
+        self._descriptor = descriptor
+
+    @classmethod
+    def acquire(cls, folder: Path) -> Self:
+        """Take the lock, and write the process id into its file.
+
+        Raises:
+            StoreInUse: another process has it; the text names that process.
+            StorageError: the file system has no locks.
+
+        """
+        path = folder / LOCK_NAME
+        descriptor = open_private(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
+        try:
+            # flock, not lockf: POSIX locks are lost when the process closes any descriptor of the
+            # file.
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = _holder(descriptor)
+            os.close(descriptor)
+            if error.errno in _HELD_ELSEWHERE:
+                raise StoreInUse(f"{path}: the store is in use by {holder}") from error
+            raise StorageError(f"{path}: cannot lock: {error.strerror}") from error
+        _sign(descriptor)
+        return cls(path, descriptor)
+
+    def release(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _sign(descriptor: int) -> None:
+    """Write the process id; a full disk must not prevent the start."""
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+
+
+def _holder(descriptor: int) -> str:
+    text = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
+    return f"process {text}" if text.isdigit() else "another process"

@@ -1,0 +1,210 @@
+"""The embedded store as source or target of a copy."""
+
+from __future__ import annotations
+
+import os
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Final
+
+import apsw
+
+from doorkeeper.server.state.storage import digest, schema
+from doorkeeper.server.state.storage.backup import restore
+from doorkeeper.server.state.storage.creating import create
+from doorkeeper.server.state.storage.database import (
+    check_integrity,
+    connect,
+    connect_readonly,
+    sqlite_errors,
+)
+from doorkeeper.server.state.storage.files import DATABASE_NAME, prepare_folder, remove_database
+from doorkeeper.server.state.storage.lock import DataLock
+from doorkeeper.server.state.storage.portable import (
+    COLUMNS,
+    LOG,
+    ONLY_SHARED,
+    ROWS_AT_ONCE,
+    Header,
+    Portable,
+    Position,
+    Row,
+)
+from doorkeeper.server.state.storage.sqlite import identity_of
+from doorkeeper.server.state.store import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from pathlib import Path
+
+_REVISION_MAX: Final = (1 << 63) - 1
+
+
+class EmbeddedPortable(Portable):
+    """A store that is read in one transaction."""
+
+    def __init__(self, connection: apsw.Connection, path: Path, name: str) -> None:
+        self._connection = connection
+        self._path = path
+        self.name = name
+
+    async def header(self) -> Header:
+        with sqlite_errors(self._path):
+            counts = {
+                table: int(self._value(f"SELECT count(*) FROM {table}"))  # noqa: S608 - ours
+                for table in COLUMNS
+            }
+            revision = schema.last_revision(self._connection)
+            identity = identity_of(self._connection)
+            return Header(*identity, revision, counts, schema.base(self._connection))
+
+    async def position(self) -> Position:
+        with sqlite_errors(self._path):
+            connection = self._connection
+            return Position(schema.last_revision(connection), schema.base(connection))
+
+    def _value(self, statement: str) -> int:
+        found = self._connection.execute(statement).get
+        assert isinstance(found, int)
+        return found
+
+    async def rows(
+        self,
+        table: str,
+        columns: Sequence[str] = (),
+        *,
+        after: int = -1,
+        until: int | None = None,
+    ) -> AsyncIterator[list[Row]]:
+        order = " ORDER BY revision, item" if table == LOG else ""
+        only_shared = COLUMNS[LOG][-ONLY_SHARED:]
+        names = ", ".join(
+            "NULL" if name in only_shared else f'"{name}"' for name in columns or COLUMNS[table]
+        )
+        statement = f"SELECT {names} FROM {table} WHERE revision > ? AND revision <= ?{order}"  # noqa: S608 - names of ours
+        bounds = (after, _REVISION_MAX if until is None else until)
+        with sqlite_errors(self._path):
+            chunk: list[Row] = []
+            for row in self._connection.execute(statement, bounds):
+                chunk.append(row)
+                if len(chunk) == ROWS_AT_ONCE:
+                    yield chunk
+                    chunk = []
+            if chunk:
+                yield chunk
+
+    async def findings(self) -> list[str]:
+        """Return the findings of SQLite's integrity check, and of the digest."""
+        try:
+            check_integrity(self._connection, self._path)
+            found = digest.finding(self._connection)
+        except (StorageError, apsw.Error) as error:
+            return [str(error)]
+        return [] if found is None else [f"digest: {found}"]
+
+
+@asynccontextmanager
+async def reading(data_dir: Path, *, alone: bool) -> AsyncIterator[EmbeddedPortable]:
+    """Open the store in a folder for reading; ``alone`` rejects one that a server uses.
+
+    Raises:
+        StorageError: there is none, it is in use, or its schema has another version.
+
+    """
+    path = data_dir / DATABASE_NAME
+    if not path.is_file():
+        raise StorageError(f"{data_dir}: there is no store ({DATABASE_NAME}) in this folder")
+    with _lock(data_dir) if alone else nullcontext():
+        async with reading_file(path, str(data_dir)) as store:
+            yield store
+
+
+@asynccontextmanager
+async def reading_file(path: Path, name: str) -> AsyncIterator[EmbeddedPortable]:
+    """Open the database of a store, or a backup of one, for reading.
+
+    Raises:
+        StorageError: there is none, or its schema has another version.
+
+    """
+    with sqlite_errors(path):
+        connection = connect_readonly(path)
+        try:
+            schema.check_readable(connection, path)
+            # A read fixes the snapshot; BEGIN alone does not.
+            connection.execute("BEGIN; SELECT count(*) FROM sqlite_schema")
+            yield EmbeddedPortable(connection, path, name)
+        finally:
+            connection.close()
+
+
+@contextmanager
+def _lock(data_dir: Path) -> Iterator[None]:
+    lock = DataLock.acquire(data_dir)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+async def write(
+    data_dir: Path,
+    header: Header,
+    rows: Callable[[str], AsyncIterator[list[Row]]],
+    *,
+    now_ms: int,
+    overwrite: bool,
+    identity_file: Path | None = None,
+) -> str | None:
+    """Create a store from these rows; return the path of the previous one, None without one.
+
+    The rows are written to a file beside it first: the previous store stays until the last rename.
+
+    Raises:
+        StorageError: the folder has a store that is not empty, or a server uses it.
+
+    """
+    path = data_dir / DATABASE_NAME
+    if path.is_file() and not overwrite:
+        async with reading(data_dir, alone=True) as found:
+            if not (await found.header()).empty:
+                raise StorageError(f"{data_dir}: the store is not empty (--overwrite replaces it)")
+    prepare_folder(data_dir)
+    with _lock(data_dir):
+        pass  # fail early if a server uses the folder
+    partial = path.with_name(f".{path.name}.copied-{os.getpid()}")
+    try:
+        with sqlite_errors(partial):
+            await _fill(partial, header, rows, now_ms)
+        aside = restore(partial, data_dir, now_ms=lambda: now_ms, identity_file=identity_file)
+    finally:
+        remove_database(partial)
+    return None if aside is None else str(aside)
+
+
+async def _fill(
+    path: Path, header: Header, rows: Callable[[str], AsyncIterator[list[Row]]], now_ms: int
+) -> None:
+    """Write all rows into a new database, without triggers: the rows are their result."""
+    connection = connect(path)
+    try:
+        connection.pragma("synchronous", "off")  # restore() copies and syncs it
+        create(
+            connection,
+            cluster_id=header.cluster_id,
+            salt_key=header.salt_key,
+            random_bytes=os.urandom,
+            now_ms=now_ms,
+            triggers=False,
+        )
+        with connection:
+            for table, columns in COLUMNS.items():
+                number = len(columns) - (ONLY_SHARED if table == LOG else 0)
+                names, marks = ",".join(columns[:number]), ",".join("?" * number)
+                statement = f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - ours
+                async for chunk in rows(table):
+                    connection.executemany(statement, (row[:number] for row in chunk))
+            schema.set_base(connection, *header.base)
+            connection.execute(schema.TRIGGERS)
+            digest.write_anew(connection)
+    finally:
+        connection.close()

@@ -1,0 +1,549 @@
+"""The embedded store: one SQLite file in the data folder, and the thread that writes it.
+
+A commit starts at once in the thread; its result is delivered on the event loop. Before it is
+acknowledged, the revision is written to the identity file, and the open files are compared with
+those on disk. If they differ, the store takes no more changes: see ``unavailable``.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, closing, nullcontext, suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import apsw
+import structlog
+
+from doorkeeper.base.garbage_collection import collection_paused
+from doorkeeper.base.uuids import random_uuid
+from doorkeeper.server.runtime.metrics.hooks import StoreMeter
+from doorkeeper.server.schema.acls import bindings_from
+from doorkeeper.server.schema.change import NO_CHANGE
+from doorkeeper.server.schema.declared import ACL
+from doorkeeper.server.schema.kind import Item
+from doorkeeper.server.state.storage import creating, digest, schema
+from doorkeeper.server.state.storage.cluster_id import check_form
+from doorkeeper.server.state.storage.database import check_integrity, connect, reason, sqlite_errors
+from doorkeeper.server.state.storage.files import (
+    DATABASE_NAME,
+    companions,
+    prepare_folder,
+    sync_folder,
+)
+from doorkeeper.server.state.storage.identity import (
+    IDENTITY_NAME,
+    WHAT_TO_DO,
+    DatabaseFiles,
+    ExpectedStore,
+    IdentityFile,
+    check_expected_store,
+    read_expected_store,
+)
+from doorkeeper.server.state.storage.lock import DataLock
+from doorkeeper.server.state.storage.rows import fill_digests, log_statements
+from doorkeeper.server.state.storage.upkeep import CHECKPOINT_PAGES, Upkeep
+from doorkeeper.server.state.store import Lease, StorageError, Store, StoreIdentity, StoreReplaced
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+    from uuid import UUID
+
+    from structlog.typing import FilteringBoundLogger
+
+    from doorkeeper.base.slices import Slices
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.kind import Kind
+    from doorkeeper.server.state.storage.rows import LogWrite, Statement
+    from doorkeeper.server.state.store import LogEntry, Logged, StoredState
+
+    Job = tuple[LogWrite, asyncio.Future[None]]
+
+NS_PER_MS: Final = 1_000_000
+
+IDLE_S: Final = 1.0
+"""Interval between checks of the files, and for pruning, while nothing is written."""
+
+QUIET_S: Final = 0.1
+"""Time after the last commit at which the times of the files are read."""
+
+_ROWS: Final = "SELECT key, value, secret FROM item WHERE kind = ?"
+_ACLS: Final = "SELECT key, value FROM item WHERE kind = ?"
+
+
+def utc_ms() -> int:
+    return time.time_ns() // NS_PER_MS
+
+
+class SqliteStore(Store):
+    """A store in a file that only this process writes.
+
+    An acknowledged change survives kill -9, and a power cut if the disk honours syncs.
+    """
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        lock: DataLock,
+        path: Path,
+        identity_file: IdentityFile,
+        *,
+        now_ms: Callable[[], int],
+        retention_days: int,
+        meter: StoreMeter,
+    ) -> None:
+        """See ``open``."""
+        self._lock = lock
+        self._path = path
+        self._identity_file = identity_file
+        self._identity = identity_of(connection)
+        self._revision = schema.last_revision(connection)
+        self._writer = _Writer(
+            connection,
+            path,
+            self._identity,
+            identity_file,
+            Upkeep(connection, now_ms=now_ms, retention_days=retention_days),
+            now_ms=now_ms,
+            meter=meter,
+        )
+        self._lease: AbstractAsyncContextManager[Lease] = nullcontext(self._writer)
+        self._closed = False
+
+    @classmethod
+    def open(  # noqa: PLR0913 - what a configuration says of a store
+        cls,
+        data_dir: Path,
+        *,
+        now_ms: Callable[[], int] | None = None,
+        random_bytes: Callable[[int], bytes],
+        cluster_id: str | None = None,
+        retention_days: int = -1,
+        meter: StoreMeter | None = None,
+        identity_file: Path | None = None,
+        create: bool = True,
+        initial: Change = NO_CHANGE,
+    ) -> Self:
+        """Open the store in a folder; create it if missing.
+
+        A new store gets ``initial``, rows of revision 0, and ``cluster_id``, which an existing one
+        must have (None: any). The change log is kept for ``retention_days``; -1: for ever. The
+        writer's thread calls ``now_ms`` and ``meter`` too. ``identity_file`` None: in the folder.
+
+        Raises:
+            StoreReplaced: the identity file expects another store, or a newer revision.
+            StorageError: the folder or file cannot be used, another process uses it, it is not a
+                Doorkeeper store, is from another version, or belongs to another cluster.
+
+        """
+        if cluster_id is not None:
+            check_form(cluster_id)
+        path, now_ms = data_dir / DATABASE_NAME, now_ms or utc_ms
+        identity_path = identity_file or data_dir / IDENTITY_NAME
+        expected = read_expected_store(identity_path)
+        _check_there(path, identity_path, expected, create=create)
+        prepare_folder(data_dir)
+        with ExitStack() as undo, sqlite_errors(path):
+            lock = DataLock.acquire(data_dir)
+            undo.callback(lock.release)
+            connection = connect(path)
+            undo.callback(connection.close)
+            if schema.is_new(connection):
+                if expected is not None:
+                    check_expected_store(identity_path, str(path), expected, None)
+                creating.create(
+                    connection,
+                    cluster_id=cluster_id or random_uuid(random_bytes),
+                    salt_key=random_bytes(32),
+                    random_bytes=random_bytes,
+                    now_ms=now_ms(),
+                    initial=initial,
+                )
+                # A new file's name is durable only when its folder is.
+                sync_folder(data_dir)
+            found = expected_store_of(connection, path)
+            if expected is not None:
+                check_expected_store(identity_path, str(path), expected, found)
+            _check_cluster(path, found, cluster_id)
+            file = IdentityFile.write(identity_path, found)
+            undo.callback(file.close)
+            store = cls(
+                connection,
+                lock,
+                path,
+                file,
+                now_ms=now_ms,
+                retention_days=retention_days,
+                meter=meter or StoreMeter(),
+            )
+            undo.pop_all()
+        return store
+
+    @property
+    def identity(self) -> StoreIdentity:
+        return self._identity
+
+    @property
+    def revision(self) -> int:
+        """Return the newest revision when the store was opened; 0 in a new store."""
+        return self._revision
+
+    @property
+    def unavailable(self) -> str | None:
+        """Return why no change can be stored any more, with the remedy; None while it can."""
+        return self._writer.problem
+
+    def rows(self, kind: Kind) -> Iterator[Any]:
+        """Read the rows of a kind, in no order; in any thread, before the first lease."""
+        with sqlite_errors(self._path):
+            if kind is not ACL:
+                yield from read_rows(self._writer.connection, kind)
+                return
+            # ACLs have their own connection: apsw refuses to share the writer's between threads.
+            # The garbage collector would traverse each new object several times, free nothing, and
+            # double the time of the start.
+            with collection_paused(), closing(connect(self._path)) as reader, reader:
+                digest.check(reader, self._path)
+                yield from read_rows(reader, kind)
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._writer.start(loop)
+
+    def lease(self) -> AbstractAsyncContextManager[Lease]:
+        """Grant the lease at once: this process always has it."""
+        if self._closed:
+            raise StorageError(f"{self._path}: the store is closed")
+        if self._writer.problem is not None:
+            raise StoreReplaced(self._writer.problem)
+        return self._lease
+
+    def close(self) -> None:
+        """Write the queued commits, then release the database. Blocks; idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        self._writer.close()
+        self._identity_file.close()
+        self._lock.release()
+
+    async def aclose(self) -> None:
+        """Close the store; this blocks the loop during the last commit."""
+        self.close()
+
+
+def execute(connection: apsw.Connection, statements: list[Statement]) -> None:
+    """Execute one or more statements in one transaction, durable on return."""
+    # A single statement is a transaction of its own, and fewer calls are fewer waits: each may take
+    # up to 5 ms for Python's global lock.
+    if len(statements) == 1:
+        connection.execute(*statements[0])
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in statements:
+        connection.execute(*statement)
+    connection.execute("COMMIT")
+
+
+class _Writer(Lease):
+    """The connection of the store, its files, and the thread that uses both."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        path: Path,
+        identity: StoreIdentity,
+        identity_file: IdentityFile,
+        upkeep: Upkeep,
+        *,
+        now_ms: Callable[[], int],
+        meter: StoreMeter,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.connection = connection
+        self._path = path
+        self._identity = identity
+        self._identity_file = identity_file
+        self._upkeep = upkeep
+        self._now_ms = now_ms
+        self._meter = meter
+        self._clock = clock
+        self._files = DatabaseFiles(path)
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._log: FilteringBoundLogger = structlog.get_logger("doorkeeper.store")
+        self._thread: Thread | None = None
+        self._stored_hash = self._chain_end = schema.last_hash(connection)
+        # None where the rows differ from the log: loading them says so, before a change is written.
+        self._digest = int(schema.last_digest(connection) or "0", 16)
+        self.problem: str | None = None
+        """Why the store was lost; from then on nothing is written."""
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        # A daemon thread: a process that ends without close() must not wait for it.
+        self._thread = Thread(target=self._run, name="doorkeeper-store", daemon=True)
+        self._thread.start()
+
+    def encode(self, entries: Sequence[LogEntry]) -> Slices[LogWrite]:
+        # A fault in the encoding of one change must fail this change, and not the log.
+        try:
+            return (yield from log_statements(entries, self._now_ms(), self._chain_end))
+        except Exception as error:
+            self._meter.record_failure()
+            raise StorageError(f"{self._path}: {reason(error)}") from error
+
+    def commit(self, encoded: LogWrite, batch: UUID | None) -> asyncio.Future[None]:  # noqa: ARG002 - not shared
+        """Write revisions in one transaction, which starts at once in the thread."""
+        done: asyncio.Future[None] = self._loop.create_future()
+        # Not in the thread: each system call releases Python's global lock, and the thread would
+        # wait up to 5 ms for it while the loop is busy.
+        self._look()
+        # Before it is stored: a commit whose waiter gave up may still be in the queue.
+        self._chain_end = encoded.hash
+        self._queue.put((encoded, done))
+        return done
+
+    def _deliver(self, done: asyncio.Future[None], error: StorageError | None) -> None:
+        # Checked before the acknowledgement: a commit to a removed file succeeds and is lost.
+        if error is None:
+            self._look()
+            if self.problem is not None:
+                error = StoreReplaced(self.problem)
+        else:
+            self._chain_end = self._stored_hash
+        if done.done():
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+    def close(self) -> None:
+        """Write the queued commits, end the thread and close the database."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+        self._look()
+        if self.problem is not None:
+            # Another database has this name now: its WAL must stay as it is.
+            self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self._files.close()
+        self.connection.close()  # the last connection checkpoints the WAL
+
+    def _look(self, *, times: bool = False) -> None:
+        found = self._files.look(times=times)
+        if found is not None:
+            self._lose(found)
+
+    def _lose(self, problem: str) -> None:
+        if self.problem is None:
+            self.problem = (
+                f"{problem}: the store was removed, replaced or damaged while the server runs, and"
+                f" takes no changes until it is started again. Stop it and {WHAT_TO_DO}"
+            )
+            self._log.error("store_replaced", problem=self.problem)
+
+    def _run(self) -> None:
+        wait_s: float = 0
+        while True:
+            try:
+                job = self._queue.get(timeout=wait_s) if wait_s else self._queue.get_nowait()
+            except Empty:
+                self._look(times=True)
+                if self._files.is_touched and self.problem is None:
+                    self._verify()
+                if wait_s == QUIET_S:
+                    wait_s = IDLE_S
+                    continue
+            else:
+                if job is None:
+                    return
+                write, done = job
+                error = self._commit(write)
+                try:
+                    self._loop.call_soon_threadsafe(self._deliver, done, error)
+                except RuntimeError:
+                    # The loop was closed; the change is stored nevertheless.
+                    self._log.debug("store_result_undelivered", error=str(error))
+                with suppress(apsw.Error):
+                    # Below the threshold of a checkpoint, only the files are checked soon.
+                    pages = self.connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0]
+                    if abs(pages - self._upkeep.pages) < CHECKPOINT_PAGES:
+                        wait_s = QUIET_S
+                        continue
+            wait_s = 0 if self._keep_up() and self._queue.empty() else IDLE_S
+
+    def _keep_up(self) -> bool:
+        """Do one step of maintenance; return whether more may be due at once."""
+        if self.problem:
+            return False
+        try:
+            work = self._upkeep.due(is_idle=self._queue.empty())
+            if work is None:
+                return False
+            self._files.writes += 1
+            try:
+                more = work()
+            finally:
+                self._files.written_ns = time.time_ns()
+                self._files.writes += 1
+        except Exception:  # noqa: BLE001 - without this thread no commit would ever complete
+            self._log.exception("store_upkeep_failed", file=str(self._path))
+            return False
+        self._look()
+        return more
+
+    def _commit(self, write: LogWrite) -> StorageError | None:
+        """Store revisions; return the error if they could not be stored."""
+        try:
+            if self._files.is_touched and self.problem is None:
+                self._verify()
+            if self.problem is not None:
+                raise StoreReplaced(self.problem)  # noqa: TRY301 - counted and reported like any failure
+            if self.connection.in_transaction:
+                self._leave_transaction()
+            # Stored behind a revision that failed, the hash would make a history that looks forged.
+            if write.previous != self._stored_hash:
+                problem = "the revisions are not chained to the last one of the log"
+                raise StorageError(problem)  # noqa: TRY301 - as above
+            began_s = self._clock()
+            digest_after = fill_digests(self.connection, write, self._digest)
+            self._files.writes += 1
+            try:
+                execute(self.connection, write.statements)
+            finally:
+                self._files.written_ns = time.time_ns()
+                self._files.writes += 1
+            took_s = self._clock() - began_s
+            self._stored_hash, self._digest = write.hash, digest_after
+        except Exception as error:  # noqa: BLE001 - the thread must survive any change
+            with suppress(apsw.Error):  # the next commit tries again
+                self._leave_transaction()
+            self._meter.record_failure()
+            if not isinstance(error, StorageError):
+                error = StorageError(f"{self._path}: {reason(error)}")
+            return error
+        # The change is durable: nothing from here on may look like its failure.
+        try:
+            self._identity_file.acknowledge(write.last)
+            self._meter.record_commit(write.revisions, took_s)
+        except Exception:  # noqa: BLE001 - as above
+            self._log.exception("store_commit_not_counted", file=str(self._path))
+        return None
+
+    def _leave_transaction(self) -> None:
+        """Roll back the transaction of a failed statement: a later COMMIT would commit it too."""
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+
+    def _verify(self) -> None:
+        """Check files that another program wrote, and continue with a new connection to them."""
+        self._files.is_touched = False
+        fresh: apsw.Connection | None = None
+        try:
+            fresh = connect(self._path)
+            check_integrity(fresh, self._path)
+            digest.check(fresh, self._path)
+            store_id = str(schema.meta(fresh, "store_id"))
+            found = ExpectedStore(self._identity.cluster_id, store_id, schema.last_revision(fresh))
+            check_expected_store(
+                self._identity_file.path, str(self._path), self._identity_file.expected_store, found
+            )
+        except (StorageError, apsw.Error) as error:
+            self._lose(reason(error))
+            if fresh is not None:
+                fresh.close()
+            return
+        # The old connection may have cached pages that the other program changed.
+        self.connection, before = fresh, self.connection
+        self._upkeep.connection = fresh
+        before.close()
+
+    async def head(self) -> int:
+        return self._identity_file.revision
+
+    async def batch_of(self, revision: int) -> tuple[UUID | None] | None:  # noqa: ARG002 - not shared
+        return (None,)
+
+    async def changes(self, after: int, rows_max: int) -> list[Logged]:  # noqa: ARG002 - not shared
+        return []
+
+    async def load(self) -> StoredState:
+        raise AssertionError("the embedded store is read once, at the start")
+
+
+def read_rows(connection: apsw.Connection, kind: Kind) -> Iterator[Any]:
+    """Read the rows of a kind.
+
+    Raises:
+        StorageError: one of them cannot be decoded.
+
+    """
+    try:
+        if kind is ACL:
+            yield from bindings_from(connection.execute(_ACLS, (kind.name,)))
+            return
+        for cells in connection.execute(_ROWS, (kind.name,)):
+            yield kind.decode(Item(*cells))
+    except (KeyError, TypeError, ValueError) as error:
+        raise StorageError(
+            f"{connection.filename}: the store is damaged: an {kind.name} cannot be read: {error}"
+        ) from error
+
+
+def identity_of(connection: apsw.Connection) -> StoreIdentity:
+    """Return the identity of a store."""
+    return StoreIdentity(
+        str(schema.meta(connection, "cluster_id")),
+        str(schema.meta(connection, "store_id")),
+        bytes.fromhex(str(schema.meta(connection, "salt_key"))),
+    )
+
+
+def expected_store_of(connection: apsw.Connection, path: Path) -> ExpectedStore:
+    """Return the content for the identity file of a store.
+
+    Raises:
+        StorageError: it is from another version, or damaged.
+
+    """
+    schema.check_readable(connection, path)
+    cluster_id, store_id = (str(schema.meta(connection, key)) for key in ("cluster_id", "store_id"))
+    return ExpectedStore(cluster_id, store_id, schema.last_revision(connection))
+
+
+def _check_cluster(path: Path, found: ExpectedStore, cluster_id: str | None) -> None:
+    if cluster_id not in (None, found.cluster_id):
+        raise StorageError(
+            f"{path}: the store belongs to cluster {found.cluster_id}, not to {cluster_id}"
+        )
+
+
+def _check_there(
+    path: Path, identity_path: Path, expected: ExpectedStore | None, *, create: bool
+) -> None:
+    """Reject the creation of a store where one existed before.
+
+    Raises:
+        StorageError: it is missing or empty.
+
+    """
+    try:
+        if path.stat().st_size:
+            return
+        what = "is empty"
+    except OSError:
+        what = "is missing"
+    if expected is not None:
+        check_expected_store(identity_path, str(path), expected, None)
+    for beside in companions(path):
+        if beside.stat().st_size and beside.name.endswith("-wal"):
+            raise StoreReplaced(
+                f"{path}: the database {what}, but {beside.name} is there: put it back, or restore"
+                " a backup (doorkeeper store restore FILE)"
+            )
+    if not create:
+        raise StorageError(f"{path}: there is no store; create it with doorkeeper store create")

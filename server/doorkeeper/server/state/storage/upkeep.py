@@ -1,0 +1,117 @@
+"""Maintenance of the database between commits: checkpoints, and pruning of the log.
+
+A checkpoint copies the pages of the WAL into the database file, so that the WAL starts over. It
+runs after the results of a commit were sent, so that they do not wait for it; at
+``CHECKPOINT_PAGES`` it takes a few milliseconds. During a read (an online backup) a checkpoint is
+partial, and the WAL grows until the read ends.
+
+The change log is pruned from its old end, in whole revisions, while no change waits. The newest
+revision is kept: the next one is numbered after it. What is deleted is folded into ``base``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import apsw
+import structlog
+
+from doorkeeper.server.state.storage.base import fold
+from doorkeeper.server.state.storage.database import reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from structlog.typing import FilteringBoundLogger
+
+
+# Four megabytes, SQLite's own default: a start after kill -9 reads no more than that.
+CHECKPOINT_PAGES = 1_000
+
+# About 2 ms of work, the longest time that a change waits for pruning.
+PRUNE_ROWS = 1_000
+
+PRUNE_INTERVAL_MS = 3_600_000
+
+_DAY_MS = 86_400_000
+
+_PRUNED = """
+WITH oldest AS (
+    SELECT revision, time_ms FROM change_log ORDER BY revision, item LIMIT :rows
+)
+SELECT max(revision) FROM oldest
+WHERE revision < (SELECT max(revision) FROM change_log)
+  AND revision < coalesce(
+      (SELECT min(revision) FROM oldest WHERE time_ms >= :before_ms), 9223372036854775807
+  )
+"""
+
+
+def prune(connection: apsw.Connection, *, before_ms: int, rows: int = PRUNE_ROWS) -> bool:
+    """Delete the oldest revisions, about ``rows`` rows; return whether any was deleted.
+
+    Stop at the first revision that is not older than ``before_ms``, even if the clock was set back
+    after it, so that the rest of the log has no gap. The base is the state before it.
+    """
+    until = connection.execute(_PRUNED, {"rows": rows, "before_ms": before_ms}).get
+    if not isinstance(until, int):
+        return False
+    with connection:
+        fold(connection, until)
+        connection.execute("DELETE FROM change_log WHERE revision <= ?", (until,))
+    return True
+
+
+class Upkeep:
+    """Schedules the maintenance. For one thread at a time."""
+
+    def __init__(
+        self, connection: apsw.Connection, *, now_ms: Callable[[], int], retention_days: int
+    ) -> None:
+        self.connection = connection
+        self._now_ms = now_ms
+        self._retention_days = retention_days
+        self.pages = 0
+        """Number of written pages at the last checkpoint."""
+        self._pruned_ms: int | None = None
+        self._log: FilteringBoundLogger = structlog.get_logger(__name__)
+
+    def due(self, *, is_idle: bool) -> Callable[[], bool] | None:
+        """Return the work that is due; it returns whether more may be due at once.
+
+        Pruning is due only while no change waits.
+        """
+        # Pages are counted, because a WAL hook in Python would take the global lock in each commit.
+        written = self.connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0]
+        if abs(written - self.pages) >= CHECKPOINT_PAGES:
+            self.pages = written
+            return self._checkpoint
+        if self._retention_days < 0 or not is_idle:
+            return None
+        now_ms = self._now_ms()
+        if self._pruned_ms is not None and abs(now_ms - self._pruned_ms) < PRUNE_INTERVAL_MS:
+            return None
+        return self._prune
+
+    def _checkpoint(self) -> bool:
+        """Checkpoint as many pages as readers allow."""
+        try:
+            self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        # A failure, such as a full disk, loses nothing: the WAL has all pages, and the next attempt
+        # comes after as many pages again.
+        except apsw.Error as error:
+            self._warn("store_checkpoint_failed", error)
+        return False
+
+    def _prune(self) -> bool:
+        now_ms = self._now_ms()
+        try:
+            if prune(self.connection, before_ms=now_ms - self._retention_days * _DAY_MS):
+                return True
+        except apsw.Error as error:
+            self._warn("store_prune_failed", error)
+        self._pruned_ms = now_ms
+        return False
+
+    def _warn(self, event: str, error: apsw.Error) -> None:
+        self._log.warning(event, file=self.connection.filename, error=reason(error))

@@ -1,0 +1,31 @@
+"""What it looks like when the database is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import asyncpg
+import pytest
+
+from doorkeeper.server.state.postgres.connection_loss import close_connection
+from testkit.edge import PATIENCE_S
+from testkit.tcp_proxy import TcpProxy
+
+if TYPE_CHECKING:
+    from testkit.postgres import Database
+
+
+@pytest.mark.interop
+async def test_a_connection_that_leads_nowhere_is_cut(database: Database) -> None:
+    """Also while a statement on it is being cancelled, and nobody takes the cancellation."""
+    with TcpProxy(database.server.port) as proxy:
+        connection = await asyncpg.connect(database.url(port=proxy.port))
+        proxy.black_hole()
+        with pytest.raises(TimeoutError):
+            await connection.fetchval("SELECT 1", timeout=0.05)
+
+        async with asyncio.timeout(PATIENCE_S):
+            await close_connection(connection)
+
+        assert connection.is_closed()

@@ -1,0 +1,145 @@
+"""A store whose database says what a test wants: whom it trusts, and when it asks."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+import structlog
+
+from doorkeeper.server.schema.declared import KINDS
+from doorkeeper.server.state.postgres.health import BackOff
+from doorkeeper.server.state.postgres.store import PRUNE_EVERY_S, PostgresStore
+from doorkeeper.server.state.store import LogReader, StoredState, StoreIdentity
+from testkit.loop_clock import time_by_hand
+from testkit.state_logs import turns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Quiet:
+    """A connection on which notifications are all that comes."""
+
+    def __init__(self) -> None:
+        self.notify: Callable[..., None] = print
+
+    async def add_listener(self, _channel: str, callback: Callable[..., None]) -> None:
+        self.notify = callback
+
+    def add_termination_listener(self, callback: object) -> None:
+        pass
+
+    def is_closed(self) -> bool:
+        return False
+
+
+def store_over(connect: Any, retention_days: int = -1) -> PostgresStore:
+    """Return a store that was just read."""
+    return PostgresStore(
+        connect,
+        name="a store",
+        node_id=1,
+        state=StoredState(0, None, {name: [] for name in KINDS}),
+        identity=StoreIdentity("c" * 22, "s" * 22, bytes(32)),
+        identity_file=None,
+        timeout_s=30,
+        lease_timeout_s=3,
+        retention_days=retention_days,
+        meter=None,
+        is_new=False,
+    )
+
+
+@pytest.mark.parametrize("payload", ["2", "9" * 7_999, "²", None])
+async def test_a_notification_is_a_reason_to_ask(payload: str | None) -> None:
+    """Any role of the database can send one: it never counts as a revision that exists."""
+    connection = Quiet()
+    asked = asyncio.Event()
+    store = store_over(None)
+    store.note(1)
+
+    async def catch_up(_reader: LogReader) -> None:
+        asked.set()
+
+    listening = asyncio.create_task(store._listen(cast("Any", connection), catch_up, BackOff()))
+    await asked.wait()
+    asked.clear()
+    connection.notify(None, 0, "", payload)
+    await asked.wait()
+    listening.cancel()
+    await asyncio.wait([listening])
+
+    assert store._seen == 1
+
+
+async def test_what_was_seen_costs_no_query() -> None:
+    """Such as commits of this node; the database is asked each second all the same."""
+    connection = Quiet()
+    asked = 0
+    store = store_over(None)
+    store.note(2)
+    with time_by_hand() as clock:
+
+        async def catch_up(_reader: LogReader) -> None:
+            nonlocal asked
+            asked += 1
+
+        listening = asyncio.create_task(store._listen(cast("Any", connection), catch_up, BackOff()))
+        found = []
+        for seconds in (0, 0.4, 0.4, 0.4):
+            clock.now_s += seconds
+            for payload in ("1", "2"):
+                connection.notify(None, 0, "", payload)
+                await turns()
+            found.append(asked)
+        listening.cancel()
+        await asyncio.wait([listening])
+
+    assert found == [1, 1, 1, 2]
+
+
+async def test_pruning_goes_on_after_any_fault() -> None:
+    """A bug too: the log would grow for ever."""
+    asked = 0
+
+    async def connect(_check: object) -> None:
+        nonlocal asked
+        asked += 1
+        raise [RuntimeError("a bug"), ConnectionError("away"), KeyError("a bug")][asked % 3]
+
+    with time_by_hand() as clock, structlog.testing.capture_logs() as lines:
+        store = store_over(connect, retention_days=1)
+        store.start(asyncio.get_running_loop())
+        for _ in range(4):
+            await turns()
+            clock.now_s += PRUNE_EVERY_S
+        await turns()
+        await store.aclose()
+
+    assert asked == 4
+    assert {each["event"] for each in lines} == {"the log was not pruned"}
+
+
+async def test_a_database_that_takes_no_writes_is_asked_on_after_any_fault() -> None:
+    """Otherwise the node would not notice that it does again, and would never be ready."""
+    faults: list[Exception] = [RuntimeError("a bug"), ConnectionError("away"), KeyError("a bug")]
+    asked = 0
+
+    async def connect(_check: object) -> None:
+        nonlocal asked
+        asked += 1
+        raise faults[asked % 3]
+
+    with time_by_hand() as clock, structlog.testing.capture_logs():
+        store = store_over(connect)
+        store._writer_lost.set()
+        store.start(asyncio.get_running_loop())
+        await turns()
+        for _ in range(6):
+            clock.now_s += 6
+            await turns()
+        await store.aclose()
+
+    assert asked == 6

@@ -1,0 +1,72 @@
+"""Leases of names, of which one node of a shared store holds each."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import asyncpg
+import pytest
+
+from doorkeeper.server.state.postgres.named_leases import NamedLeases, SessionLease
+from testkit.load import scaled
+from testkit.shared_stores import prepared
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from testkit.postgres import Database
+
+pytestmark = pytest.mark.interop
+
+
+@asynccontextmanager
+async def leases_of(database: Database, timeout_s: float = 60) -> AsyncIterator[NamedLeases]:
+    """Yield the leases of a node."""
+
+    async def connect() -> asyncpg.Connection:
+        return await asyncpg.connect(database.url())
+
+    found = NamedLeases(connect, timeout_s)
+    yield found
+    found._lose()
+
+
+async def test_one_node_holds_a_name_and_leaves_it_to_others(database: Database) -> None:
+    """Other names are free; a released one too."""
+    await prepared(database)
+    async with leases_of(database) as one, leases_of(database) as two:
+        mine, theirs = SessionLease(one, "cluster a"), SessionLease(two, "cluster a")
+
+        assert await mine.keep()
+        assert not await theirs.keep()
+        assert await SessionLease(two, "cluster b").keep()
+        await mine.release()
+        assert await theirs.keep()
+        assert not await mine.keep()
+
+
+async def test_a_frozen_node_loses_its_lease(database: Database) -> None:
+    """Without signs of life the database ends its session; the node finds out before it acts."""
+    await prepared(database)
+    async with leases_of(database, 0.4) as one, leases_of(database) as two:
+        assert await one.keep("cluster a")
+        assert one._living is not None
+        one._living.cancel()
+        async with asyncio.timeout(scaled(20)):
+            while not await two.keep("cluster a"):  # noqa: ASYNC110  as above
+                await asyncio.sleep(0.01)
+
+        assert not await one.keep("cluster a")
+
+
+async def test_a_living_node_keeps_its_lease(database: Database) -> None:
+    """Signs of life come by themselves, however rarely it looks."""
+    await prepared(database)
+    async with leases_of(database, 0.2) as one, leases_of(database) as two:
+        assert await one.keep("cluster a")
+        await asyncio.sleep(0.6)
+
+        assert not await two.keep("cluster a")
+        assert await one.keep("cluster a")

@@ -1,0 +1,311 @@
+"""The log of the shared store: what is written is read, in order, without a gap."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from doorkeeper.server.schema.change import Author, edit
+from doorkeeper.server.schema.declared import (
+    ACL,
+    CONFIG,
+    CREDENTIAL,
+    FEATURE,
+    KINDS,
+    OFFSET,
+    QUOTA,
+    RESOURCE_CONFIG,
+    SETTING,
+    TOKEN,
+    TOPIC,
+    StoredFeature,
+    StoredOffset,
+    StoredQuota,
+    StoredResourceConfig,
+    StoredSetting,
+)
+from doorkeeper.server.state.postgres import digest, rows
+from doorkeeper.server.state.store import LogEntry, StorageError
+from testkit.shared_stores import NODE_ID, read_state, write
+from testkit.stores import AUTHOR, adding, binding, config, credential, removing, token, topic
+
+if TYPE_CHECKING:
+    from doorkeeper.server.schema.acls import StoredBinding
+    from testkit.postgres import Database
+
+pytestmark = pytest.mark.interop
+
+ALICE, BOB = credential("alice"), credential("bob\0", "SCRAM-SHA-512", 8192)
+QUOTAS = (
+    StoredQuota('{"user": "\\u0000"}', "producer_byte_rate", 0.5),
+    StoredQuota('{"ip": null}', "connection_creation_rate", 3.0),
+)
+OFFSETS = (
+    StoredOffset("g\0", "a-0", b"\xff" * 16, 2**63 - 1, -1, "\ufdd0\0"),
+    StoredOffset("g\0", "", b"", 0, -1, ""),
+)
+GROUP_VALUE = StoredResourceConfig("group", "g\0", "k", "v\0")
+WRITER = Author("User:\u00e9\0", "192.0.2.7", "SASL", "")
+
+SET = {
+    **edit(ACL, set=(binding(1), binding(2))),
+    **edit(TOPIC, set=(topic("a"), topic("b"))),
+    **edit(CONFIG, set=(config("super.users", "User:a\0"), config("k", "", "1"))),
+    **edit(CREDENTIAL, set=(ALICE, BOB)),
+    **edit(OFFSET, set=OFFSETS),
+    **edit(QUOTA, set=QUOTAS),
+    **edit(FEATURE, set=(StoredFeature("metadata.version", 30),)),
+    **edit(SETTING, set=(StoredSetting("", "super.users", "User:a"),)),
+    **edit(RESOURCE_CONFIG, set=(GROUP_VALUE,)),
+    **edit(TOKEN, set=(token("t1"), token("t2", "User:\ufdd0\0"))),
+}
+DELETED = {
+    **edit(ACL, deleted=(binding(1),)),
+    **edit(TOPIC, set=(topic("b", 9),), deleted=(topic("a"),)),
+    **edit(CONFIG, deleted=(config("k", "", "1"),)),
+    **edit(CREDENTIAL, deleted=(BOB,)),
+    **edit(OFFSET, deleted=OFFSETS[:1]),
+    **edit(QUOTA, deleted=QUOTAS[:1]),
+    **edit(FEATURE, deleted=(StoredFeature("metadata.version", 30),)),
+    **edit(SETTING, deleted=(StoredSetting("", "super.users", "User:a"),)),
+    **edit(RESOURCE_CONFIG, deleted=(GROUP_VALUE,)),
+    **edit(TOKEN, deleted=(token("t1"),)),
+}
+
+
+def odd(number: int) -> StoredBinding:
+    """Return a binding whose name is long and holds what the database refuses."""
+    found = binding(number)
+    pattern = found.binding.pattern._replace(name="\0\ufdd0" + "x" * 30_000)
+    return found._replace(binding=found.binding._replace(pattern=pattern))
+
+
+async def test_a_change_comes_back(connection: asyncpg.Connection) -> None:
+    """Every kind is read from the log as it was written, with its author."""
+    batch = uuid4()
+
+    await write(connection, SET, batch=batch, author=WRITER)
+
+    (found,) = await rows.read_log(connection, 0, 1)
+    assert found.change == SET
+    assert found.author == WRITER
+    assert (found.revision, found.node_id, found.batch) == (1, NODE_ID, batch)
+    age_ms = await connection.fetchval("SELECT extract(epoch FROM now()) * 1000") - found.time_ms
+    assert 0 <= age_ms < 60_000
+
+
+def test_every_kind_was_tried() -> None:
+    """The two changes of this file have rows of every kind."""
+    assert set(SET) == set(DELETED) == set(KINDS.values())
+
+
+async def test_deletions_carry_the_row(connection: asyncpg.Connection) -> None:
+    """All but secrets, which the log does not keep."""
+    await write(connection, SET, DELETED)
+
+    found = (await rows.read_log(connection, 1, 1))[0].change
+
+    assert {kind: each.deleted for kind, each in found.items() if kind is not CREDENTIAL} == {
+        kind: each.deleted for kind, each in DELETED.items() if kind is not CREDENTIAL
+    }
+    (gone,) = found[CREDENTIAL].deleted
+    assert gone == BOB._replace(salt=b"", stored_key=b"", server_key=b"")
+
+
+@pytest.mark.parametrize("number", [1, 500])
+async def test_the_state_follows_the_log(connection: asyncpg.Connection, number: int) -> None:
+    """Rows few or many, changes in one commit or in two, the state is what the log says."""
+    many = tuple(map(binding, range(10, 10 + number)))
+    await write(connection, SET, edit(ACL, set=many))
+    await write(connection, DELETED)
+
+    state = await read_state(connection)
+
+    assert state.revision == 3
+    assert sorted(state.rows["acl"]) == sorted((binding(2), *many))
+    assert state.rows["topic"] == [topic("b", 9)]
+    assert state.rows["config"] == [config("super.users", "User:a\0")]
+    assert state.rows["credential"] == [ALICE]
+    assert state.rows["token"] == [token("t2", "User:\ufdd0\0")]
+
+
+async def test_one_commit_may_change_a_row_often(connection: asyncpg.Connection) -> None:
+    """Of changes of one row in one commit the last one counts."""
+    await write(
+        connection,
+        SET,
+        DELETED,
+        edit(TOPIC, set=(topic("a", 5),)) | edit(CREDENTIAL, set=(BOB,)),
+        edit(CONFIG, set=(config("k", "1"),)) | edit(TOKEN, set=(token("t1"),)),
+        edit(CONFIG, set=(config("k", "2"),)) | edit(TOKEN, deleted=(token("t1"),)),
+        adding(5),
+        removing(5),
+    )
+
+    state = await read_state(connection)
+
+    assert [each.binding_id for each in state.rows["acl"]] == [binding(2).binding_id]
+    assert sorted((each.name, each.partitions) for each in state.rows["topic"]) == [
+        ("a", 5),
+        ("b", 9),
+    ]
+    assert config("k", "2") in state.rows["config"]
+    assert sorted(state.rows["credential"]) == [ALICE, BOB]
+    assert [each.token_id for each in state.rows["token"]] == ["t2"]
+    assert state.revision == 7
+
+
+async def test_long_and_odd_names_are_kept(connection: asyncpg.Connection) -> None:
+    """A name of 30 KB with a character 0 is a name as any other; so is one of a key."""
+    long = "u\0" + "\u00e4" * 20_000
+    await write(connection, edit(ACL, set=(odd(1),)) | edit(CREDENTIAL, set=(credential(long),)))
+
+    state = await read_state(connection)
+
+    assert state.rows["acl"] == [odd(1)]
+    assert state.rows["credential"] == [credential(long)]
+    (found,) = await rows.read_log(connection, 0, 1)
+    assert found.change[ACL].set == (odd(1),)
+    assert found.change[CREDENTIAL].set == (credential(long),)
+
+
+async def test_the_log_forgets_credentials(
+    connection: asyncpg.Connection, database: Database
+) -> None:
+    """The log has neither salt nor keys; what was set is read as it is now, or as deleted."""
+    newer = credential("alice", iterations=9000)
+    await write(connection, SET)
+    await write(connection, edit(CREDENTIAL, set=(newer,)))
+    await write(connection, DELETED)
+
+    first = (await rows.read_log(connection, 0, 1))[0].change
+
+    assert first[CREDENTIAL].set == (newer,)
+    assert [each[:2] for each in first[CREDENTIAL].deleted] == [BOB[:2]]
+    assert database.execute("SELECT count(*), count(secret) FROM doorkeeper.log") == "29|0"
+
+
+async def test_a_gap_is_refused(connection: asyncpg.Connection) -> None:
+    """Revisions follow the head, each after the one before; else nothing is written."""
+    await write(connection, adding(1))
+
+    for wrong in ([3], [2, 4], [0]):
+        entries = [LogEntry(revision, AUTHOR, adding(revision + 10)) for revision in wrong]
+        with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="leave a gap"):
+            await rows.write(connection, entries, node_id=1, batch=uuid4())
+
+    assert (await read_state(connection)).revision == 1
+    assert len(await rows.read_log(connection, 0, 100)) == 1
+
+
+async def test_what_is_not_there_is_not_deleted(connection: asyncpg.Connection) -> None:
+    """A row to delete that is not in the store fails the commit, and all with it."""
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="not in the store"):
+        await write(connection, adding(1), removing(2))
+
+    assert await rows.head(connection) == 0
+    assert (await read_state(connection)).rows["acl"] == []
+
+
+async def test_writers_take_turns(database: Database, connection: asyncpg.Connection) -> None:
+    """While one has the lease another waits, and then goes on from the newest revision."""
+    other = await asyncpg.connect(database.url())
+    transaction = connection.transaction()
+    await transaction.start()
+    first = await rows.take_lease(connection)
+    waiting = asyncio.ensure_future(write(other, adding(2)))
+    await asyncio.wait((waiting,), timeout=0.1)
+    assert not waiting.done()
+
+    entry = LogEntry(first + 1, AUTHOR, adding(1))
+    await rows.write(connection, [entry], node_id=1, batch=uuid4())
+    await transaction.commit()
+
+    assert await waiting == [2]
+    await other.close()
+
+
+async def test_the_log_is_read_in_pages(connection: asyncpg.Connection) -> None:
+    """A page ends with a whole revision, however many rows that one has."""
+    await write(connection, adding(1), adding(*range(10, 40)), adding(2), adding(3))
+
+    pages = []
+    after = 0
+    while page := await rows.read_log(connection, after, 5):
+        pages.append([found.revision for found in page])
+        after = pages[-1][-1]
+
+    assert pages == [[1, 2], [3, 4]]
+    big = (await rows.read_log(connection, 1, 1))[0]
+    assert len(big.change[ACL].set) == 30
+
+
+async def test_kinds_that_this_version_does_not_know(connection: asyncpg.Connection) -> None:
+    """Their rows are skipped and stay; the revision is counted."""
+    await write(connection, adding(1))
+    await connection.execute(
+        "INSERT INTO doorkeeper.log (revision, item, kind, key, value, deleted, author_principal,"
+        " author_host, author_listener, author_client_id)"
+        " VALUES (2, 0, 'later', 'k', '{}', false, '', '', '', '')"
+    )
+    await write(connection, adding(2))
+
+    assert [each.change for each in await rows.read_log(connection, 0, 9)] == [
+        adding(1),
+        {},
+        adding(2),
+    ]
+    state = await read_state(connection)
+    assert (state.revision, state.rows.keys()) == (3, KINDS.keys())
+    assert await connection.fetchval("SELECT count(*) FROM doorkeeper.item") == 3
+
+
+async def test_old_revisions_are_pruned(connection: asyncpg.Connection) -> None:
+    """What is older goes, whole revisions, in pieces; what is younger stays, and the newest."""
+    for number in range(6):
+        await write(connection, adding(number, 100 + number))
+    hour_ms = 3_600_000
+    await connection.execute(
+        "UPDATE doorkeeper.log SET time_ms = time_ms - $1 WHERE revision IN (1, 2, 3, 5)", hour_ms
+    )
+
+    went = [await rows.prune(connection, older_than_ms=hour_ms // 2, rows_max=4) for _ in range(4)]
+
+    assert went == [True, True, False, False]
+    assert [each.revision for each in await rows.read_log(connection, 0, 100)] == [4, 5, 6]
+    assert await rows.prune(connection, older_than_ms=-hour_ms, rows_max=100)
+    assert [each.revision for each in await rows.read_log(connection, 0, 100)] == [6]
+    assert (await read_state(connection)).revision == 6
+
+
+@pytest.mark.parametrize("value", ["{", "[1]", '[99,"n",3,"User:a","*",3,3]'])
+async def test_rows_that_cannot_be_read(connection: asyncpg.Connection, value: str) -> None:
+    """They are an error that says so, of the log and of the state."""
+    await write(connection, adding(1))
+    await connection.execute("UPDATE doorkeeper.log SET value = $1", value)
+    await connection.execute("UPDATE doorkeeper.item SET value = $1", value)
+    await digest.write_anew(connection)
+
+    with pytest.raises(StorageError, match="the log has what this version cannot read"):
+        await rows.read_log(connection, 0, 10)
+    with pytest.raises(StorageError, match="the store holds what this version cannot read"):
+        await read_state(connection)
+
+
+async def test_a_store_that_lost_secrets_or_its_head_is_refused(
+    connection: asyncpg.Connection,
+) -> None:
+    """As by a partial dump: it is damaged, not empty."""
+    await write(connection, SET)
+    await connection.execute("UPDATE doorkeeper.item SET secret = NULL")
+    await digest.write_anew(connection)
+    with pytest.raises(StorageError, match="has no secret"):
+        await read_state(connection)
+
+    await connection.execute("DELETE FROM doorkeeper.head")
+    with pytest.raises(StorageError, match="the table head is empty"):
+        await rows.head(connection)

@@ -1,0 +1,231 @@
+"""Nodes that share a PostgreSQL database, each with its state log."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+import pytest
+
+from doorkeeper.acls.model import ANY_BINDING
+from doorkeeper.server.schema.change import SERVER, edit
+from doorkeeper.server.schema.declared import CONFIG, StoredConfig
+from doorkeeper.server.state.postgres import rows
+from doorkeeper.server.state.store import OutcomeUnknown, StorageError, StoreUnavailable
+from testkit.acl import READ, allow, topic
+from testkit.postgres import Postgres
+from testkit.sharing import comes, node
+from testkit.stores import adding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.base.slices import Slices
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.state.state import State
+    from testkit.postgres import Database
+
+pytestmark = pytest.mark.interop
+
+A, B, C = (allow("alice", READ, topic(name)) for name in "abc")
+
+
+@pytest.fixture(scope="module")
+def mortal_server() -> Iterator[Postgres]:
+    """Give a server that tests may stop, and start again."""
+    with Postgres.made_or_skipped() as server:
+        yield server
+
+
+@pytest.fixture
+def mortal(mortal_server: Postgres) -> Iterator[Database]:
+    if not mortal_server.is_running:
+        mortal_server.start()
+    made = mortal_server.create_database()
+    yield made
+    made.drop()
+
+
+async def test_a_plan_sees_what_was_acknowledged_elsewhere(database: Database) -> None:
+    """A deletion on a node that has not heard of a binding yet deletes it all the same."""
+    async with node(database.url(), 1) as one, node(database.url(), 2) as two:
+        for _ in range(3):
+            assert await one.create(A) is None
+            assert await two.delete(ANY_BINDING) is None
+            assert two.seen() == []
+            assert await one.create(B) is None
+            assert one.seen() == [B]
+            assert await two.delete(ANY_BINDING) is None
+
+
+async def test_changes_that_wait_share_a_commit(database: Database) -> None:
+    """A hundred submitted at once are a hundred revisions, in order, in a few transactions."""
+    async with node(database.url()) as one:
+        results = [one.create(allow("u", READ, topic(f"t{n}"))) for n in range(100)]
+        assert await asyncio.gather(*results) == [None] * 100
+
+        batches = database.execute("SELECT count(DISTINCT batch) FROM doorkeeper.log")
+        names = database.execute("SELECT value::jsonb ->> 1 FROM doorkeeper.log ORDER BY revision")
+    assert int(batches) < 10
+    assert names.split() == [f"t{n}" for n in range(100)]
+
+
+async def test_while_the_database_is_away_changes_wait(mortal: Database) -> None:
+    """What was known is still seen; the change is made when the database is back."""
+    server = mortal.server
+    async with node(mortal.url(), timeout_s=30) as one:
+        await one.create(A)
+        server.stop()
+        waiting = one.create(B)
+        await comes(lambda: one.store.unavailable is not None)
+        await comes(lambda: one.log.status().age_s > 0.3)
+        assert one.seen() == [A]
+        assert not waiting.done()
+        assert one.store.unavailable is not None
+
+        await asyncio.to_thread(server.start)
+
+        assert await waiting is None
+        assert one.seen() == [A, B]
+        await one.reachable()
+
+
+async def test_a_change_that_waits_too_long_is_withdrawn(mortal: Database) -> None:
+    """It fails in time, and is not made when the database comes back."""
+    server = mortal.server
+    async with node(mortal.url(), timeout_s=1) as one:
+        assert await one.create(A) is None
+        server.stop()
+        loop = asyncio.get_running_loop()
+        began_s = loop.time()
+        failed = await one.create(B)
+        waited_s = loop.time() - began_s
+        await asyncio.to_thread(server.start)
+        while (result := await one.create(C)) is not None:
+            assert isinstance(result, StoreUnavailable)
+
+        assert isinstance(failed, StoreUnavailable)
+        assert waited_s > 0.9
+        assert one.seen() == [A, C]
+    assert mortal.execute("SELECT count(*) FROM doorkeeper.item") == "2"
+
+
+async def test_a_commit_whose_answer_is_lost_is_found_in_the_log(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was made: the change is acknowledged, once, and nobody makes it twice."""
+    commit = asyncpg.transaction.Transaction.commit
+
+    async def lost(self: asyncpg.transaction.Transaction) -> None:
+        await commit(self)
+        monkeypatch.undo()
+        raise ConnectionResetError("the answer is lost")
+
+    async with node(database.url()) as one:
+        await one.create(A)
+        monkeypatch.setattr(asyncpg.transaction.Transaction, "commit", lost)
+        assert await one.create(B) is None
+        assert await one.create(C) is None
+        assert one.seen() == [A, B, C]
+    assert database.execute("SELECT count(*) FROM doorkeeper.log") == "3"
+
+
+async def test_a_commit_that_never_arrived_is_made_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log does not know the batch: it is planned again, on what others did meanwhile."""
+
+    async def never(self: asyncpg.transaction.Transaction) -> None:
+        monkeypatch.undo()
+        raise ConnectionResetError("it never arrived")
+
+    async with node(database.url()) as one:
+        await one.create(A)
+        monkeypatch.setattr(asyncpg.transaction.Transaction, "commit", never)
+        assert await one.create(B) is None
+        assert one.seen() == [A, B]
+    assert database.execute("SELECT count(*) FROM doorkeeper.log") == "2"
+
+
+async def test_a_doubt_that_outlasts_the_time_is_told_as_one(
+    mortal: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody can say whether it was made; when the database is back, all see that it was."""
+    commit = asyncpg.transaction.Transaction.commit
+    server = mortal.server
+
+    async def lost(self: asyncpg.transaction.Transaction) -> None:
+        await commit(self)
+        monkeypatch.undo()
+        server.stop()
+        raise ConnectionResetError("the answer is lost")
+
+    async with node(mortal.url(), timeout_s=1) as one:
+        await one.create(A)
+        monkeypatch.setattr(asyncpg.transaction.Transaction, "commit", lost)
+        assert isinstance(await one.create(B), OutcomeUnknown)
+        assert one.seen() == [A]
+        await asyncio.to_thread(server.start)
+        await one.reaches(2)
+        assert one.seen() == [A, B]
+
+
+async def test_a_writer_that_freezes_with_the_lease_does_not_keep_it(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database ends its transaction; it begins again, and both changes are made."""
+    freezes, thaw = asyncio.Event(), asyncio.Event()
+
+    async def frozen(*given: Any, **named: Any) -> None:
+        monkeypatch.undo()
+        freezes.set()
+        await thaw.wait()
+        await rows.write(*given, **named)
+
+    url = database.url()
+    async with node(url, 1, lease_timeout_s=0.5) as one, node(url, 2) as two:
+        monkeypatch.setattr(rows, "write", frozen)
+        mine = one.create(A)
+        await freezes.wait()
+        assert await two.create(B) is None
+        thaw.set()
+
+        assert await mine is None
+        await two.reaches(2)
+        assert one.seen() == two.seen() == [A, B]
+
+
+async def test_a_plan_may_take_longer_than_the_lease_may_be_idle(database: Database) -> None:
+    """The lease counts as idle only while no plan runs: the change is made at the first attempt."""
+    runs = 0
+
+    def plan_long(_state: State) -> Slices[Change]:
+        nonlocal runs
+        runs += 1
+        ends_s = time.monotonic() + 1
+        while time.monotonic() < ends_s:
+            yield
+        return adding(1)
+
+    async with node(database.url(), lease_timeout_s=0.4) as one:
+        await one.log.submit(plan_long, SERVER)
+
+        assert runs == 1
+
+
+async def test_a_change_that_the_database_rejects_fails_alone(database: Database) -> None:
+    """A text that cannot be written fails its change, and none of those beside it."""
+    async with node(database.url()) as one:
+        first = one.create(A)
+        bad = one.submit(lambda _state: edit(CONFIG, set=[StoredConfig("", "k", "\ud800")]))
+        last = one.create(B)
+
+        assert await first is None
+        result = await bad
+        assert isinstance(result, StorageError)
+        assert not isinstance(result, StoreUnavailable | OutcomeUnknown)
+        assert await last is None
+        assert one.seen() == [A, B]
+        assert one.store.unavailable is None

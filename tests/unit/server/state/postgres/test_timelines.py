@@ -1,0 +1,48 @@
+"""A primary from before a promotion is not used again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from structlog.testing import capture_logs
+
+from doorkeeper.server.state.postgres.timelines import Timeline, Timelines, timeline
+from doorkeeper.server.state.store import StoreReplaced
+from testkit.sharing import node
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from testkit.postgres import Database
+
+pytestmark = pytest.mark.interop
+
+
+async def test_a_primary_shows_its_timeline(connection: asyncpg.Connection) -> None:
+    """To a role that is no superuser; a new database system is on the first one."""
+    found = await timeline(connection)
+
+    assert found is not None
+    assert found.number == 1
+
+
+async def test_an_older_timeline_is_refused(
+    connection: asyncpg.Connection, database: Database
+) -> None:
+    """Another system has timelines of its own; a newer one is a warning."""
+    found = await timeline(connection)
+    assert found is not None
+    async with node(database.url()) as one:
+        timelines = one.store._timelines
+        with capture_logs() as lines:
+            for each in (found, found._replace(number=3), None, found._replace(number=3)):
+                timelines.check(each)
+        with pytest.raises(StoreReplaced, match=r"this is timeline 1 .* has used timeline 3"):
+            await one.store._check(connection)
+        assert isinstance(timelines, Timelines)
+        timelines.check(Timeline(found.system + 1, 1))
+
+    assert [(line["log_level"], line["timeline"], line["before"]) for line in lines] == [
+        ("warning", 3, 1)
+    ]

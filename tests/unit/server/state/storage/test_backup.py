@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+
+from doorkeeper.server.state.storage.backup import backup, restore
+from doorkeeper.server.state.storage.database import connect_readonly
+from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.store import StorageError
+from testkit.stores import (
+    NOW_MS,
+    adding,
+    commit,
+    fill,
+    numbers_in,
+    open_store,
+    started_store,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BACKUP = """
+import sys
+from pathlib import Path
+from doorkeeper.storage.backup import backup
+backup(Path(sys.argv[1]), Path(sys.argv[2]))
+"""
+
+
+def now_ms() -> int:
+    return NOW_MS
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "doorkeeper.backup"
+
+
+async def test_another_process_backs_up_a_running_store(data_dir: Path, target: Path) -> None:
+    """It has all that was acknowledged before; restored, it is the same cluster, another store."""
+    store = started_store(data_dir)
+    await commit(store, adding(1, 2))
+
+    subprocess.run([sys.executable, "-c", BACKUP, str(data_dir), str(target)], check=True)
+    result = await commit(store, adding(3))
+    store.close()
+
+    assert result == 2
+    assert target.stat().st_mode & 0o777 == 0o600
+    other = data_dir.with_name("other")
+    assert restore(target, other, now_ms=now_ms) is None
+    assert numbers_in(other) == [1, 2]
+    restored = open_store(other)
+    assert restored.identity == store.identity._replace(store_id=restored.identity.store_id)
+    assert restored.identity.store_id != store.identity.store_id
+    restored.close()
+
+
+async def test_a_backup_overwrites_only_on_request(data_dir: Path, target: Path) -> None:
+    """An existing file stops the backup, untouched; the store itself is never overwritten."""
+    await fill(data_dir, adding(1))
+    target.write_text("yesterday")
+
+    with pytest.raises(StorageError, match=r"doorkeeper\.backup: the file exists"):
+        backup(data_dir, target)
+    assert target.read_text() == "yesterday"
+    with pytest.raises(StorageError, match="this is the store itself"):
+        backup(data_dir, data_dir / DATABASE_NAME, overwrite=True)
+
+    backup(data_dir, target, overwrite=True)
+    assert target.read_bytes().startswith(b"SQLite format 3\0")
+
+
+async def test_a_backup_needs_a_store_and_a_file_name(data_dir: Path, tmp_path: Path) -> None:
+    """A folder without a store, a target that is a folder, and one in a missing folder."""
+    with pytest.raises(StorageError, match="data: there is no store"):
+        backup(data_dir, tmp_path / "backup")
+    assert not data_dir.exists()
+    await fill(data_dir, adding(1))
+
+    with pytest.raises(StorageError, match="this is a folder; give the name of a file"):
+        backup(data_dir, tmp_path)
+    with pytest.raises(StorageError, match="nowhere: there is no such folder"):
+        backup(data_dir, tmp_path / "nowhere" / "backup")
+
+
+async def test_restoring_keeps_the_previous_store_aside(data_dir: Path, target: Path) -> None:
+    """The store is as it was at the backup, its revision too; the one replaced can be opened."""
+    await fill(data_dir, adding(1))
+    backup(data_dir, target)
+    await fill(data_dir, adding(2), adding(3))
+
+    aside = restore(target, data_dir, now_ms=now_ms)
+
+    assert numbers_in(data_dir) == [1]
+    assert aside == data_dir / "doorkeeper.db.before-restore-20261014T174640Z"
+    assert (data_dir / DATABASE_NAME).stat().st_mode & 0o777 == 0o600
+    other = data_dir.with_name("other")
+    restore(aside, other, now_ms=now_ms)
+    assert numbers_in(other) == [1, 2, 3]
+    store = open_store(data_dir)
+    assert store.revision == 1
+    store.close()
+
+
+async def test_the_wal_of_a_killed_store_does_not_leak_into_the_restored(
+    data_dir: Path, target: Path
+) -> None:
+    """It is brought into the previous store first, which goes aside as one file, complete."""
+    await fill(data_dir, adding(1))
+    backup(data_dir, target)
+    store = started_store(data_dir)
+    await commit(store, adding(2))
+    killed = data_dir.with_name("killed")
+    shutil.copytree(data_dir, killed)
+    store.close()
+    assert (killed / "doorkeeper.db-wal").stat().st_size > 0
+
+    aside = restore(target, killed, now_ms=now_ms)
+
+    assert numbers_in(killed) == [1]
+    assert aside is not None
+    assert not aside.with_name(aside.name + "-wal").exists()
+    restore(aside, data_dir.with_name("other"), now_ms=now_ms)
+    assert numbers_in(data_dir.with_name("other")) == [1, 2]
+
+
+async def test_a_damaged_store_is_replaced_and_kept(data_dir: Path, target: Path) -> None:
+    """What cannot be opened is set aside byte for byte."""
+    await fill(data_dir, adding(1))
+    backup(data_dir, target)
+    (data_dir / DATABASE_NAME).write_bytes(b"scrambled" * 1000)
+
+    aside = restore(target, data_dir, now_ms=now_ms)
+
+    assert numbers_in(data_dir) == [1]
+    assert aside is not None
+    assert aside.read_bytes() == b"scrambled" * 1000
+
+
+async def test_a_wal_that_a_reader_holds_goes_aside(data_dir: Path, target: Path) -> None:
+    """While a reader keeps the WAL in use it cannot be brought in: it moves with its store."""
+    await fill(data_dir, adding(1))
+    backup(data_dir, target)
+    store = started_store(data_dir)
+    reader = connect_readonly(data_dir / DATABASE_NAME)
+    reader.execute("BEGIN; SELECT count(*) FROM item")
+    await commit(store, adding(*range(2, 1000)))
+    store.close()
+
+    aside = restore(target, data_dir, now_ms=now_ms)
+    reader.close()
+
+    assert numbers_in(data_dir) == [1]
+    assert aside is not None
+    restore(aside, data_dir.with_name("other"), now_ms=now_ms)
+    assert numbers_in(data_dir.with_name("other")) == list(range(1, 1000))
+
+
+async def test_restoring_is_refused_while_a_server_holds_the_store(
+    data_dir: Path, target: Path
+) -> None:
+    """The error names the process; the store is not touched."""
+    await fill(data_dir, adding(1))
+    backup(data_dir, target)
+    store = open_store(data_dir)
+
+    with pytest.raises(StorageError, match=f"the store is in use by process {os.getpid()}"):
+        restore(target, data_dir, now_ms=now_ms)
+
+    store.close()
+    assert sorted(path.name for path in data_dir.iterdir()) == [
+        "doorkeeper.db",
+        "doorkeeper.identity",
+        "doorkeeper.lock",
+    ]
+
+
+async def test_a_damaged_backup_is_refused(data_dir: Path, target: Path) -> None:
+    """A backup whose pages were overwritten is refused before the store is touched."""
+    await fill(data_dir, adding(*range(3000)))
+    backup(data_dir, target)
+    content = bytearray(target.read_bytes())
+    content[40_960:81_920] = os.urandom(40_960)
+    target.write_bytes(content)
+
+    with pytest.raises(StorageError, match=r"doorkeeper\.backup: "):
+        restore(target, data_dir, now_ms=now_ms)
+
+    assert len(numbers_in(data_dir)) == 3000
+
+
+def test_a_backup_from_a_newer_version_is_refused(data_dir: Path, target: Path) -> None:
+    """A backup that this version could not open does not replace a store that it can."""
+    open_store(data_dir.with_name("newer")).close()
+    shutil.copy(data_dir.with_name("newer") / DATABASE_NAME, target)
+    newer = apsw.Connection(str(target))
+    newer.execute("UPDATE meta SET value = 7 WHERE key = 'schema_version'")
+    newer.close()
+
+    with pytest.raises(StorageError, match="schema version 7, made by a newer Doorkeeper"):
+        restore(target, data_dir, now_ms=now_ms)
+
+    assert not data_dir.exists()
+
+
+def test_a_restore_needs_a_store_as_its_source(data_dir: Path, target: Path) -> None:
+    """A missing file, an empty one, and the store itself are refused."""
+    with pytest.raises(StorageError, match="there is no such file"):
+        restore(target, data_dir, now_ms=now_ms)
+    target.touch()
+    with pytest.raises(StorageError, match="the store is empty"):
+        restore(target, data_dir, now_ms=now_ms)
+    open_store(data_dir).close()
+    with pytest.raises(StorageError, match="this is the store itself"):
+        restore(data_dir / DATABASE_NAME, data_dir, now_ms=now_ms)
+
+
+async def test_a_restored_store_is_the_one_that_is_known(data_dir: Path, target: Path) -> None:
+    """Though it is behind what was acknowledged, the server starts: restoring it was asked for."""
+    await fill(data_dir, adding(1))
+    backup(data_dir, target)
+    await fill(data_dir, adding(2))
+    identity_file = data_dir.with_name("identity")
+
+    restore(target, data_dir, now_ms=now_ms)
+    assert numbers_in(data_dir) == [1]
+
+    restore(target, data_dir, now_ms=now_ms, identity_file=identity_file)
+    one, other = (data_dir / "doorkeeper.identity").read_text(), identity_file.read_text()
+    assert one.splitlines()[0] == other.splitlines()[0]
+    assert one.splitlines()[1] != other.splitlines()[1]

@@ -1,0 +1,341 @@
+"""A store that is lost, replaced or set back: refused at the start, noticed while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import threading
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+from structlog.testing import capture_logs
+
+from doorkeeper.server.schema.change import SERVER
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.storage import sqlite
+from doorkeeper.server.state.storage.files import DATABASE_NAME, LOCK_NAME
+from doorkeeper.server.state.storage.files import remove_database as remove
+from doorkeeper.server.state.storage.identity import IDENTITY_NAME, read_expected_store
+from doorkeeper.server.state.store import StorageError, StoreReplaced
+from testkit.stores import adding, commit, fill, numbers_in, open_store, started_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from doorkeeper.server.state.storage.sqlite import SqliteStore
+
+WAL_NAME = f"{DATABASE_NAME}-wal"
+
+
+async def killed(data_dir: Path, *numbers: int) -> None:
+    """Leave a store as a process leaves it that is killed: its last changes are in the WAL."""
+    copy = data_dir.with_name("killed")
+    store = started_store(data_dir)
+    for number in numbers:
+        await commit(store, adding(number))
+    shutil.copytree(data_dir, copy)
+    store.close()
+    shutil.rmtree(data_dir)
+    copy.rename(data_dir)
+    (data_dir / f"{DATABASE_NAME}-shm").unlink()
+
+
+def overwrite(path: Path, start: int, octets: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(start)
+        file.write(octets)
+    # Kernels before Linux 6.13 stamp files in steps of some milliseconds.
+    os.utime(path, ns=(0, path.stat().st_mtime_ns + 1_000_000_000))
+
+
+# --- at rest
+
+
+async def test_a_store_that_was_killed_opens(data_dir: Path) -> None:
+    """The WAL has what was acknowledged."""
+    await killed(data_dir, 1, 2, 3)
+
+    assert numbers_in(data_dir) == [1, 2, 3]
+    assert read_expected_store(data_dir / IDENTITY_NAME)[2] == 3  # type: ignore[index]
+
+
+def other_store(data_dir: Path) -> None:
+    """Put a new store in the place of the old one."""
+    for each in data_dir.glob(f"{DATABASE_NAME}*"):
+        each.unlink()
+    other = data_dir.with_name("other")
+    open_store(other).close()
+    shutil.copy(other / DATABASE_NAME, data_dir / DATABASE_NAME)
+
+
+def remove_database(data_dir: Path) -> None:
+    remove(data_dir / DATABASE_NAME)
+
+
+LOST_AT_REST: dict[str, tuple[Callable[[Path], None], str]] = {
+    "database removed": (lambda at: (at / DATABASE_NAME).unlink(), "no store is here"),
+    "database and WAL removed": (remove_database, "no store is here"),
+    "database emptied": (lambda at: os.truncate(at / DATABASE_NAME, 0), "no store is here"),
+    "WAL removed": (lambda at: (at / WAL_NAME).unlink(), "no store is here"),
+    "WAL emptied": (lambda at: os.truncate(at / WAL_NAME, 0), "no store is here"),
+    "WAL damaged": (
+        lambda at: overwrite(at / WAL_NAME, (at / WAL_NAME).stat().st_size - 2000, b"x" * 100),
+        "at revision 2",
+    ),
+    "WAL truncated": (
+        lambda at: os.truncate(at / WAL_NAME, (at / WAL_NAME).stat().st_size - 4000),
+        "at revision 2",
+    ),
+    "another store": (other_store, "this is store"),
+}
+
+
+@pytest.mark.parametrize("case", LOST_AT_REST)
+async def test_a_store_that_was_lost_at_rest_is_refused(data_dir: Path, case: str) -> None:
+    """Each time, in one line; nothing is written in its place, and what was lost can come back."""
+    await killed(data_dir, 1, 2, 3)
+    kept = shutil.copytree(data_dir, data_dir.with_name("kept"))
+    lose, text = LOST_AT_REST[case]
+    lose(data_dir)
+
+    for _ in range(2):
+        with pytest.raises(StoreReplaced, match=text) as caught:
+            open_store(data_dir)
+        assert "\n" not in str(caught.value)
+
+    shutil.rmtree(data_dir)
+    kept.rename(data_dir)
+    assert numbers_in(data_dir) == [1, 2, 3]
+
+
+async def test_an_older_copy_is_refused_until_it_is_accepted(data_dir: Path) -> None:
+    """Without its identity file a store is taken as it is."""
+    await fill(data_dir, adding(1))
+    old = shutil.copy(data_dir / DATABASE_NAME, data_dir.with_name("old.db"))
+    await fill(data_dir, adding(2))
+    shutil.copy(old, data_dir / DATABASE_NAME)
+
+    with pytest.raises(StoreReplaced, match=r"at revision 1, but .* at revision 2 or later"):
+        open_store(data_dir)
+    (data_dir / IDENTITY_NAME).unlink()
+
+    assert numbers_in(data_dir) == [1]
+    assert str(read_expected_store(data_dir / IDENTITY_NAME)).endswith("at revision 1")
+
+
+DAMAGED_AT_REST: dict[str, Callable[[Path], None]] = {
+    "header corrupted": lambda path: overwrite(path, 100, b"x" * 20_000),
+    "page corrupted": lambda path: overwrite(path, 5000, b"x" * 20_000),
+    "first page truncated": lambda path: os.truncate(path, 100),
+    "truncated": lambda path: os.truncate(path, 40_960),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGED_AT_REST)
+async def test_a_database_that_is_damaged_at_rest_is_an_error(data_dir: Path, case: str) -> None:
+    """The error names the file; the file stays as it is."""
+    await fill(data_dir, adding(*range(1000)))
+    path = data_dir / DATABASE_NAME
+    DAMAGED_AT_REST[case](path)
+    size = path.stat().st_size
+
+    with pytest.raises(StorageError, match=r"doorkeeper\.db: "):
+        numbers_in(data_dir)
+
+    assert path.stat().st_size == size
+
+
+def test_a_wal_without_its_database_is_refused(data_dir: Path) -> None:
+    """It may hold acknowledged changes: a new store would delete it."""
+    data_dir.mkdir()
+    (data_dir / WAL_NAME).write_bytes(b"x" * 4096)
+
+    with pytest.raises(StoreReplaced, match=r"is missing, but doorkeeper\.db-wal is there"):
+        open_store(data_dir)
+
+    assert (data_dir / WAL_NAME).exists()
+
+
+def test_an_identity_file_elsewhere_notices_that_the_folder_is_gone(data_dir: Path) -> None:
+    """It outlives the folder."""
+    identity_file = data_dir.with_name("identity")
+    open_store(data_dir, identity_file=identity_file).close()
+    shutil.rmtree(data_dir)
+
+    with pytest.raises(StoreReplaced, match="no store is here"):
+        open_store(data_dir, identity_file=identity_file)
+
+    assert not data_dir.exists()
+
+
+def test_a_store_is_created_only_where_that_is_allowed(data_dir: Path) -> None:
+    """The text names the command that does; one that is there is opened."""
+    with pytest.raises(StorageError, match="doorkeeper store create"):
+        open_store(data_dir, create=False)
+    assert not data_dir.exists()
+    open_store(data_dir).close()
+
+    open_store(data_dir, create=False).close()
+
+
+# --- while it runs
+
+
+def remove_folder(data_dir: Path) -> None:
+    shutil.rmtree(data_dir)
+
+
+def rename_folder(data_dir: Path) -> None:
+    data_dir.rename(data_dir.with_name("renamed"))
+
+
+def replace_folder(data_dir: Path) -> None:
+    copy = shutil.copytree(data_dir, data_dir.with_name("copy"))
+    data_dir.rename(data_dir.with_name("renamed"))
+    copy.rename(data_dir)
+
+
+def replace_database(data_dir: Path) -> None:
+    shutil.copy(data_dir / DATABASE_NAME, data_dir / "copy.db")
+    (data_dir / "copy.db").replace(data_dir / DATABASE_NAME)
+
+
+def overwrite_database(data_dir: Path) -> None:
+    other = data_dir.with_name("other")
+    open_store(other).close()
+    shutil.copy(other / DATABASE_NAME, data_dir / DATABASE_NAME)
+
+
+LOST_WHILE_RUNNING: dict[str, Callable[[Path], object]] = {
+    "folder removed": remove_folder,
+    "folder renamed": rename_folder,
+    "folder replaced by a copy": replace_folder,
+    "database removed": lambda at: (at / DATABASE_NAME).unlink(),
+    "database replaced by a copy": replace_database,
+    "database overwritten by another": overwrite_database,
+    "database truncated": lambda at: os.truncate(at / DATABASE_NAME, 4096),
+    "database corrupted": lambda at: overwrite(at / DATABASE_NAME, 4096, b"x" * 30_000),
+    "WAL removed": lambda at: (at / WAL_NAME).unlink(),
+    "WAL replaced by a copy": lambda at: (
+        shutil.copy(at / WAL_NAME, at / "copy"),
+        (at / "copy").replace(at / WAL_NAME),
+    ),
+    "WAL emptied": lambda at: os.truncate(at / WAL_NAME, 0),
+    "WAL truncated": lambda at: os.truncate(at / WAL_NAME, 5000),
+    "WAL corrupted": lambda at: overwrite(at / WAL_NAME, 32, b"x" * 30_000),
+}
+
+
+async def running(data_dir: Path) -> SqliteStore:
+    """Return a started store with rows in its database and in its WAL."""
+    await fill(data_dir, adding(*range(1000)))
+    store = started_store(data_dir)
+    await commit(store, adding(*range(1000, 1100)))
+    return store
+
+
+@pytest.mark.parametrize("case", LOST_WHILE_RUNNING)
+async def test_a_change_is_not_acknowledged_by_a_store_that_is_lost(
+    data_dir: Path, case: str
+) -> None:
+    """It fails, so do all that follow; one line says why and what to do."""
+    store = await running(data_dir)
+    await asyncio.sleep(2 * sqlite.QUIET_S)  # so much later the time of the WAL is known
+    LOST_WHILE_RUNNING[case](data_dir)
+
+    with capture_logs() as lines:
+        with pytest.raises(StoreReplaced):
+            await commit(store, adding(2000))
+        with pytest.raises(StoreReplaced) as caught:
+            await commit(store, adding(2001))
+
+    assert store.unavailable == str(caught.value)
+    assert "\n" not in store.unavailable
+    for words in (str(data_dir), "doorkeeper store restore FILE", "doorkeeper store accept"):
+        assert words in store.unavailable
+    assert [line["event"] for line in lines] == ["store_replaced"]
+    store.close()
+
+
+@pytest.mark.parametrize("case", ["folder removed", "database corrupted", "WAL emptied"])
+async def test_a_loss_is_noticed_without_a_change(
+    data_dir: Path, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The writer looks when it is idle, so that readiness fails."""
+    monkeypatch.setattr(sqlite, "IDLE_S", 0.01)
+    store = await running(data_dir)
+    noticed = threading.Event()
+    lose = store._writer._lose
+
+    def note(problem: str) -> None:
+        lose(problem)
+        noticed.set()
+
+    store._writer._lose = note  # type: ignore[method-assign]
+    LOST_WHILE_RUNNING[case](data_dir)
+
+    assert await asyncio.to_thread(noticed.wait, 60)
+    assert store.unavailable is not None
+    store.close()
+
+
+async def test_closing_leaves_the_store_that_is_there_now(data_dir: Path) -> None:
+    """The WAL under the old name belongs to the copy: closing would remove it."""
+    store = await running(data_dir)
+    replace_folder(data_dir)
+
+    with pytest.raises(StoreReplaced):
+        await commit(store, adding(2000))
+    store.close()
+    (data_dir / LOCK_NAME).unlink()
+
+    assert len(numbers_in(data_dir)) == 1100
+
+
+async def test_a_foreign_checkpoint_is_allowed(data_dir: Path) -> None:
+    """Another program may bring the WAL into the database and cut it: nothing is lost."""
+    store = await running(data_dir)
+    other = apsw.Connection(str(data_dir / DATABASE_NAME))
+    other.execute("SELECT count(*) FROM item").get  # noqa: B018 - it opens the WAL
+    other.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    other.close()
+    assert (data_dir / WAL_NAME).stat().st_size == 0
+
+    assert await commit(store, adding(2000)) == 3
+
+    assert store.unavailable is None
+    store.close()
+    assert len(numbers_in(data_dir)) == 1101
+
+
+async def test_the_acknowledged_revision_is_in_the_identity_file(data_dir: Path) -> None:
+    """It is there before the result of the commit is."""
+    store = started_store(data_dir)
+
+    for revision in (1, 2, 3):
+        assert await commit(store, adding(revision)) == revision
+        pin = read_expected_store(data_dir / IDENTITY_NAME)
+        assert pin is not None
+        assert pin.revision == revision
+        assert pin[:2] == store.identity[:2]
+    store.close()
+
+
+async def test_a_node_goes_on_with_what_it_has(data_dir: Path) -> None:
+    """Decisions go on from the known state; readiness fails, and so do changes."""
+    await fill(data_dir, adding(1, 2))
+    log = StateLog(open_store(data_dir))
+    await log.start()
+    before = log.state
+    shutil.rmtree(data_dir)
+
+    for number in (3, 4):
+        with pytest.raises(StoreReplaced):
+            await log.submit(lambda _, number=number: adding(number), SERVER)  # type: ignore[misc]
+
+    assert log.state is before
+    assert not log.status().reachable
+    await log.aclose()

@@ -1,0 +1,44 @@
+"""Reading the ACLs of a store beside its owner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import CONFIG
+from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.reading import read_acls
+from doorkeeper.server.state.store import StorageError
+from testkit.stores import adding, binding, config, fill, open_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+SUPER_USERS = config("super.users", "User:x")
+
+
+async def test_bindings_and_values_are_read_while_a_server_has_the_store(data_dir: Path) -> None:
+    """What is durable is read, and nothing is written."""
+    await fill(data_dir, adding(1, 2), edit(CONFIG, set=[SUPER_USERS]))
+    path = data_dir / DATABASE_NAME
+    before = path.read_bytes()
+    owner = open_store(data_dir)
+
+    found = read_acls(path)
+
+    assert sorted(found.bindings) == [binding(1), binding(2)]
+    assert found.configs == [SUPER_USERS]
+    owner.close()
+    assert path.read_bytes() == before
+
+
+def test_what_is_no_store_is_told(tmp_path: Path) -> None:
+    """The text names the file."""
+    with pytest.raises(StorageError, match=r"/none: there is no such file"):
+        read_acls(tmp_path / "none")
+    (tmp_path / "text").write_text("no database at all, but a text that is long enough")
+    with pytest.raises(StorageError, match="/text: "):
+        read_acls(tmp_path / "text")

@@ -1,0 +1,84 @@
+"""Two stores are the same, or the difference is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.server.state.storage.portable import BASE, COLUMNS, LOG, Header, Row
+from doorkeeper.server.state.storage.portable_embedded import reading
+from doorkeeper.server.state.storage.transfer import Reader, Sum, compare
+from doorkeeper.server.state.store import StorageError
+from testkit.portables import Held, fill_fully
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+async def store(data_dir: Path) -> Held:
+    await fill_fully(data_dir)
+    async with reading(data_dir, alone=True) as found:
+        held = await Held.of(found)
+    held.tables[BASE] = [("feature", "metadata.version", "[33]", 0)]
+    return held
+
+
+def changed(rows: list[Row], at: int, cell: int, value: object) -> list[Row]:
+    row = list(rows[at])
+    row[cell] = value  # type: ignore[call-overload]  # whatever a test puts there
+    return [*rows[:at], tuple(row), *rows[at + 1 :]]
+
+
+async def sums_of(store: Held) -> dict[str, Sum]:
+    reader = Reader(store, 0, None)
+    await reader.read_all()
+    return reader.sums
+
+
+async def test_a_store_is_the_same_as_itself(store: Held) -> None:
+    """Whatever the order of the rows, and whatever only shared stores know."""
+    sums = await sums_of(store)
+    for rows in store.tables.values():
+        rows.reverse()
+    store.tables[LOG] = [(*row[:-2], 7, "ab" * 16) for row in store.tables[LOG]]
+
+    await compare("source", sums, store.kept, store, None)
+
+
+@pytest.mark.parametrize("table", COLUMNS)
+async def test_one_cell_makes_a_difference(store: Held, table: str) -> None:
+    """A cell that differs, a row that is missing, and one that stands twice are told."""
+    sums = await sums_of(store)
+    rows = store.tables[table]
+
+    for wrong in (changed(rows, 0, 2, "x"), rows[1:], [*rows, rows[0]]):
+        store.tables[table] = wrong
+        with pytest.raises(StorageError, match=f"held: {table} has {len(wrong)} rows, source has"):
+            await compare("source", sums, store.kept, store, None)
+
+
+@pytest.mark.parametrize("what", ["cluster_id", "salt_key", "revision"])
+async def test_what_a_store_is_makes_a_difference(store: Held, what: str) -> None:
+    """Another cluster id, salt key or revision is told; secrets are not."""
+    sums, header = await sums_of(store), store.kept
+    other: dict[str, Any] = {what: b"secret" if what == "salt_key" else 99}
+    store.kept = header._replace(**other)
+
+    with pytest.raises(StorageError, match=f"its {what} is not that of source") as caught:
+        await compare("source", sums, header, store, None)
+
+    assert "secret" not in str(caught.value)
+
+
+async def test_progress_counts_rows(store: Held) -> None:
+    """It is told after each piece, and ends with all of them."""
+    told: list[tuple[int, int]] = []
+    whole = sum(map(len, store.tables.values()))
+
+    await Reader(store, whole, lambda *words: told.append(words)).read_all()
+
+    assert told == sorted(told)
+    assert told[-1] == (whole, whole)
+    assert isinstance(store.kept, Header)

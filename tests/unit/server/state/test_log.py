@@ -1,0 +1,447 @@
+"""The state log: changes are planned, committed and published in order, whatever fails."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.slices import SLICE_S
+from doorkeeper.server.schema.change import SERVER, Committed, Origin, edit
+from doorkeeper.server.schema.declared import CONFIG
+from doorkeeper.server.state import log as module
+from doorkeeper.server.state.state import apply, apply_at_once
+from doorkeeper.server.state.store import OutcomeUnknown, StorageError
+from testkit.recording_logger import RecordingLogger
+from testkit.state_logs import (
+    OTHER,
+    Database,
+    alone,
+    counting,
+    keys_of,
+    outcomes,
+    row,
+    setting,
+    sharing,
+    submit,
+    turns,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doorkeeper.base.slices import Slices
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.state.state import State
+
+
+async def test_a_change_is_visible_when_it_is_durable() -> None:
+    """Not before, and then as a whole; the result says what was changed, at which revision."""
+    log, store = await alone()
+    store.gate.clear()
+    origin = Origin(OTHER)
+
+    done = log.submit(setting("a", "b"), origin)
+    await turns()
+    assert store.commits == [[1]]
+    assert keys_of(log.state) == []
+    assert not done.done()
+    store.gate.set()
+
+    assert await done == Committed(1, edit(CONFIG, set=[row("a"), row("b")]), origin)
+    assert keys_of(log.state) == ["a", "b"]
+    assert log.state.revision == 1
+    assert store.database.logged[0].author == OTHER
+
+
+async def test_what_waits_shares_a_commit() -> None:
+    """Each plan sees the changes before it, and each change has a revision of its own."""
+    log, store = await alone()
+    store.gate.clear()
+    futures = [log.submit(counting, SERVER)]
+    await turns()
+    futures += [log.submit(counting, SERVER) for _ in range(200)]
+    store.gate.set()
+
+    assert await outcomes(*futures) == list(range(1, 202))
+    assert store.commits == [[1], list(range(2, 202))]
+    found = log.state.configs.get("", "count")
+    assert found is not None
+    assert found.value == "201"
+
+
+async def test_results_come_in_the_order_of_submission() -> None:
+    """Also under many submitters, without a gap."""
+    log, store = await alone()
+    delivered: list[tuple[str, int]] = []
+
+    async def submit_many(who: int) -> None:
+        for number in range(10):
+            done = submit(log, name := f"{who}-{number}")
+            done.add_done_callback(lambda f, n=name: delivered.append((n, f.result().revision)))  # type: ignore[misc]
+            await done
+
+    await asyncio.gather(*[submit_many(who) for who in range(16)])
+
+    assert [revision for _, revision in delivered] == list(range(1, 161))
+    logged = [entry.change[CONFIG].set[0].name for entry in store.database.logged]
+    assert logged == [name for name, _ in delivered]
+
+
+async def test_an_empty_change_keeps_its_turn() -> None:
+    """It completes after those before it, with their revision; the state is the same object."""
+    log, store = await alone()
+    store.gate.clear()
+    first = submit(log, "a")
+    await turns()
+
+    duplicate = log.submit(lambda state: {} if keys_of(state) else setting("a")(state), SERVER)
+    third = submit(log, "b")
+    await turns()
+    assert not duplicate.done()
+    store.gate.set()
+
+    assert await outcomes(first, duplicate, third) == [1, 1, 2]
+    before = log.state
+    assert await log.submit(lambda _state: {}, SERVER) == Committed(2, {}, SERVER)
+    assert duplicate.result().change == {}
+    assert log.state is before
+    assert store.commits == [[1], [2]]
+
+
+async def test_a_refusal_is_what_the_plan_raises() -> None:
+    """The others that share its transaction are stored; it is no revision."""
+    log, store = await alone()
+    refusal = ApiError(ErrorCode.INVALID_REQUEST, "no")
+
+    def refuse(_state: State) -> Change:
+        raise refusal
+
+    def refuse_later(_state: State) -> Slices[Change]:
+        yield
+        raise refusal
+
+    def run_out(_state: State) -> Change:
+        return next(iter(()))
+
+    plans = [setting("a"), refuse, refuse_later, bugged, run_out, setting("b")]
+    futures = [log.submit(plan, SERVER) for plan in plans]
+
+    # No future takes a StopIteration.
+    found = [1, ApiError, ApiError, ZeroDivisionError, RuntimeError, 2]
+    assert await outcomes(*futures) == found
+    assert futures[1].exception() is futures[2].exception() is refusal
+    assert keys_of(log.state) == ["a", "b"]
+    assert store.commits == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    "fault", [asyncio.CancelledError(), SystemExit(3), KeyboardInterrupt(), GeneratorExit()]
+)
+@pytest.mark.parametrize("in_slices", [False, True], ids=["at once", "in slices"])
+async def test_a_plan_ends_nothing_but_itself(fault: BaseException, in_slices: bool) -> None:  # noqa: FBT001
+    """Whatever it raises, the other changes are stored, and so are later ones."""
+    log, _store = await alone()
+
+    def raise_fault(_state: State) -> Change:
+        raise fault
+
+    def raise_later(_state: State) -> Slices[Change]:
+        yield
+        raise fault
+
+    first = submit(log, "a")
+    ended = log.submit(raise_later if in_slices else raise_fault, SERVER)
+    second = submit(log, "b")
+
+    assert await outcomes(first, ended, second) == [1, RuntimeError, 2]
+    assert repr(fault) in str(ended.exception())
+    assert await submit(log, "c")
+    assert keys_of(log.state) == ["a", "b", "c"]
+
+
+async def test_a_store_that_raises_a_cancellation_ends_nothing() -> None:
+    """The outcome of the change is unknown; later ones are stored."""
+    log, store = await alone()
+    store.commit_faults.append(cast("Any", asyncio.CancelledError()))
+
+    assert await outcomes(submit(log, "a")) == [OutcomeUnknown]
+    assert await outcomes(submit(log, "b")) == [1]
+
+
+def bugged(_state: State) -> Change:
+    raise ZeroDivisionError
+
+
+async def test_a_batch_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of changes, and of rows; one that is larger goes alone."""
+    monkeypatch.setattr(module, "BATCH_CHANGES_MAX", 3)
+    monkeypatch.setattr(module, "BATCH_ROWS_MAX", 5)
+    log, store = await alone()
+
+    many = [submit(log, f"a{number}") for number in range(4)]
+    large = submit(log, *"bcdefg")
+    await asyncio.gather(*many, large, submit(log, "h"))
+
+    assert store.commits == [[1, 2, 3], [4, 5], [6]]
+
+
+async def test_a_waiter_that_gives_up_in_time() -> None:
+    """What was not planned yet is not made."""
+    log, store = await alone()
+    store.gate.clear()
+    first = submit(log, "a")
+    await turns()
+    second, third = submit(log, "b"), submit(log, "c")
+    second.cancel()
+    store.gate.set()
+
+    assert await outcomes(first, third) == [1, 2]
+    assert keys_of(log.state) == ["a", "c"]
+
+
+async def test_a_waiter_that_gives_up_too_late() -> None:
+    """The change stands; subscribers hear of it."""
+    log, store = await alone()
+    heard: list[Committed] = []
+    log.subscribe(heard.append)
+    store.gate.clear()
+    first = submit(log, "a")
+    await turns()
+    first.cancel()
+    store.gate.set()
+
+    await submit(log, "b")
+    assert keys_of(log.state) == ["a", "b"]
+    assert [each.revision for each in heard] == [1, 2]
+
+
+async def test_subscribers_hear_of_each_change_once() -> None:
+    """In order, with its origin, when it is visible and before the submitter goes on."""
+    log, _ = await alone()
+    heard: list[tuple[str, int, bool]] = []
+    log.subscribe(lambda each: heard.append(("first", each.revision, done[0].done())))
+    log.subscribe(lambda each: heard.append(("second", each.revision, "b" in keys_of(log.state))))
+
+    done = [submit(log, "a"), log.submit(lambda _state: {}, SERVER), submit(log, "b")]
+    await asyncio.gather(*done)
+
+    assert heard == [
+        ("first", 1, False),
+        ("second", 1, True),
+        ("first", 2, False),
+        ("second", 2, True),
+    ]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("x"), asyncio.CancelledError(), SystemExit(1)])
+async def test_a_subscriber_that_fails_stops_nobody(error: BaseException) -> None:
+    """Its exception goes to the loop's handler; other subscribers and the submitter are told."""
+    log, _ = await alone()
+    reported: list[object] = []
+    heard: list[int] = []
+    asyncio.get_running_loop().set_exception_handler(
+        lambda _, context: reported.append(context["exception"])
+    )
+
+    def failing(_committed: Committed) -> None:
+        raise error
+
+    log.subscribe(failing)
+    log.subscribe(lambda each: heard.append(each.revision))
+
+    assert (await submit(log, "a")).revision == 1
+    assert (await submit(log, "b")).revision == 2
+    assert reported == [error, error]
+    assert heard == [1, 2]
+
+
+async def test_a_subscriber_may_submit() -> None:
+    """Its change comes behind those that wait."""
+    log, _ = await alone()
+    more: list[asyncio.Future[Any]] = []
+    log.subscribe(lambda each: more.append(submit(log, "more")) if each.revision == 1 else None)
+
+    assert await outcomes(submit(log, "a"), submit(log, "b")) == [1, 2]
+    assert await outcomes(*more) == [3]
+
+
+async def test_only_the_change_at_fault_fails() -> None:
+    """The others of its transaction are stored one by one, each planned anew."""
+    log, store = await alone()
+    logger = RecordingLogger()
+    log._log = logger
+    store.culprits = {"bad"}
+    store.gate.clear()
+    first = submit(log, "a")
+    await turns()
+    plans: list[str] = []
+
+    def planned(name: str) -> Callable[[State], Change]:
+        def plan(state: State) -> Change:
+            plans.append(f"{name} on {state.revision}")
+            return edit(CONFIG, set=[row(name)])
+
+        return plan
+
+    futures = [log.submit(planned(name), SERVER) for name in ("b", "bad", "c")]
+    store.gate.set()
+
+    assert await outcomes(first, *futures) == [1, 2, StorageError, 3]
+    assert str(futures[1].exception()) == "bad cannot be stored"
+    assert keys_of(log.state) == ["a", "b", "c"]
+    assert plans == ["b on 1", "bad on 2", "c on 3", "b on 1", "bad on 2", "c on 2"]
+    assert store.commits == [[1], [2, 3, 4], [2], [3], [3]]
+
+
+async def test_after_a_failure_plans_start_from_what_is_durable() -> None:
+    """What was planned upon the change that failed is planned without it."""
+    log, store = await alone()
+    store.culprits = {"bad"}
+
+    bad = submit(log, "bad")
+    behind = log.submit(counting, SERVER)
+    again = log.submit(lambda state: setting(*keys_of(state), "z")(state), SERVER)
+
+    assert await outcomes(bad, behind, again) == [StorageError, 1, 2]
+    assert keys_of(log.state) == ["count", "z"]
+
+
+async def test_failures_one_after_the_other() -> None:
+    """Each fails alone; what succeeds between them is stored without a gap."""
+    log, store = await alone()
+    store.culprits = {"bad"}
+
+    futures = [submit(log, name) for number in range(5) for name in ("bad", f"good{number}")]
+
+    expected = [each for number in range(1, 6) for each in (StorageError, number)]
+    assert await outcomes(*futures) == expected
+
+
+async def test_what_a_failed_waiter_submits_is_stored() -> None:
+    """Once a failure is delivered the log goes on."""
+    log, store = await alone()
+    store.culprits = {"bad"}
+    again: list[asyncio.Future[Any]] = []
+    bad = submit(log, "bad")
+    bad.add_done_callback(lambda _: again.append(submit(log, "again")))
+
+    assert await outcomes(bad) == [StorageError]
+    assert await outcomes(*again) == [1]
+
+
+async def test_a_fault_of_the_store_fails_what_waits() -> None:
+    """Nobody waits for ever; what was being written may be durable. The log outlives the fault."""
+    log, store = await alone()
+    logger = RecordingLogger()
+    log._log = logger
+    store.commit_faults = [RuntimeError("a bug")]
+    store.gate.clear()
+    first = submit(log, "a")
+    await turns()
+    second = submit(log, "b")
+    store.gate.set()
+
+    assert await outcomes(first, second) == [OutcomeUnknown, StorageError]
+    assert "a bug" in str(second.exception())
+    assert (await submit(log, "c")).revision == 1
+    assert [event for _, event, _ in logger.lines] == ["the state log failed"]
+
+
+class SlowClock:
+    """A clock on which each look takes as long as a slice may."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        self.now_s += SLICE_S
+        return self.now_s
+
+
+async def test_long_plans_let_others_run() -> None:
+    """A plan that is a generator does a part in each turn of the loop; the order is kept."""
+    log, store = await alone(clock=SlowClock())
+    slices: list[int] = []
+    others: list[int] = []
+
+    def plan(state: State) -> Slices[Change]:
+        for number in range(10):
+            slices.append(number)
+            others.append(elsewhere)
+            yield
+        return edit(CONFIG, set=[row("slow", str(len(keys_of(state))))])
+
+    elsewhere = 0
+    futures = [submit(log, "a"), log.submit(plan, SERVER), submit(log, "b")]
+    while not futures[2].done():
+        elsewhere += 1
+        await asyncio.sleep(0)
+
+    assert await outcomes(*futures) == [1, 2, 3]
+    assert slices == list(range(10))
+    assert len(set(others)) == 10
+    assert log.state.configs.get("", "slow") == row("slow", "1")
+    assert store.commits == [[1, 2, 3]]
+
+
+async def test_short_slices_share_a_turn() -> None:
+    """As many as fit into the time; a plan that ends in it costs no turn."""
+    log, _ = await alone(clock=lambda: 0.0)
+    others: list[int] = []
+    elsewhere = 0
+
+    def plan(_state: State) -> Slices[Change]:
+        for _ in range(1_000):
+            others.append(elsewhere)
+            yield
+        return setting("a")(_state)  # type: ignore[return-value]
+
+    done = log.submit(plan, SERVER)
+    while not done.done():
+        elsewhere += 1
+        await asyncio.sleep(0)
+
+    assert len(set(others)) == 1
+
+
+async def test_large_changes_are_applied_in_slices() -> None:
+    """While they are written, and when another node wrote them."""
+    database = Database()
+    one, _ = await sharing(database, clock=SlowClock())
+    two, _ = await sharing(database, clock=SlowClock())
+    names = [f"k{number}" for number in range(2_000)]
+
+    await submit(one, *names)
+    waits = asyncio.ensure_future(turns(3))
+    await database.ring()
+    await waits
+    assert keys_of(two.state) == []
+    await turns()
+
+    assert len(two.state.configs) == len(one.state.configs) == 2_000
+
+
+async def test_a_large_change_that_was_written_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where applying it failed in between; the store would take no other change after it."""
+    log, store = await alone()
+    tried = 0
+
+    def apply_at_the_second_time(*arguments: Any) -> Slices[State]:
+        nonlocal tried
+        tried += 1
+        yield
+        if tried == 1:
+            raise MemoryError
+        return apply_at_once(*arguments)
+
+    monkeypatch.setattr(module, "apply", apply_at_the_second_time)
+    first = await submit(log, "a")
+    monkeypatch.setattr(module, "apply", apply)
+
+    assert first.revision == 1
+    assert keys_of(log.state) == ["a"]
+    assert (await submit(log, "b")).revision == 2
+    assert store.commits == [[1], [2]]

@@ -1,0 +1,165 @@
+"""The state log: what other nodes write, what is not in the store, and how old the state is."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from doorkeeper.server.resources.cluster import Member, Topic
+from doorkeeper.server.resources.topics.table import EMPTY as NO_TOPICS
+from doorkeeper.server.schema.change import SERVER, Committed, edit
+from doorkeeper.server.schema.declared import CONFIG, CREDENTIAL, StoredCredential
+from doorkeeper.server.state.store import LogEntry
+from testkit.recording_logger import RecordingLogger
+from testkit.state_logs import (
+    OTHER,
+    Database,
+    alone,
+    counting,
+    keys_of,
+    row,
+    sharing,
+    submit,
+    turns,
+    write,
+)
+
+
+async def test_what_other_nodes_write_is_followed() -> None:
+    """Their changes become visible and are told, one after the other, without an origin."""
+    log, store = await sharing()
+    heard: list[Committed] = []
+    log.subscribe(heard.append)
+    write(store.database, "a")
+    write(store.database, "b")
+
+    await store.database.ring()
+    await turns()
+
+    assert keys_of(log.state) == ["a", "b"]
+    assert [(each.revision, each.origin) for each in heard] == [(1, None), (2, None)]
+    assert heard[1].change == edit(CONFIG, set=[row("b")])
+    status = log.status()
+    assert (status.revision, status.head_revision) == (2, 2)
+
+
+async def test_two_nodes_plan_upon_each_other() -> None:
+    """A writer looks first, whether its follower has heard of the other's changes or not."""
+    database = Database()
+    one, _ = await sharing(database)
+    two, _ = await sharing(database)
+
+    for number in range(10):
+        node = (one, two)[number % 2]
+        assert (await node.submit(counting, SERVER)).revision == number + 1
+    await database.ring()
+    await turns()
+
+    for node in (one, two):
+        found = node.state.configs.get("", "count")
+        assert found is not None
+        assert found.value == "10"
+
+
+async def test_a_pruned_log_is_no_obstacle() -> None:
+    """A node that was away for longer than the log reaches reads everything again, and says so."""
+    log, store = await sharing()
+    logger = RecordingLogger()
+    log._log = logger
+    heard: list[Committed] = []
+    log.subscribe(heard.append)
+    log.amend(members=(Member(1, {}, None, ""),))
+    log.declare(declaring("t"))
+    for name in "abc":
+        write(store.database, name)
+    del store.database.logged[:2]
+
+    await store.database.ring()
+    while log.state.revision < 3:  # the ACLs are loaded in a thread
+        await turns(1)
+
+    assert keys_of(log.state) == ["a", "b", "c"]
+    assert store.loads == 1
+    assert len(log.state.members) == 1
+    assert log.state.topics.names() == ("t",)
+    assert heard == [Committed(3, {}, None)]
+    assert [event for _, event, _ in logger.lines] == ["the whole state was reloaded"]
+    assert (await submit(log, "d")).revision == 4
+
+
+async def test_what_cannot_be_followed_is_read_again() -> None:
+    """After a change that does not fit the state none is applied: everything is read anew."""
+    log, store = await sharing()
+    logger = RecordingLogger()
+    log._log = logger
+    heard: list[Committed] = []
+    log.subscribe(heard.append)
+    gone = StoredCredential("nobody", "SCRAM-SHA-256", b"", b"", b"", 4096)
+    change = {**edit(CREDENTIAL, deleted=[gone]), **edit(CONFIG, set=[row("a")])}
+    store.database.write([LogEntry(1, OTHER, change)], uuid.uuid4())
+    write(store.database, "later")
+
+    assert (await submit(log, "b")).revision == 3
+
+    assert keys_of(log.state) == ["a", "b", "later"]
+    assert store.loads == 1
+    assert heard[0] == Committed(2, {}, None)
+    assert [each.revision for each in heard] == [2, 3]
+    assert [event for _, event, _ in logger.lines] == [
+        "a change of the log cannot be applied",
+        "the whole state was reloaded",
+    ]
+
+
+async def test_how_the_store_is_seen() -> None:
+    """A shared store has an age: since when the node has not heard that it has everything."""
+    now_s = 5.0
+    log, store = await sharing(clock=lambda: now_s)
+    await submit(log, "a")
+    now_s = 8.0
+
+    assert log.status() == (True, 1, 1, 3.0)
+    store.is_away = True
+    assert log.status() == (False, 1, 1, 3.0)
+    mine, _ = await alone()
+    assert mine.status() == (True, 0, 0, 0.0)
+
+
+def declaring(*names: str) -> Any:
+    return NO_TOPICS.with_changes(
+        [Topic(name, name.encode().ljust(16), 1, 1, {}) for name in names]
+    )
+
+
+async def test_local_parts_may_change_while_a_change_is_written() -> None:
+    """Neither takes the other back."""
+    log, store = await alone()
+    store.gate.clear()
+    done = submit(log, "a")
+    await turns()
+
+    log.amend(members=(Member(7, {}, None, ""),))
+    log.declare(declaring("t"))
+    assert keys_of(log.state) == []
+    assert log.state.topics.names() == ("t",)
+    store.gate.set()
+    await done
+
+    assert keys_of(log.state) == ["a"]
+    assert [member.node_id for member in log.state.members] == [7]
+    assert log.state.topics.names() == ("t",)
+    assert log.state.revision == 1
+
+
+async def test_an_amended_state_is_another_object() -> None:
+    """Also without any field: so caches forget it. A catalog that is the same changes nothing."""
+    log, _ = await alone()
+    layer = declaring("t")
+    log.declare(layer)
+    before = log.state
+
+    log.declare(layer)
+    assert log.state is before
+    log.amend()
+    assert log.state is not before
+    assert log.state == before

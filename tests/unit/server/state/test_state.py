@@ -1,0 +1,187 @@
+"""The state, and how changes lead from one to the next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.server.resources.cluster import Member
+from doorkeeper.server.resources.topics.table import Topics
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import (
+    ACL,
+    CONFIG,
+    CREDENTIAL,
+    FEATURE,
+    KINDS,
+    OFFSET,
+    QUOTA,
+    RESOURCE_CONFIG,
+    SETTING,
+    TOKEN,
+    TOPIC,
+    StoredCredential,
+    StoredFeature,
+    StoredOffset,
+    StoredQuota,
+    StoredResourceConfig,
+    StoredSetting,
+    StoredToken,
+    StoredTopic,
+)
+from doorkeeper.server.schema.features import release_change
+from doorkeeper.server.schema.kind import Kind
+from doorkeeper.server.state.state import (
+    EMPTY,
+    ROWS_PER_SLICE,
+    State,
+    apply,
+    apply_at_once,
+    check_fields,
+)
+from testkit.acl import READ, allow, topic
+from testkit.state_logs import keys_of, row
+
+if TYPE_CHECKING:
+    from doorkeeper.server.schema.change import Change
+
+A, B = (StoredBinding(name, allow("alice", READ, topic(name))) for name in "ab")
+EVERYTHING: Change = {
+    **edit(ACL, set=[A, B]),
+    **edit(CONFIG, set=[row("k")]),
+    **edit(CREDENTIAL, set=[StoredCredential("u", "SCRAM-SHA-256", b"s", b"k", b"v", 4096)]),
+    **edit(FEATURE, set=[StoredFeature("metadata.version", 33)]),
+    **edit(OFFSET, set=[StoredOffset("g", "t-0", bytes(16), 5, -1, "")]),
+    **edit(QUOTA, set=[StoredQuota('{"user": "u"}', "producer_byte_rate", 1.0)]),
+    **edit(RESOURCE_CONFIG, set=[StoredResourceConfig("group", "g", "k", "v")]),
+    **edit(SETTING, set=[StoredSetting("", "super.users", "User:a")]),
+    **edit(TOKEN, set=[StoredToken("t", "User:a", "User:a", (), 1, 2, 3, b"f")]),
+    **edit(TOPIC, set=[StoredTopic("t", bytes(16), 1, 1, {})]),
+}
+
+
+def test_one_change_may_set_rows_of_every_kind() -> None:
+    """Each kind is found in its field, at the revision of the change."""
+    state = apply_at_once(EMPTY, EVERYTHING, 7)
+
+    assert set(EVERYTHING) == set(KINDS.values())
+    assert state.revision == 7
+    assert state.acls.count == 2
+    assert keys_of(state) == ["k"]
+    assert state.credentials.names() == ["u"]
+    assert [token.token_id for token in state.tokens] == ["t"]
+    assert state.topics.names() == ("t",)
+    assert [row.offset for row in state.offsets] == [5]
+
+
+@pytest.mark.parametrize("field", ["oddities", "revision"])
+def test_each_kind_has_its_table(field: str) -> None:
+    """A kind whose field is missing, or is no table, ends the start with a text."""
+    kind = Kind(
+        "odd",
+        field=field,
+        subject="odd",
+        row=StoredFeature,
+        key=1,
+        columns=FEATURE.columns,
+        audit_name="name",
+    )
+    check_fields(KINDS.values(), EMPTY)
+
+    with pytest.raises(
+        TypeError, match=rf"state/odd\.yaml.* in the field {field}; State .* no tab"
+    ):
+        check_fields([kind], EMPTY)
+
+
+def test_the_release_decides_whether_networks_match() -> None:
+    """Whichever comes first, the ACLs or the feature; without the feature they are text."""
+    acls = edit(ACL, set=[A])
+
+    def matches(state: State) -> bool:
+        return state.acls.matches_networks
+
+    assert not matches(apply_at_once(EMPTY, acls))
+    assert not matches(apply_at_once(apply_at_once(EMPTY, acls), release_change("4.3")))
+    assert matches(apply_at_once(apply_at_once(EMPTY, acls), release_change("4.4")))
+    assert matches(apply_at_once(apply_at_once(EMPTY, release_change("4.4")), acls))
+    assert matches(apply_at_once(EMPTY, {**release_change("4.4"), **acls}))
+    assert not matches(
+        apply_at_once(apply_at_once(EMPTY, release_change("4.4")), release_change("4.3"))
+    )
+
+
+def test_the_state_before_is_as_it_was() -> None:
+    """States never change; parts that a change does not touch are the same objects."""
+    before = apply_at_once(EMPTY, EVERYTHING, 1)
+
+    after = apply_at_once(before, edit(CONFIG, deleted=[row("k")]), 2)
+
+    assert keys_of(before) == ["k"]
+    assert keys_of(after) == []
+    assert after.acls is before.acls
+    assert after.topics is before.topics
+    assert State() == EMPTY
+
+
+def test_what_was_set_can_be_deleted() -> None:
+    """A change that deletes the rows of another leads back to the state without them."""
+    state = apply_at_once(EMPTY, EVERYTHING, 1)
+    gone = {kind: each._replace(set=(), deleted=each.set) for kind, each in EVERYTHING.items()}
+
+    state = apply_at_once(state, gone, 2)
+
+    assert state.acls.count == 0
+    assert keys_of(state) == []
+    assert state.credentials.names() == []
+    assert list(state.tokens) == []
+    assert state.topics.names() == ()
+
+
+def test_a_change_deletes_before_it_sets() -> None:
+    """A binding that is deleted and created in one change has its new id."""
+    state = apply_at_once(EMPTY, edit(ACL, set=[A]), 1)
+
+    state = apply_at_once(state, edit(ACL, set=[A._replace(binding_id="new")], deleted=[A]), 2)
+
+    assert state.acls.id_of(A.binding) == "new"
+
+
+def test_without_a_revision_it_stays() -> None:
+    """So parts are read one after the other at the start."""
+    state = EMPTY._replace(revision=5)
+
+    assert apply_at_once(state, edit(CONFIG, set=[row("k")])).revision == 5
+    assert apply_at_once(state, {}, 6).revision == 6
+
+
+def test_parts_that_are_not_stored_stay() -> None:
+    """Members, groups and what the catalog declares are the node's own."""
+    member = Member(1, {}, None, "")
+    state = EMPTY._replace(members=(member,), topics=Topics.of())
+
+    after = apply_at_once(state, EVERYTHING, 1)
+
+    assert after.members == (member,)
+    assert after.topics.declared is state.topics.declared
+
+
+@pytest.mark.parametrize("kind", [ACL, CONFIG], ids=str)
+def test_large_changes_are_applied_in_slices(kind: object) -> None:
+    """One slice for so many rows; the state comes at the end, and is that of a whole change."""
+    count = 3 * ROWS_PER_SLICE
+    if kind is ACL:
+        bindings = [allow("alice", READ, topic(f"t{number}")) for number in range(count)]
+        change = edit(ACL, set=[StoredBinding(str(n), each) for n, each in enumerate(bindings)])
+    else:
+        change = edit(CONFIG, set=[row(f"k{number}") for number in range(count)])
+    applying = apply(EMPTY, change, 1)
+    assert not isinstance(applying, State)
+    slices = sum(1 for _ in applying)
+    state = apply_at_once(EMPTY, change, 1)
+
+    assert slices == 3
+    assert state.acls.count + len(state.configs) == count
+    assert state.revision == 1
