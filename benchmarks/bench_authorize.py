@@ -36,7 +36,8 @@ from doorkeeper.acls.model import (
 )
 from doorkeeper.acls.operations import satisfied_by
 from doorkeeper.acls.search import find
-from doorkeeper.authorizer.contract import (
+from doorkeeper.logs.thresholds import LoggerThreshold
+from doorkeeper.server.authorizer.contract import (
     Action,
     AuthorizationResult,
     AuthorizerServerInfo,
@@ -44,9 +45,8 @@ from doorkeeper.authorizer.contract import (
     by_resource_type,
     masks_by_authorize,
 )
-from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.logs.thresholds import LoggerThreshold
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL

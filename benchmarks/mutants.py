@@ -43,7 +43,7 @@ ROOTS = ("server", "protocol", "schemas", "pipeline", "broker")
 
 SUBJECTS = {
     "acl": "server/doorkeeper/acls",
-    "authorizer": "server/doorkeeper/authorizer",
+    "authorizer": "server/doorkeeper/server/authorizer",
     "state": "server/doorkeeper/server/state",
     "storage": "server/doorkeeper/server/state/storage",
     "connection": "server/doorkeeper/connection",

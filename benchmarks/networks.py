@@ -36,13 +36,13 @@ from doorkeeper.acls.model import (  # noqa: E402  tests are on the path from he
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.authorizer.contract import (  # noqa: E402  as above
+from doorkeeper.server.authorizer.contract import (  # noqa: E402  as above
     Action,
     AuthorizationResult,
     AuthorizerServerInfo,
     Endpoint,
 )
-from doorkeeper.authorizer.standard import StandardAuthorizer  # noqa: E402  as above
+from doorkeeper.server.authorizer.standard import StandardAuthorizer  # noqa: E402  as above
 from doorkeeper.server.runtime.request_context import (  # noqa: E402  as above
     AuthorizableRequestContext,
 )

@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acls.model import AclOperation, PatternType, Principal, ResourcePattern
-from doorkeeper.authorizer.contract import (
+from doorkeeper.logs.thresholds import LoggerThreshold
+from doorkeeper.server.authorizer.contract import (
     Action,
     AuthorizationResult,
     AuthorizerServerInfo,
     Endpoint,
 )
-from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.logs.thresholds import LoggerThreshold
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.declared import ACL

@@ -34,7 +34,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from doorkeeper.authorizer import (
+from doorkeeper.server.authorizer import (
     AclCreateResult,
     AclDeleteResult,
     ApiError,
@@ -48,7 +48,7 @@ from doorkeeper.authorizer import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from doorkeeper.authorizer import (
+    from doorkeeper.server.authorizer import (
         AclBinding,
         AclBindingFilter,
         Action,

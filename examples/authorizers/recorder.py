@@ -19,13 +19,13 @@ import queue
 import threading
 from typing import TYPE_CHECKING
 
-from doorkeeper.authorizer import Authorizer, KeepsInStore, authorizer_class
+from doorkeeper.server.authorizer import Authorizer, KeepsInStore, authorizer_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, TextIO
 
-    from doorkeeper.authorizer import (
+    from doorkeeper.server.authorizer import (
         AclBinding,
         AclBindingFilter,
         AclCreateResult,

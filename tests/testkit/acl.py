@@ -18,7 +18,7 @@ from doorkeeper.acls.model import (
     ResourcePatternFilter,
     ResourceType,
 )
-from doorkeeper.authorizer.contract import Action
+from doorkeeper.server.authorizer.contract import Action
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 READ, WRITE, DESCRIBE = AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE

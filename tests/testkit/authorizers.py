@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import TYPE_CHECKING
 
-from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
-from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.logs.thresholds import LoggerThreshold
+from doorkeeper.server.authorizer.contract import AuthorizerServerInfo, Endpoint
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Edit, edit
 from doorkeeper.server.schema.declared import ACL
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.authorizer.authorizer_log import AuthorizerLog
+    from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.state.store import LogEntry, Store
 

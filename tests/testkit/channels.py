@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
-from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.connection.exchange import Counts
 from doorkeeper.net.channel import Channel
 from doorkeeper.net.chunked_responses import ChunkedResponses
@@ -15,6 +14,7 @@ from doorkeeper.net.large_requests import LargeRequests
 from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.net.peer_log import PeerLog
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import (
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.api.node import Services
-    from doorkeeper.authorizer.contract import AclCreateResult, Authorizer
     from doorkeeper.connection.response_cache import ResponseCache
     from doorkeeper.net.context import Accepted
+    from doorkeeper.server.authorizer.contract import AclCreateResult, Authorizer
 
 
 class Transport(asyncio.Transport):

@@ -11,7 +11,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from doorkeeper.authorizer.contract import (
+from doorkeeper.connection.connection import Connection
+from doorkeeper.connection.exchange import Counts, Peer
+from doorkeeper.net import ListenerSpec, Server, new_runner
+from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
+from doorkeeper.server.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
     Action,
@@ -21,11 +25,7 @@ from doorkeeper.authorizer.contract import (
     Endpoint,
     Eventually,
 )
-from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.connection.connection import Connection
-from doorkeeper.connection.exchange import Counts, Peer
-from doorkeeper.net import ListenerSpec, Server, new_runner
-from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.headers import (

@@ -64,7 +64,7 @@ from testkit.settings import settings_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.authorizer.contract import AclCreateResult
+    from doorkeeper.server.authorizer.contract import AclCreateResult
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.state.outcome import Results
 

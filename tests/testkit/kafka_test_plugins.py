@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doorkeeper.authorizer import AuthorizationResult, StandardAuthorizer
+from doorkeeper.server.authorizer import AuthorizationResult, StandardAuthorizer
 from doorkeeper.server.resources.policies import CreateTopicPolicy, PolicyViolation
 from doorkeeper.server.security import DefaultPrincipalBuilder, Principal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.authorizer import Action, AuthorizableRequestContext
+    from doorkeeper.server.authorizer import Action, AuthorizableRequestContext
     from doorkeeper.server.resources.policies import TopicCreation
     from doorkeeper.server.security import AuthenticationContext
 

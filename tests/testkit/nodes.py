@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import ApiRange, AuthorizerReads
-    from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.descriptions.rows import AclRows
+    from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.resources.tokens import SignedToken
 

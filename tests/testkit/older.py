@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.authorizer import (
+from doorkeeper.server.authorizer import (
     IMPLIED_OPERATIONS,
     AccessControlEntry,
     AclOperation,

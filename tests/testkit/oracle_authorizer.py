@@ -28,10 +28,10 @@ from doorkeeper.acls.model import (
 )
 from doorkeeper.acls.networks import address_of, network_of
 from doorkeeper.acls.snapshot import Snapshot
-from doorkeeper.authorizer.authorizer_log import DEBUG, INFO, TRACE
-from doorkeeper.authorizer.contract import Action
-from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.authorizer.standard_keys import LOG_FORMAT
+from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, TRACE
+from doorkeeper.server.authorizer.contract import Action
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.authorizer.standard_keys import LOG_FORMAT
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from testkit.authorizers import CollectedAuthorizerLog, decide_from
 from testkit.java_lines import JavaLines

@@ -11,7 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from doorkeeper.authorizer import (
+from doorkeeper.server.authorizer import (
     AclBinding,
     AclBindingDeleteResult,
     AclCreateResult,
@@ -27,7 +27,7 @@ from doorkeeper.authorizer import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from doorkeeper.authorizer import (
+    from doorkeeper.server.authorizer import (
         AclBindingFilter,
         Action,
         AuthorizableRequestContext,

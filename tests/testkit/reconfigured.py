@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.app.assembly import Assembly
-from doorkeeper.authorizer import Reconfigurable
-from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.authorizer import Reconfigurable
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.loading import load
 from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
 from doorkeeper.server.runtime.request_context import RequestContext

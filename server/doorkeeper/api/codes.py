@@ -37,7 +37,7 @@ from doorkeeper_wire.messages.describe_acls import AclDescription, DescribeAclsR
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.authorizer.contract import AclBindingDeleteResult, AclDeleteResult
+    from doorkeeper.server.authorizer.contract import AclBindingDeleteResult, AclDeleteResult
     from doorkeeper_wire.messages.create_acls import AclCreation
     from doorkeeper_wire.messages.delete_acls import DeleteAclsFilter
     from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         ResourcePattern,
         ResourceType,
     )
-    from doorkeeper.authorizer.contract import Action, AuthorizationResult
+    from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.resources.cluster import Broker, Group, Topic
     from doorkeeper.server.resources.settings.operations import AlteredResource

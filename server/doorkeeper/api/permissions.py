@@ -25,9 +25,9 @@ from doorkeeper.acls.model import (
 )
 from doorkeeper.acls.operations import full_mask
 from doorkeeper.api.operations import REQUIRED
-from doorkeeper.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import counts, free
+from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

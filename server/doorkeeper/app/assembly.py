@@ -27,9 +27,6 @@ from doorkeeper.app.data_path import NOTICE, open_data_path
 from doorkeeper.app.node import LiveNode, membership_of
 from doorkeeper.app.reconfiguration import Reconfiguration
 from doorkeeper.app.services import NodeServices
-from doorkeeper.authorizer.awaitables import forget
-from doorkeeper.authorizer.contract import Endpoint
-from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.base.version import __version__
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.response_cache import ResponseCache
@@ -55,6 +52,9 @@ from doorkeeper.construction.stores import check_release, open_store, utc_ms
 from doorkeeper.descriptions.rows import AclRows
 from doorkeeper.net import BindError, Server
 from doorkeeper.net.request_log import LOGGER_NAME, RequestLog
+from doorkeeper.server.authorizer.awaitables import forget
+from doorkeeper.server.authorizer.contract import Endpoint
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.config.loading import with_stored_values
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.runtime.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
@@ -71,13 +71,13 @@ if TYPE_CHECKING:
 
     from doorkeeper.app.operations_port import OperationsPort
     from doorkeeper.audit.audit_log import AuditLog
-    from doorkeeper.authorizer.authorizer_log import AuthorizerLog
-    from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.base.credentials import ScramCredential
     from doorkeeper.connection.exchange import Version
     from doorkeeper.logs.authorizer_file import AuthorizerFile
     from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.net.options import ConnectionSecurity
+    from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
+    from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.resources.catalog.loading import Catalog
     from doorkeeper.server.schema.change import Committed

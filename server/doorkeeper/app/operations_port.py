@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from doorkeeper.app.node import LiveNode
-    from doorkeeper.authorizer.guard import GuardedAuthorizer
     from doorkeeper.clusters.fleet import ClusterFleet
     from doorkeeper.connection.exchange import Counts
     from doorkeeper.construction.history import StoreHistory
     from doorkeeper.http.checks import Check
     from doorkeeper.net import Server
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.config.http import HttpSettings
     from doorkeeper.server.runtime.limits import Limits
     from doorkeeper.server.runtime.logger import Logger

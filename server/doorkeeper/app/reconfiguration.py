@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.authorizer.guard import name_of
-from doorkeeper.authorizer.reconfigurable import Reconfigurable
-from doorkeeper.authorizer.standard_keys import ALLOW_EVERYONE, LOG_FORMAT, SUPER_USERS
 from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.base.key import Applies
 from doorkeeper.construction.listeners import limits_of
 from doorkeeper.net import BindError
 from doorkeeper.net.server import resolved_overrides
+from doorkeeper.server.authorizer.guard import name_of
+from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
+from doorkeeper.server.authorizer.standard_keys import ALLOW_EVERYONE, LOG_FORMAT, SUPER_USERS
 from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.config.naming import find_key, is_for_plug_ins
 from doorkeeper.server.runtime.threads import beside
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from doorkeeper.app.node import LiveNode
-    from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.base.entry import Entry
     from doorkeeper.construction.listeners import ListenerSecurity, ServerSecurity
     from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.net import Server
+    from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.updates.tokens import DelegationTokens
 

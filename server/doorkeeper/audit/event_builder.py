@@ -14,7 +14,7 @@ import msgspec
 from doorkeeper.acls.decision import Question, explain
 from doorkeeper.audit.events import Binding, Decision, Item, Login
 from doorkeeper.audit.events import Change as ChangeEvent
-from doorkeeper.authorizer.contract import AclDeleteResult
+from doorkeeper.server.authorizer.contract import AclDeleteResult
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.audit.events import Event
-    from doorkeeper.authorizer.contract import Action
     from doorkeeper.connection.exchange import Login as ConnectionLogin
+    from doorkeeper.server.authorizer.contract import Action
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
     from doorkeeper.server.schema.change import Change, Edit, Origin
     from doorkeeper.server.schema.kind import Kind

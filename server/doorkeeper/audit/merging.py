@@ -28,8 +28,8 @@ from doorkeeper.acls.snapshot import EMPTY as NO_ACLS
 from doorkeeper.audit.event_builder import Repetition, Seen, SeenLogin, window_events
 from doorkeeper.audit.options import Recorded
 from doorkeeper.audit.queue import QueuedEvents
-from doorkeeper.authorizer.contract import AuthorizationResult
-from doorkeeper.authorizer.guard import RecordedDecision
+from doorkeeper.server.authorizer.contract import AuthorizationResult
+from doorkeeper.server.authorizer.guard import RecordedDecision
 
 if TYPE_CHECKING:
     import asyncio
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.audit.options import AuditOptions
     from doorkeeper.audit.queue import Queue
-    from doorkeeper.authorizer.contract import Action
     from doorkeeper.connection.exchange import Login
+    from doorkeeper.server.authorizer.contract import Action
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 # About 5 MB. A request with more topics has one event for each of them anyway.

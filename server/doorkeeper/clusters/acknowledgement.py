@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.authorizer.contract import AclCreateResult, AclDeleteResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -26,8 +26,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from doorkeeper.api.node import DelayedResponse, Update
-from doorkeeper.authorizer.contract import DecisionPending
-from doorkeeper.authorizer.one_request import reads_of
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.connection.client_limits import HOLDS_ACLS, ClientLimits
 from doorkeeper.connection.exchange import (
@@ -64,6 +62,8 @@ from doorkeeper.connection.unreadable import (
     unsupported_version,
 )
 from doorkeeper.descriptions.rows import Description
+from doorkeeper.server.authorizer.contract import DecisionPending
+from doorkeeper.server.authorizer.one_request import reads_of
 from doorkeeper.server.config.plug_ins import one_line
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.server.schema.features import release_of
@@ -79,9 +79,9 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Node, Response
-    from doorkeeper.authorizer.one_request import RequestAuthorizer
     from doorkeeper.connection.exchange import Advance, AnyBytes, Peer
     from doorkeeper.connection.response_cache import ResponseCache
+    from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.runtime.limits import Limits
     from doorkeeper.server.security.contract import OfferedMechanism, PrincipalBuilder, Step
     from doorkeeper_wire.headers import RequestHeader

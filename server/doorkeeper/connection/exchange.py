@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import Principal
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Response, Update
-    from doorkeeper.authorizer.contract import DecisionPending
-    from doorkeeper.authorizer.guard import RecordedDecision
     from doorkeeper.base.slices import Slices
     from doorkeeper.descriptions.rows import Description
+    from doorkeeper.server.authorizer.contract import DecisionPending
+    from doorkeeper.server.authorizer.guard import RecordedDecision
     from doorkeeper.server.security.contract import Step
     from doorkeeper_wire.headers import RequestHeader
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from doorkeeper.api.declaration import Api
-    from doorkeeper.authorizer.guard import RecordedDecision
-    from doorkeeper.authorizer.one_request import RequestAuthorizer
     from doorkeeper.base.slices import Slices
+    from doorkeeper.server.authorizer.guard import RecordedDecision
+    from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper_wire.headers import RequestHeader
 
 

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from doorkeeper.acls.model import Principal
-    from doorkeeper.authorizer.guard import RecordedDecision
     from doorkeeper.connection.client_limits import ClientLimits
     from doorkeeper.connection.exchange import Peer, Version
     from doorkeeper.connection.session import Session
+    from doorkeeper.server.authorizer.guard import RecordedDecision
     from doorkeeper.server.config.client_rules import ClientSoftware
     from doorkeeper.server.runtime.limits import Limits
 

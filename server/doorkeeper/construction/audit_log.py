@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.construction.errors import StartError
+from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
 
 if TYPE_CHECKING:
     import asyncio
 
     from doorkeeper.audit.audit_log import AuditLog, Meter
-    from doorkeeper.authorizer.contract import Authorizer
-    from doorkeeper.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.server.authorizer.contract import Authorizer
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.config.audit import AuditSettings
     from doorkeeper.server.runtime.logger import Logger
 

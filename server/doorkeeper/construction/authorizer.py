@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.authorizer.awaitables import as_future
-from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
-from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.authorizer.loading import KEY, authorizer_class
-from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.construction.errors import StartError
 from doorkeeper.logs.authorizer_file import AuthorizerFile
+from doorkeeper.server.authorizer.awaitables import as_future
+from doorkeeper.server.authorizer.contract import AuthorizerServerInfo, Endpoint
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.authorizer.loading import KEY, authorizer_class
+from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.server.config.plug_ins import UnusableClass
 from doorkeeper.server.runtime.threads import threads_of_others
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
-    from doorkeeper.authorizer.authorizer_log import AuthorizerLog
-    from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.base.entry import Entry
+    from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
+    from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.state.log import StateLog

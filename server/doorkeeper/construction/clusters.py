@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import AuthorizerUpdates
     from doorkeeper.audit.audit_log import AuditLog
-    from doorkeeper.authorizer.guard import GuardedAuthorizer
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.events import ClusterEvent
     from doorkeeper.clusters.fleet import ClusterFleet
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.state.log import StateLog

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.authorizer.standard_keys import POLICY_DEFAULTS
+from doorkeeper.server.authorizer.standard_keys import POLICY_DEFAULTS
 from doorkeeper.server.schema.change import SERVER, edit
 from doorkeeper.server.schema.declared import SETTING, StoredSetting
 

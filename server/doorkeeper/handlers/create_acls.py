@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from doorkeeper.api.node import Node, Services
-    from doorkeeper.authorizer.contract import AclCreateResult
+    from doorkeeper.server.authorizer.contract import AclCreateResult
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
     from doorkeeper.server.state.outcome import Results
     from doorkeeper_wire.messages.create_acls import AclCreation

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBindingFilter
     from doorkeeper.api.node import Node, Services
-    from doorkeeper.authorizer.contract import AclDeleteResult
+    from doorkeeper.server.authorizer.contract import AclDeleteResult
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
     from doorkeeper.server.state.outcome import Results
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.operations import full_mask
-from doorkeeper.authorizer.contract import AuthorizationResult
-from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.learning.requests import WIDE_QUESTIONS
+from doorkeeper.server.authorizer.contract import AuthorizationResult
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.acls.model import AclOperation, ResourcePattern, ResourceType
-    from doorkeeper.authorizer.contract import Action
+    from doorkeeper.server.authorizer.contract import Action
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from doorkeeper.acls.decision import Question
 from doorkeeper.acls.model import WILDCARD
 from doorkeeper.acls.recorded_access import RecordedAccess
-from doorkeeper.authorizer.contract import AuthorizationResult
 from doorkeeper.learning.requests import CountedRequest, counted_request
+from doorkeeper.server.authorizer.contract import AuthorizationResult
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.acls.model import AclOperation, ResourceType
-    from doorkeeper.authorizer.contract import Action
-    from doorkeeper.authorizer.guard import GuardedAuthorizer, RecordedDecision
+    from doorkeeper.server.authorizer.contract import Action
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer, RecordedDecision
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 _NS_PER_S: Final = 1_000_000_000

@@ -21,14 +21,14 @@ from collections import deque
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
-from doorkeeper.authorizer.authorizer_log import LOGGER_NAME
 from doorkeeper.logs.rendering import NS_PER_S, as_kafka
+from doorkeeper.server.authorizer.authorizer_log import LOGGER_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from doorkeeper.authorizer.authorizer_log import Threshold
+    from doorkeeper.server.authorizer.authorizer_log import Threshold
 
 QUEUED_BYTES_MAX: Final = 8 * 1024 * 1024
 """As for the server's log: a second of denials at full speed."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.authorizer.authorizer_log import LOGGER_NAME
+from doorkeeper.server.authorizer.authorizer_log import LOGGER_NAME
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, WrappedLogger

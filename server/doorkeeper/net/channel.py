@@ -23,7 +23,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from doorkeeper.api.node import UpdateOperation
-from doorkeeper.authorizer.awaitables import as_future, forget, wait_for_decision
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.connection.exchange import (
     Authenticating,
@@ -39,6 +38,7 @@ from doorkeeper.net.connection_log import log_end, log_events, log_failures, log
 from doorkeeper.net.context import Accepted
 from doorkeeper.net.request_log import DEBUG
 from doorkeeper.net.transports import is_encrypted, peer_certificates
+from doorkeeper.server.authorizer.awaitables import as_future, forget, wait_for_decision
 from doorkeeper.server.runtime.metrics.requests import Waited
 from doorkeeper.server.security.contract import Failure
 from doorkeeper.server.state.outcome import Results

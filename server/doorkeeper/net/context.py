@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from doorkeeper.api.node import Services
-    from doorkeeper.authorizer.guard import GuardedAuthorizer
     from doorkeeper.base.errors import ApiError
     from doorkeeper.connection.exchange import Login
     from doorkeeper.net.chunked_responses import ChunkedResponses
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from doorkeeper.net.ledger import Ledger
     from doorkeeper.net.peer_log import PeerLog
     from doorkeeper.net.request_log import RequestLog
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.runtime.limits import Limits
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.metrics.requests import RequestMeter

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
-from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.exchange import Counts, Peer
 from doorkeeper.net.addresses import address_of, connection_id, java_host_address
@@ -19,6 +18,7 @@ from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.listener import Listener
 from doorkeeper.net.options import ENCRYPTED, UNAUTHENTICATED
 from doorkeeper.net.peer_log import PeerLog
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.runtime.limits import SWEEP_INTERVAL_S_MAX
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Node, Services
-    from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.net.context import Accepted, AuditLog
     from doorkeeper.net.options import ConnectionSecurity, ListenerSpec
     from doorkeeper.net.request_log import RequestLog
+    from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.runtime.limits import Limits
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.metrics.requests import RequestMeter

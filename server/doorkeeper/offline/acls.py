@@ -16,10 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from doorkeeper.app.config_changes import dynamic_values
-from doorkeeper.authorizer.contract import Endpoint
-from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
-from doorkeeper.authorizer.standard_keys import read_policy
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.construction.authorizer import (
     authorizer_of,
@@ -32,6 +28,10 @@ from doorkeeper.construction.authorizer import (
 from doorkeeper.construction.errors import StartError
 from doorkeeper.logs.command_log import command_logs
 from doorkeeper.offline.log import OfflineAuditLog, offline_log
+from doorkeeper.server.authorizer.contract import Endpoint
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
+from doorkeeper.server.authorizer.standard_keys import read_policy
 from doorkeeper.server.config.audit import AuditSettings
 from doorkeeper.server.config.loading import with_stored_values
 from doorkeeper.server.schema.change import Edit
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult, Authorizer
+    from doorkeeper.server.authorizer.contract import AclCreateResult, AclDeleteResult, Authorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Committed
     from doorkeeper.server.state.log import StateLog

@@ -17,9 +17,6 @@ from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.search import find
 from doorkeeper.app.config_changes import dynamic_values
-from doorkeeper.authorizer.loading import KEY, authorizer_class
-from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.authorizer.standard_keys import POLICY_DEFAULTS, read_policy
 from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.construction.decision_settings import settings_of
 from doorkeeper.construction.errors import StartError
@@ -30,6 +27,9 @@ from doorkeeper.repositories.addresses import AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.files import matching
 from doorkeeper.repositories.repository import AclContents, AclRepository, AclSession
+from doorkeeper.server.authorizer.loading import KEY, authorizer_class
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.authorizer.standard_keys import POLICY_DEFAULTS, read_policy
 from doorkeeper.server.config.loading import with_stored_values
 from doorkeeper.server.config.plug_ins import UnusableClass
 from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC

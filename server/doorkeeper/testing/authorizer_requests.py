@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.model import PatternType, Principal, ResourcePattern
-from doorkeeper.authorizer.contract import Action, AuthorizationResult
+from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 if TYPE_CHECKING:
     from doorkeeper.acls.decision import Question
-    from doorkeeper.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 
 
 def decide(authorizer: GuardedAuthorizer, question: Question, listener_name: str) -> bool:

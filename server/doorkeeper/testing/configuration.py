@@ -189,7 +189,7 @@ def keys_of(
 
 def initial_change(config: Configuration, credentials: Iterable[StoredCredential]) -> Change:
     """Return the change that fills an empty store with the initial state."""
-    from doorkeeper.authorizer.plans import BindingIds  # noqa: PLC0415
+    from doorkeeper.server.authorizer.plans import BindingIds  # noqa: PLC0415
     from doorkeeper.server.schema.acls import StoredBinding  # noqa: PLC0415
     from doorkeeper.server.schema.change import edit  # noqa: PLC0415
     from doorkeeper.server.schema.declared import ACL, CREDENTIAL, TOPIC  # noqa: PLC0415

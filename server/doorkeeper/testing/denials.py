@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.decision import Question
-from doorkeeper.authorizer.contract import AuthorizationResult
+from doorkeeper.server.authorizer.contract import AuthorizationResult
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.explanation import Explanation
     from doorkeeper.acls.model import AclOperation, ResourceType
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.authorizer.contract import Action
-    from doorkeeper.authorizer.guard import GuardedAuthorizer, RecordedDecision
+    from doorkeeper.server.authorizer.contract import Action
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer, RecordedDecision
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 _ANY: Final = "*"

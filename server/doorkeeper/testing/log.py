@@ -10,8 +10,8 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from doorkeeper.authorizer.authorizer_log import StandardLibraryLog
 from doorkeeper.logs.secrets import hide
+from doorkeeper.server.authorizer.authorizer_log import StandardLibraryLog
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -133,9 +133,9 @@ class DoorkeeperProcess(AnyServer):
 
     def _state(self) -> tuple[Policy, Snapshot]:
         from doorkeeper.acls.snapshot import EMPTY  # noqa: PLC0415
-        from doorkeeper.authorizer.loading import authorizer_class  # noqa: PLC0415
-        from doorkeeper.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
-        from doorkeeper.authorizer.standard_keys import read_policy  # noqa: PLC0415
+        from doorkeeper.server.authorizer.loading import authorizer_class  # noqa: PLC0415
+        from doorkeeper.server.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
+        from doorkeeper.server.authorizer.standard_keys import read_policy  # noqa: PLC0415
 
         if authorizer_class(self._used["authorizer.class.name"]) is not StandardAuthorizer:
             raise TypeError(

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from doorkeeper.acls.recorded_access import RecordedAccess
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.app.assembly import Assembly
-    from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.learning.recorder import Recorder
     from doorkeeper.logs.pipeline import Logs
     from doorkeeper.offline.acls import OfflineAcls
+    from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Change
     from doorkeeper.testing.answers import Answer
@@ -200,8 +200,8 @@ class DoorkeeperServer(AnyServer):
         ]
 
     def _follow_decisions(self, assembly: Assembly) -> None:
-        from doorkeeper.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
         from doorkeeper.learning.recorder import Recorder  # noqa: PLC0415
+        from doorkeeper.server.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
         from doorkeeper.testing.denials import Denials  # noqa: PLC0415
 
         authorizer, guarded = assembly.authorizer, assembly.guarded
@@ -251,7 +251,7 @@ class DoorkeeperServer(AnyServer):
 
     def _decides_by_acls(self) -> bool:
         """Return whether the authorizer is Kafka's, or decides as it does."""
-        from doorkeeper.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
+        from doorkeeper.server.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
 
         authorizer = self.authorizer
         return (
@@ -281,7 +281,7 @@ class DoorkeeperServer(AnyServer):
         return Answer(question, allowed=self._run(ask()), wanted=wanted)
 
     def _state(self) -> tuple[Policy, Snapshot]:
-        from doorkeeper.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
+        from doorkeeper.server.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
 
         authorizer = self.authorizer
         assert isinstance(authorizer, StandardAuthorizer), "asked only where it decides"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 
-from doorkeeper.authorizer.contract import by_resource_type
+from doorkeeper.server.authorizer.contract import by_resource_type
 from testkit import acl_worlds as some
 from testkit.acl import request_of
 from testkit.authorizers import CollectedAuthorizerLog, started

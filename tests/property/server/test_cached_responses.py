@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from doorkeeper.acls.model import ANY_BINDING, CLUSTER_NAME, Principal, ResourceType
-from doorkeeper.authorizer.awaitables import as_future
 from doorkeeper.base.entry import Entry
 from doorkeeper.base.slices import run_to_end
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.exchange import ChunkedResponse, Counts, Peer
 from doorkeeper.connection.response_cache import CACHED_APIS, ResponseCache
 from doorkeeper.handlers import registry
+from doorkeeper.server.authorizer.awaitables import as_future
 from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.resources.cluster import Group
 from doorkeeper.server.resources.users.alteration import CredentialUpsertion
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from doorkeeper.authorizer.authorizer_log import AuthorizerLog
+    from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.server.security.contract import AuthenticationContext
 
 LISTENER = "PLAINTEXT"

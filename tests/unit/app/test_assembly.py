@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.app.assembly import Assembly
-from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.construction.errors import StartError
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.schema.features import metadata_level
 from testkit.logs import readable_logs
 from testkit.settings import settings_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Mapping
     from pathlib import Path
 
-    from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
+    from doorkeeper.server.authorizer.contract import AuthorizerServerInfo, Endpoint
 
 STANDARD = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
 PORT_0 = "listeners=PLAINTEXT://localhost:0,CONTROLLER://localhost:0\n"

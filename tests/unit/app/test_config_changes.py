@@ -6,7 +6,7 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.schema.change import SERVER, edit
 from doorkeeper.server.schema.declared import CONFIG
 from doorkeeper.server.state.log import StateLog

@@ -85,7 +85,7 @@ def test_a_signal_during_the_start_ends_it(tmp_path: Path) -> None:
     plug_in = tmp_path / "plug_in.py"
     plug_in.write_text(
         "import asyncio\n"
-        "from doorkeeper.authorizer.standard import StandardAuthorizer\n"
+        "from doorkeeper.server.authorizer.standard import StandardAuthorizer\n"
         "class Never(StandardAuthorizer):\n"
         "    def start(self, server_info):\n"
         '        print(\'{"event": "waiting"}\', flush=True)\n'
@@ -108,7 +108,7 @@ def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
     plug_in = tmp_path / "plug_in.py"
     plug_in.write_text(
         "import asyncio\n"
-        "from doorkeeper.authorizer.standard import StandardAuthorizer\n"
+        "from doorkeeper.server.authorizer.standard import StandardAuthorizer\n"
         "class Slow(StandardAuthorizer):\n"
         "    def create_acls(self, context, bindings):\n"
         '        print(\'{"event": "asked"}\', flush=True)\n'

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.app.assembly import Assembly
 from doorkeeper.app.reload import reload
-from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.construction.catalogs import APART_BYTES
 from doorkeeper.construction.decision_settings import settings_of
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.loading import load
 from testkit.edge import until
 from testkit.logs import ReadableLogs, readable_logs

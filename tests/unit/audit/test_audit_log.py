@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.audit.audit_log import AuditLog
 from doorkeeper.audit.options import Sync
-from doorkeeper.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Committed, edit
 from doorkeeper.server.schema.declared import ACL

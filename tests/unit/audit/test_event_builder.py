@@ -20,13 +20,13 @@ from doorkeeper.audit.event_builder import (
     login_event,
 )
 from doorkeeper.audit.events import Binding, Item
-from doorkeeper.authorizer.contract import (
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,
     AclDeleteResult,
     Action,
 )
-from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import SERVER, Edit, edit
 from doorkeeper.server.schema.declared import (

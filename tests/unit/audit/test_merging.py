@@ -10,8 +10,8 @@ from doorkeeper.acls.snapshot import EMPTY
 from doorkeeper.audit.merging import Merging
 from doorkeeper.audit.options import Recorded
 from doorkeeper.audit.queue import Queue
-from doorkeeper.authorizer.contract import Action, AuthorizationResult
-from doorkeeper.authorizer.guard import RecordedDecision
+from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
+from doorkeeper.server.authorizer.guard import RecordedDecision
 from testkit.acl import allow, request_of
 from testkit.trails import LOGIN, HandLoop, Meter, Time, options
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.acls.model import ANONYMOUS
-from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.connection.exchange import Closed, LogEvent, Peer, PendingUpdate
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
+from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse

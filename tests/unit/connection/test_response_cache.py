@@ -7,13 +7,13 @@ from typing import Any, cast
 import pytest
 
 from doorkeeper.acls.model import Principal
-from doorkeeper.authorizer.guard import RecordedDecision
 from doorkeeper.base.slices import run_to_end
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.exchange import ChunkedResponse, Closed, Counts, SideEffects
 from doorkeeper.connection.response_cache import CacheEntry, CacheKey, ResponseCache
 from doorkeeper.connection.session import SessionState
 from doorkeeper.net.options import UNAUTHENTICATED
+from doorkeeper.server.authorizer.guard import RecordedDecision
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse

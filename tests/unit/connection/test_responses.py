@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.api import codes
-from doorkeeper.authorizer.contract import AclBindingDeleteResult, AclDeleteResult
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.connection.client_limits import ClientLimits
 from doorkeeper.connection.exchange import Counts, LogEvent
 from doorkeeper.connection.responses import ITEMS, error_code_of
 from doorkeeper.handlers import registry
+from doorkeeper.server.authorizer.contract import AclBindingDeleteResult, AclDeleteResult
 from doorkeeper.server.config.client_rules import ClientRule
 from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
 from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.construction.audit_log import open_audit_log, watch
 from doorkeeper.construction.errors import StartError
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.audit import AuditSettings
 from testkit.acl import READ, request_of, to, topic
 from testkit.plugins import InMemory

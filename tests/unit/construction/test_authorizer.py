@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.authorizer.contract import Endpoint
-from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.construction.authorizer import (
     authorizer_log_of,
     authorizer_of,
@@ -17,6 +15,8 @@ from doorkeeper.construction.authorizer import (
     start_authorizer,
 )
 from doorkeeper.construction.errors import StartError
+from doorkeeper.server.authorizer.contract import Endpoint
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.memory import MemoryStore
 from testkit.authorizers import CollectedAuthorizerLog
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
     from pathlib import Path
 
-    from doorkeeper.authorizer.contract import Authorizer, AuthorizerServerInfo
     from doorkeeper.logs.authorizer_file import AuthorizerFile
+    from doorkeeper.server.authorizer.contract import Authorizer, AuthorizerServerInfo
 
 STANDARD = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 

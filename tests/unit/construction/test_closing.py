@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.construction.authorizer import close
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from testkit.logs import readable_logs
 
 if TYPE_CHECKING:

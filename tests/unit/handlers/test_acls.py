@@ -9,11 +9,15 @@ import pytest
 from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper.api.codes import UnknownElements
 from doorkeeper.api.node import Update
-from doorkeeper.authorizer.contract import AclBindingDeleteResult, AclCreateResult, AclDeleteResult
-from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.descriptions.rows import AclRows
 from doorkeeper.handlers import create_acls, delete_acls, describe_acls
+from doorkeeper.server.authorizer.contract import (
+    AclBindingDeleteResult,
+    AclCreateResult,
+    AclDeleteResult,
+)
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 from doorkeeper_wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from doorkeeper_wire.messages.describe_acls import (

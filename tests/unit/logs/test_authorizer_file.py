@@ -11,10 +11,10 @@ import pytest
 
 from doorkeeper.acls.decision import Decision, RuleKind
 from doorkeeper.acls.model import PatternType
-from doorkeeper.authorizer.contract import Action
-from doorkeeper.authorizer.kafka_log_line import FORMS
 from doorkeeper.logs.authorizer_file import AuthorizerFile, render
 from doorkeeper.logs.thresholds import LoggerThreshold
+from doorkeeper.server.authorizer.contract import Action
+from doorkeeper.server.authorizer.kafka_log_line import FORMS
 from testkit.acl import DESCRIBE, READ, deny, request_of, topic
 
 if TYPE_CHECKING:

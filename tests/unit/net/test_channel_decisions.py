@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from doorkeeper.api.node import DelayedResponse
-from doorkeeper.authorizer.contract import DecisionPending
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.connection.undecided import undecided
+from doorkeeper.server.authorizer.contract import DecisionPending
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.api_keys import ApiKey
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.base.slices import SLICE_S
 from doorkeeper.connection.response_cache import ResponseCache
 from doorkeeper.net.chunked_responses import ChunkedResponses
+from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.runtime.metrics.requests import RequestMeter

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.net.request_log import DEBUG
+from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse

@@ -6,8 +6,8 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.connection.connection import HANDLED_HERE_ELEMENTS_MAX
+from doorkeeper.server.authorizer.contract import AclCreateResult
 from testkit.channels import PendingAuthorizer, World
 from testkit.edge import create, describe, until
 from testkit.edge_apis import APIS

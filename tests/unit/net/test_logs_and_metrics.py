@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.api.node import UpdateOperation
-from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.connection.exchange import LogEvent, Login
 from doorkeeper.logs.thresholds import LoggerThreshold
@@ -16,6 +15,7 @@ from doorkeeper.net.connection_log import log_events
 from doorkeeper.net.handshake_log import HandshakeLog
 from doorkeeper.net.peer_log import PeerLog
 from doorkeeper.net.request_log import DEBUG, RequestLog
+from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.runtime.metrics.requests import RequestMeter

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.net import BindError, ListenerSpec
+from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse

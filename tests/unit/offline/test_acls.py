@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.acls.model import ANY_BINDING, exactly
-from doorkeeper.authorizer import AclCreateResult, AclDeleteResult, ErrorCode
-from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.construction.errors import StartError
 from doorkeeper.offline.acls import OfflineAcls, open_acls
+from doorkeeper.server.authorizer import AclCreateResult, AclDeleteResult, ErrorCode
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.state.store import LogEntry
 from testkit.authorizers import SERVER
 from testkit.plugins import InMemory
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
-    from doorkeeper.authorizer import (
+    from doorkeeper.server.authorizer import (
         AclBinding,
         AclBindingFilter,
         AuthorizableRequestContext,

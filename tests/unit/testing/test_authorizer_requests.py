@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acls.decision import Question
 from doorkeeper.acls.model import AclOperation, Principal, ResourceType
-from doorkeeper.authorizer.contract import AuthorizationResult
-from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.authorizer.contract import AuthorizationResult
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.testing.authorizer_requests import decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.authorizer.contract import Action
+    from doorkeeper.server.authorizer.contract import Action
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 QUESTION = Question("User:a", "10.0.0.7", AclOperation.READ, ResourceType.TOPIC, "t")

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import ApiError
 from doorkeeper.client import AdminClient, LoginRefused
 from doorkeeper.construction.errors import StartError
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.testing import DoorkeeperServer
 from doorkeeper.testing.acl_options import bindings_of
 from testkit.plugins import InMemory

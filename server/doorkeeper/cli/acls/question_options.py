@@ -14,9 +14,9 @@ from doorkeeper.acls.hosts import java_host
 from doorkeeper.acls.model import CLUSTER_NAME, WILDCARD, AclOperation, Principal, ResourceType
 from doorkeeper.acls.networks import IPV4_BITS, network_of
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
-from doorkeeper.authorizer.standard_keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import options_of_resources, utf8
+from doorkeeper.server.authorizer.standard_keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
 from doorkeeper.server.resources.topics.names import reason_invalid
 from doorkeeper.server.schema.features import LEVELS, NEWEST
 

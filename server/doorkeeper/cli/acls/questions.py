@@ -33,7 +33,6 @@ from doorkeeper.acls.model import (
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acls.search import find
 from doorkeeper.acls.tasks import task_access, task_answer
-from doorkeeper.authorizer.standard_keys import ALLOW_EVERYONE
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     Location,
@@ -75,6 +74,7 @@ from doorkeeper.cli.options import output_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.repositories.addresses import Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.server.authorizer.standard_keys import ALLOW_EVERYONE
 from doorkeeper.server.schema.features import LEVELS, NEWEST, OLDEST, has_networks
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from doorkeeper.logs.pipeline import Logs
 
 # The log first: it prevents structlog from importing unused modules.
 from doorkeeper.app.assembly import Assembly  # isort: skip
-from doorkeeper.authorizer.plans import BindingIds
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.cli.learn.child import run_command, wait_for_end
 from doorkeeper.cli.learn.shadow import Shadow
@@ -23,6 +22,7 @@ from doorkeeper.cli.learn.tap import Tap
 from doorkeeper.construction.stores import initial_rows
 from doorkeeper.learning.recorder import Recorder
 from doorkeeper.net import new_runner
+from doorkeeper.server.authorizer.plans import BindingIds
 from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import edit

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.authorizer.contract import AuthorizationResult
-from doorkeeper.authorizer.standard import AuthorizerNotReady, StandardAuthorizer
 from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.authorizer.contract import AuthorizationResult
+from doorkeeper.server.authorizer.standard import AuthorizerNotReady, StandardAuthorizer
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.log import StateLog

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.authorizer import loading
-from doorkeeper.authorizer.loading import authorizer_class
-from doorkeeper.authorizer.older import OlderAuthorizer
-from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.authorizer import loading
+from doorkeeper.server.authorizer.loading import authorizer_class
+from doorkeeper.server.authorizer.older import OlderAuthorizer
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.plug_ins import UnusableClass
 
 if TYPE_CHECKING:
@@ -80,7 +80,9 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     group = loading.ENTRY_POINT_GROUP
     points = EntryPoints(
         [
-            EntryPoint("standard", "doorkeeper.authorizer.standard:StandardAuthorizer", group),
+            EntryPoint(
+                "standard", "doorkeeper.server.authorizer.standard:StandardAuthorizer", group
+            ),
             EntryPoint("gone", "dk_gone:Authorizer", group),
         ]
     )
@@ -98,8 +100,8 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
         "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "kafka.security.authorizer.AclAuthorizer",
         "kafka.security.auth.SimpleAclAuthorizer",
-        " doorkeeper.authorizer.standard.StandardAuthorizer ",
-        "doorkeeper.authorizer.standard:StandardAuthorizer",
+        " doorkeeper.server.authorizer.standard.StandardAuthorizer ",
+        "doorkeeper.server.authorizer.standard:StandardAuthorizer",
         "standard",
     ],
 )
@@ -119,7 +121,7 @@ def test_kafkas_names_and_paths_lead_to_ours(name: str) -> None:
         ("dk_plugin.Nothing", "the module dk_plugin has no Nothing"),
         ("dk_plugin:not_a_class", "found 7; allowed: a subclass of doorkeeper.authorizer."),
         ("dk_plugin.Half", "the class lacks the methods acls, authorize, create_acls, delete_acls"),
-        ("doorkeeper.authorizer.contract.Authorizer", "the class lacks the methods acls, "),
+        ("doorkeeper.server.authorizer.contract.Authorizer", "the class lacks the methods acls, "),
         ("other", "found no entry point of this name in doorkeeper.authorizers; allowed: gone, "),
         ("gone", "cannot load dk_gone:Authorizer: ModuleNotFoundError: No module named 'dk_gone'"),
     ],

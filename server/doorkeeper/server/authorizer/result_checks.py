@@ -16,12 +16,12 @@ from doorkeeper.acls.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.authorizer.contract import (
+from doorkeeper.base.errors import ApiError
+from doorkeeper.server.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,
     AclDeleteResult,
 )
-from doorkeeper.base.errors import ApiError
 
 if TYPE_CHECKING:
     from typing import TypeGuard

@@ -21,8 +21,9 @@ from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, Re
 from doorkeeper.acls.operations import ALLOW_TESTS, DENY_TESTS, allowed_mask, full_mask
 from doorkeeper.acls.search import find
 from doorkeeper.acls.validation import check_filter, check_new, unencodable
-from doorkeeper.authorizer.authorizer_log import DEBUG, INFO, TRACE, StandardLibraryLog
-from doorkeeper.authorizer.contract import (
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, TRACE, StandardLibraryLog
+from doorkeeper.server.authorizer.contract import (
     PROBE_NAME,
     AclBindingDeleteResult,
     AclCreateResult,
@@ -33,17 +34,16 @@ from doorkeeper.authorizer.contract import (
     check_not_filter,
     masks_by_authorize,
 )
-from doorkeeper.authorizer.kafka_log_line import DEFAULT_FORM, FORMS
-from doorkeeper.authorizer.plans import BindingIds, hints, plan_creation, plan_deletion
-from doorkeeper.authorizer.reconfigurable import Reconfigurable
-from doorkeeper.authorizer.standard_keys import (
+from doorkeeper.server.authorizer.kafka_log_line import DEFAULT_FORM, FORMS
+from doorkeeper.server.authorizer.plans import BindingIds, hints, plan_creation, plan_deletion
+from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
+from doorkeeper.server.authorizer.standard_keys import (
     ALLOW_EVERYONE,
     LOG_FORMAT,
     SUPER_USERS,
     read_form,
     read_policy,
 )
-from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.log import StateLog, origin_of
 from doorkeeper.server.state.memory import MemoryStore
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.authorizer.authorizer_log import AuthorizerLog
-    from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
+    from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
+    from doorkeeper.server.authorizer.contract import AuthorizerServerInfo, Endpoint
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
     from doorkeeper.server.schema.acls import StoredBinding
     from doorkeeper.server.state.state import State

@@ -26,7 +26,8 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.acls.operations import IMPLIED_OPERATIONS, SUPPORTED_OPERATIONS
-from doorkeeper.authorizer.contract import (
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.authorizer.contract import (
     CONTRACT_VERSION,
     AclBindingDeleteResult,
     AclCreateResult,
@@ -41,14 +42,13 @@ from doorkeeper.authorizer.contract import (
     completed,
     masks_by_authorize,
 )
-from doorkeeper.authorizer.reconfigurable import Reconfigurable
-from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 if TYPE_CHECKING:
-    from doorkeeper.authorizer.loading import authorizer_class
-    from doorkeeper.authorizer.older import OlderAuthorizer, Session
-    from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
+    from doorkeeper.server.authorizer.loading import authorizer_class
+    from doorkeeper.server.authorizer.older import OlderAuthorizer, Session
+    from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
 
 __all__ = [
     "ANY_BINDING",

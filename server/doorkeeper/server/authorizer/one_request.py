@@ -15,20 +15,20 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.authorizer.authorizer_log import DEBUG, INFO
-from doorkeeper.authorizer.contract import AuthorizationResult
-from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.authorizer.kafka_log_line import line_of_others
 from doorkeeper.base.slices import SLICE_ITEMS
+from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO
+from doorkeeper.server.authorizer.contract import AuthorizationResult
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.authorizer.kafka_log_line import line_of_others
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.authorizer.authorizer_log import AuthorizerLog
-    from doorkeeper.authorizer.contract import Action
-    from doorkeeper.authorizer.guard import RecordedDecision
-    from doorkeeper.authorizer.standard import StandardAuthorizer
     from doorkeeper.base.slices import Slices
+    from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
+    from doorkeeper.server.authorizer.contract import Action
+    from doorkeeper.server.authorizer.guard import RecordedDecision
+    from doorkeeper.server.authorizer.standard import StandardAuthorizer
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 LINES_MAX: Final = 100

@@ -31,7 +31,8 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.acls.validation import check_binding, check_filter
-from doorkeeper.authorizer.contract import (
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,
     AclDeleteResult,
@@ -39,14 +40,18 @@ from doorkeeper.authorizer.contract import (
     Authorizer,
     completed,
 )
-from doorkeeper.base.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterator, Mapping, Sequence
 
     from doorkeeper.acls.model import AclBindingFilter
-    from doorkeeper.authorizer.contract import Action, AuthorizerServerInfo, Endpoint, Eventually
+    from doorkeeper.server.authorizer.contract import (
+        Action,
+        AuthorizerServerInfo,
+        Endpoint,
+        Eventually,
+    )
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 _LOG = logging.getLogger("doorkeeper.authorizer")

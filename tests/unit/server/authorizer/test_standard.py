@@ -13,15 +13,15 @@ import pytest
 
 from doorkeeper.acls.decision import DEFAULT_DENY, SUPER_USER, RuleKind
 from doorkeeper.acls.model import ANY_BINDING, AclOperation, Principal, ResourceType
-from doorkeeper.authorizer.authorizer_log import DEBUG, INFO, TRACE
-from doorkeeper.authorizer.contract import (
+from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, TRACE
+from doorkeeper.server.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,
     AclDeleteResult,
     AuthorizationResult,
 )
-from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.schema.change import Author
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.memory import MemoryStore
@@ -271,7 +271,7 @@ async def test_refused_items_need_no_store() -> None:
 
 async def test_over_the_limit_every_item_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those that were refused already."""
-    monkeypatch.setattr("doorkeeper.authorizer.plans.ACLS_PER_REQUEST_MAX", 2_500)
+    monkeypatch.setattr("doorkeeper.server.authorizer.plans.ACLS_PER_REQUEST_MAX", 2_500)
     authorizer = await started()
     bindings = [allow("alice", READ, topic(f"t{number}")) for number in range(2_501)]
 

@@ -18,9 +18,9 @@ from doorkeeper.acls.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.authorizer.plans import BindingIds, hints, plan_creation, plan_deletion
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import run_to_end
+from doorkeeper.server.authorizer.plans import BindingIds, hints, plan_creation, plan_deletion
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Change, Edit
 from doorkeeper.server.schema.declared import ACL

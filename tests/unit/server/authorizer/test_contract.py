@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import doorkeeper.authorizer
+import doorkeeper.server.authorizer
 from doorkeeper.acls.model import AclBinding, AclBindingFilter, AclOperation, ResourceType
 from doorkeeper.acls.operations import IMPLIED_OPERATIONS, SUPPORTED_OPERATIONS
-from doorkeeper.authorizer.contract import (
+from doorkeeper.server.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
     Action,
@@ -175,7 +175,7 @@ def test_version_1_stays() -> None:
 
     Whoever must change these tables raises CONTRACT_VERSION: docs/reference/authorizer-contract.md.
     """
-    assert doorkeeper.authorizer.CONTRACT_VERSION == (1, 2)
+    assert doorkeeper.server.authorizer.CONTRACT_VERSION == (1, 2)
     assert set(doorkeeper.authorizer.__all__) == NAMES
     for name, parameters in METHODS.items():
         _, *found = inspect.signature(getattr(Authorizer, name)).parameters
@@ -184,4 +184,4 @@ def test_version_1_stays() -> None:
     for name, fields in FIELDS.items():
         assert " ".join(getattr(doorkeeper.authorizer, name)._fields) == fields, name
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
-        doorkeeper.authorizer.Nothing  # noqa: B018
+        doorkeeper.server.authorizer.Nothing  # noqa: B018

@@ -18,7 +18,8 @@ from doorkeeper.acls.model import (
     ResourceType,
     SortedBindings,
 )
-from doorkeeper.authorizer.contract import (
+from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode, answer_of
+from doorkeeper.server.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
     Action,
@@ -27,9 +28,8 @@ from doorkeeper.authorizer.contract import (
     DecisionPending,
     completed,
 )
-from doorkeeper.authorizer.guard import GuardedAuthorizer, RecordedDecision, name_of
-from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode, answer_of
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer, RecordedDecision, name_of
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from testkit.acl import DESCRIBE, READ, allow, request_of, topic
 from testkit.authorizers import SERVER, CollectedAuthorizerLog, HeldStore, started
 from testkit.load import scaled

@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.acls.bulk import load
-from doorkeeper.authorizer.authorizer_log import DEBUG, INFO
-from doorkeeper.authorizer.contract import Action, AuthorizationResult
-from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.authorizer.one_request import ACTIONS_MAX, LINES_MAX, LoopAuthorizer, reads_of
 from doorkeeper.base.slices import SLICE_ITEMS, run_to_end
+from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO
+from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.authorizer.one_request import (
+    ACTIONS_MAX,
+    LINES_MAX,
+    LoopAuthorizer,
+    reads_of,
+)
 from doorkeeper.server.runtime.threads import OnLoop
 from testkit.acl import DESCRIBE, READ, allow, request_of, topic
 from testkit.authorizers import CollectedAuthorizerLog, decide_from, started

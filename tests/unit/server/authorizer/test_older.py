@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.acls.model import AclOperation, PatternType, Principal, ResourceType
-from doorkeeper.authorizer.contract import Action, AuthorizationResult
-from doorkeeper.authorizer.older import (
-    OlderAuthorizer,
-    Session,
-    has_older_interface,
-    wrap,
-)
-from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
+from doorkeeper.server.authorizer.older import OlderAuthorizer, Session, has_older_interface, wrap
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, request_of, topic, wanted
 from testkit.authorizers import SERVER
 from testkit.older import OlderInMemory

@@ -7,13 +7,17 @@ from typing import Any
 import pytest
 
 from doorkeeper.acls.model import AclBinding
-from doorkeeper.authorizer.contract import (
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,
     AclDeleteResult,
 )
-from doorkeeper.authorizer.result_checks import is_binding, is_create_result, is_delete_result
-from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.authorizer.result_checks import (
+    is_binding,
+    is_create_result,
+    is_delete_result,
+)
 from testkit.acl import READ, allow, topic
 
 BINDING: Any = allow("alice", READ, topic("orders"))

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeGuard, TypeVar
 from doorkeeper.acls.model import SortedBindings
 from doorkeeper.acls.operations import full_mask
 from doorkeeper.acls.validation import unencodable
-from doorkeeper.authorizer.awaitables import results_of
-from doorkeeper.authorizer.contract import (
+from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
+from doorkeeper.server.authorizer.awaitables import results_of
+from doorkeeper.server.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
     AuthorizationResult,
@@ -31,9 +32,12 @@ from doorkeeper.authorizer.contract import (
     DecisionPending,
     completed,
 )
-from doorkeeper.authorizer.result_checks import is_binding, is_create_result, is_delete_result
-from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
+from doorkeeper.server.authorizer.result_checks import (
+    is_binding,
+    is_create_result,
+    is_delete_result,
+)
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.runtime.threads import beside
 from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.api_keys import API_NAMES
@@ -49,7 +53,12 @@ if TYPE_CHECKING:
         ResourceType,
     )
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.authorizer.contract import Action, AuthorizerServerInfo, Endpoint, Eventually
+    from doorkeeper.server.authorizer.contract import (
+        Action,
+        AuthorizerServerInfo,
+        Endpoint,
+        Eventually,
+    )
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
     Decisions = tuple[AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]]

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.authorizer.awaitables import as_future, forget, results_of
-from doorkeeper.authorizer.contract import AclCreateResult, completed
-from doorkeeper.authorizer.result_checks import is_create_result
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.authorizer.awaitables import as_future, forget, results_of
+from doorkeeper.server.authorizer.contract import AclCreateResult, completed
+from doorkeeper.server.authorizer.result_checks import is_create_result
 from doorkeeper.server.state.outcome import Results
 from testkit.load import scaled
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from inspect import isabstract
 from typing import TYPE_CHECKING
 
-from doorkeeper.authorizer.contract import Authorizer
-from doorkeeper.authorizer.older import has_older_interface, wrap
-from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.authorizer.contract import Authorizer
+from doorkeeper.server.authorizer.older import has_older_interface, wrap
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.plug_ins import (
     UnusableClass,
     import_named,
@@ -81,7 +81,7 @@ def authorizer_class(name: str) -> type[Authorizer] | None:
     if not (isinstance(found, type) and issubclass(found, Authorizer)):
         raise UnusableClass(
             f"{KEY}={name}: found {found!r}; allowed: a subclass of"
-            " doorkeeper.authorizer.Authorizer, or a class with the methods of KIP-11"
+            " doorkeeper.server.authorizer.Authorizer, or a class with the methods of KIP-11"
         )
     if isabstract(found):
         raise UnusableClass(f"{KEY}={name}: the class lacks the methods {missing_methods(found)}")

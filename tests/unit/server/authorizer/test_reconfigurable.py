@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.authorizer import Reconfigurable
-from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.authorizer import Reconfigurable
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

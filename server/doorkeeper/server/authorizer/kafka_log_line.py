@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.authorizer.contract import Action
+    from doorkeeper.server.authorizer.contract import Action
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
     Form = Callable[["AuthorizableRequestContext", "Action", "Decision"], str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from doorkeeper.authorizer.authorizer_log import DEBUG, INFO, TRACE, StandardLibraryLog
+from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, TRACE, StandardLibraryLog
 
 if TYPE_CHECKING:
     import pytest

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import Principal
-from doorkeeper.authorizer.kafka_log_line import DEFAULT_FORM, FORMS
+from doorkeeper.server.authorizer.kafka_log_line import DEFAULT_FORM, FORMS
 
 if TYPE_CHECKING:
-    from doorkeeper.authorizer.kafka_log_line import Form
+    from doorkeeper.server.authorizer.kafka_log_line import Form
 
 SUPER_USERS = "super.users"
 ALLOW_EVERYONE = "allow.everyone.if.no.acl.found"

@@ -9,8 +9,8 @@ from doorkeeper.acls.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.authorizer.contract import Action, AuthorizationResult
-from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.schema.change import SERVER as BY_SERVER
 from doorkeeper.server.schema.features import release_change
