@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from construct import Bytes, FormatField, Renamed
 
 from administrator import Line, free_port, reachable
-from doorkeeper.handlers.registry import APIS
+from doorkeeper.server.api.registry import APIS
 from doorkeeper_wire.declared import tree
 from doorkeeper_wire.declared.nodes import (
     Array,

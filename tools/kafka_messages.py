@@ -12,14 +12,14 @@ import sys
 import zipfile
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.handlers.registry import APIS
+from doorkeeper.server.api.registry import APIS
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from doorkeeper.handlers.registry import ApiTable
+    from doorkeeper.server.api.registry import ApiTable
 
 PAGE = ROOT / "schemas" / "unserved.yaml"
 

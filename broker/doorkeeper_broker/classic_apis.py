@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.api.declaration import declare, refuse_as
-from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.handlers import join_group, leave_group
+from doorkeeper.server.api import join_group, leave_group
+from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.permissions import is_allowed, needs
 from doorkeeper_broker.classic_group import ClassicGroup, Join, JoinAnswer, Sync, SyncAnswer
 from doorkeeper_broker.later import Answer
 from doorkeeper_wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -35,9 +35,9 @@ from doorkeeper_wire.messages.join_group import (
 from doorkeeper_wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 if TYPE_CHECKING:
-    from doorkeeper.api.declaration import Api
-    from doorkeeper.api.node import Node, Outcome
-    from doorkeeper.api.permissions import Need
+    from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.api.node import Node, Outcome
+    from doorkeeper.server.api.permissions import Need
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper_broker.coordinator import Coordinator
     from doorkeeper_wire.messages.leave_group import (

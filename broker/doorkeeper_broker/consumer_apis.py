@@ -21,9 +21,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.api.declaration import declare, refuse_as
-from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper_broker.assignors import ASSIGNORS, Partition
 from doorkeeper_broker.consumer_group import (
     JOIN,
@@ -40,8 +40,8 @@ from doorkeeper_wire.messages.consumer_group_heartbeat import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.api.declaration import Api
-    from doorkeeper.api.node import Node
+    from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper_broker.assignors import Partitions
     from doorkeeper_broker.coordinator import Coordinator

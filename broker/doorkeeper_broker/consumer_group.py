@@ -34,7 +34,7 @@ from doorkeeper_broker.assignors import ASSIGNORS, NO_PARTITIONS, Partition, Sub
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from doorkeeper.api.node import TopicReads
+    from doorkeeper.server.api.node import TopicReads
     from doorkeeper_broker.assignors import Partitions
 
 EMPTY: Final = "Empty"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from doorkeeper.api.node import Update
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.handlers import (
+from doorkeeper.server.api import (
     delete_groups,
     delete_records,
     describe_log_dirs,
@@ -16,6 +15,7 @@ from doorkeeper.handlers import (
     offset_fetch,
     offset_for_leader_epoch,
 )
+from doorkeeper.server.api.node import Update
 from doorkeeper.server.schema.declared import TOPIC
 from doorkeeper_broker import fetch
 from doorkeeper_broker.classic_apis import ClassicApis
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
 
-    from doorkeeper.api.declaration import Api
-    from doorkeeper.api.node import Node, Outcome, Response
+    from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.api.node import Node, Outcome, Response
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Committed
     from doorkeeper.server.state.log import StateLog

@@ -22,10 +22,10 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.api.declaration import declare
-from doorkeeper.api.node import DelayedResponse
-from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import DelayedResponse
+from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.resources.topics.leadership import error_of_leader
 from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper_wire.messages.fetch import (
@@ -41,8 +41,8 @@ from doorkeeper_wire.messages.fetch import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from doorkeeper.api.declaration import Api
-    from doorkeeper.api.node import Node, Outcome
+    from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.api.node import Node, Outcome
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper_broker.log import PartitionLog
     from doorkeeper_broker.records import Records

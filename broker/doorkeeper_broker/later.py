@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from doorkeeper.api.node import DelayedResponse
+from doorkeeper.server.api.node import DelayedResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.api.node import Outcome, Response
+    from doorkeeper.server.api.node import Outcome, Response
 
 T = TypeVar("T")
 

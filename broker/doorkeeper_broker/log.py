@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.api.records import TimedOffset
+from doorkeeper.server.api.records import TimedOffset
 from doorkeeper_broker.batches import NO_PRODUCER, place
 from doorkeeper_broker.contents import find_record
 from doorkeeper_broker.producers import Producers

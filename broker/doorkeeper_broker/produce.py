@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.handlers import produce
+from doorkeeper.server.api import produce
 from doorkeeper.server.resources.settings.topic import effective
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS
 from doorkeeper_broker.batches import check_batch, read_batch, with_append_time
@@ -26,8 +26,8 @@ from doorkeeper_broker.transactions import Producer
 from doorkeeper_wire.messages.produce import PartitionProduceResponse
 
 if TYPE_CHECKING:
-    from doorkeeper.api.declaration import Api
-    from doorkeeper.api.node import Node, Outcome
+    from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.api.node import Node, Outcome
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext

@@ -21,11 +21,11 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.api.declaration import declare, refuse_as
-from doorkeeper.api.node import Update, UpdateOperation
-from doorkeeper.api.permissions import allowed_names, is_allowed, needs, require_on_cluster
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.handlers import init_producer_id
+from doorkeeper.server.api import init_producer_id
+from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs, require_on_cluster
 from doorkeeper.server.resources.groups.plans import METADATA_MAX, Committer, check_committer
 from doorkeeper.server.resources.groups.table import partition_text
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS
@@ -64,8 +64,8 @@ from doorkeeper_wire.messages.txn_offset_commit import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from doorkeeper.api.declaration import Api
-    from doorkeeper.api.node import Node, Outcome, Services
+    from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.api.node import Node, Outcome, Services
     from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper_broker.records import Records

@@ -45,7 +45,7 @@ def generated(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     unserved = unserved_source(root / "schemas/unserved.yaml", names)
     yield _file(_WIRE / "unserved.py", unserved)
     operations = operations_source(root / "schemas/operations.yaml", apis)
-    yield _file(ROOT / "server/doorkeeper/api/operations.py", operations)
+    yield _file(ROOT / "server/doorkeeper/server/api/operations.py", operations)
     declared = declared_state_source(read_states(root / "schemas/state"))
     yield _file(ROOT / "server/doorkeeper/server/schema/declared.py", declared)
     yield from _records(root)

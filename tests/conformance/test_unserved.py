@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.handlers.unserved import api_of
+from doorkeeper.server.api.unserved import api_of
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.interpreted import Field, decode
 from doorkeeper_wire.unserved import UNSERVED

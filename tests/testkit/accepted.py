@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from doorkeeper.handlers.registry import APIS
+from doorkeeper.server.api.registry import APIS
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from doorkeeper_wire.messages.describe_quorum import (
     DescribeQuorumRequest,

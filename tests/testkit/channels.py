@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.api.node import Services
     from doorkeeper.connection.response_cache import ResponseCache
     from doorkeeper.net.context import Accepted
+    from doorkeeper.server.api.node import Services
     from doorkeeper.server.authorizer.contract import AclCreateResult, Authorizer
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
-from doorkeeper.api.node import Update
 from doorkeeper.base.errors import ApiError
+from doorkeeper.server.api.node import Update
 from doorkeeper.server.resources.tokens import SignedToken, Token, hmac_of
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from testkit.nodes import on_the_wire
 
 if TYPE_CHECKING:
-    from doorkeeper.api.declaration import Api
+    from doorkeeper.server.api.declaration import Api
     from testkit.nodes import ANode
 
 ALICE, BOB, CAROL, DAVE = (Principal("User", name) for name in ("alice", "bob", "carol", "dave"))

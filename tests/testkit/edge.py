@@ -44,9 +44,9 @@ from testkit.plain import LOGIN as LOGIN  # noqa: PLC0414  for who builds edges 
 
 if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper.api.node import Node, Services
     from doorkeeper.base.errors import ApiError
     from doorkeeper.connection.response_cache import ResponseCache
+    from doorkeeper.server.api.node import Node, Services
     from doorkeeper.server.runtime.metrics.requests import RequestMeter
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 

@@ -25,8 +25,11 @@ from doorkeeper.acls.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.api.declaration import Api
-from doorkeeper.api.node import (
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.server.api import api_versions, sasl_authenticate, sasl_handshake
+from doorkeeper.server.api.acl_rows import AclRows, Description
+from doorkeeper.server.api.declaration import Api
+from doorkeeper.server.api.node import (
     ApiRange,
     AuthorizerReads,
     Node,
@@ -36,9 +39,6 @@ from doorkeeper.api.node import (
     Update,
     UpdateOperation,
 )
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.descriptions.rows import AclRows, Description
-from doorkeeper.handlers import api_versions, sasl_authenticate, sasl_handshake
 from doorkeeper.server.state.state import EMPTY
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.create_acls import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from doorkeeper.acls.model import CLUSTER_NAME, PatternType, ResourcePattern, ResourceType
 from doorkeeper.base.errors import ApiError
-from doorkeeper.handlers import registry
+from doorkeeper.server.api import registry
 from doorkeeper.server.resources.cluster import Broker, Group, GroupMember, Topic
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.topics.table import Topics, declared_id
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.api.declaration import Api
-    from doorkeeper.api.node import ApiRange, AuthorizerReads
-    from doorkeeper.descriptions.rows import AclRows
+    from doorkeeper.server.api.acl_rows import AclRows
+    from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.api.node import ApiRange, AuthorizerReads
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.resources.tokens import SignedToken

@@ -27,7 +27,7 @@ HEAVY = {
     "argparse", "concurrent.futures.process", "ctypes", "decimal", "doorkeeper.acls.explanation",
     "doorkeeper.acls.formats", "doorkeeper.audit", "doorkeeper.server.security.gssapi",
     "doorkeeper.server.security.java_regex", "doorkeeper.server.security.oauth", "doorkeeper.catalog",
-    "doorkeeper.client", "doorkeeper.clusters", "doorkeeper.handlers.unserved", "doorkeeper.http",
+    "doorkeeper.client", "doorkeeper.clusters", "doorkeeper.server.api.unserved", "doorkeeper.http",
     "doorkeeper.server.state.storage.backup", "doorkeeper.server.state.postgres", "doorkeeper.testing",
     "doorkeeper.server.security.tls.context", "doorkeeper_wire.declared", "doorkeeper_wire.unserved", "email",
     "http", "importlib.metadata", "importlib.resources", "logging.config", "logging.handlers",

@@ -10,14 +10,14 @@ import inspect
 import sys
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.operations import REQUIRED, Requirement
-from doorkeeper.handlers.registry import APIS, OPTIONAL, by_key
+from doorkeeper.server.api.operations import REQUIRED, Requirement
+from doorkeeper.server.api.registry import APIS, OPTIONAL, by_key
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.api.declaration import Api
+    from doorkeeper.server.api.declaration import Api
 
 APIS_PAGE = ROOT / "docs" / "reference" / "apis.md"
 COMPATIBILITY_PAGE = ROOT / "docs" / "reference" / "compatibility.md"
@@ -41,7 +41,7 @@ HEAD = """\
 # The APIs
 
 What each API answers, to whom, and what its versions added. Made from the modules of
-`server/doorkeeper/handlers/` and from `schemas/operations.yaml` by
+`server/doorkeeper/server/api/` and from `schemas/operations.yaml` by
 `make generate`; `make check` keeps it current.
 
 "Refused with" is the error code of a caller without the permission; without a code the thing is

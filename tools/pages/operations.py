@@ -10,8 +10,8 @@ from pathlib import Path
 
 import yaml
 
-from doorkeeper.api.operations import REQUIRED, Requirement
-from doorkeeper.handlers.registry import APIS
+from doorkeeper.server.api.operations import REQUIRED, Requirement
+from doorkeeper.server.api.registry import APIS
 from doorkeeper_wire.api_keys import API_NAMES
 from testkit.checkout import ROOT
 

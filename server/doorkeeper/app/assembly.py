@@ -49,9 +49,10 @@ from doorkeeper.construction.history import StoreHistory
 from doorkeeper.construction.listeners import ServerSecurity, limits_of, options_of
 from doorkeeper.construction.policies import policies_of
 from doorkeeper.construction.stores import check_release, open_store, utc_ms
-from doorkeeper.descriptions.rows import AclRows
 from doorkeeper.net import BindError, Server
 from doorkeeper.net.request_log import LOGGER_NAME, RequestLog
+from doorkeeper.server.api.acl_rows import AclRows
+from doorkeeper.server.api.updates.tokens import DelegationTokens
 from doorkeeper.server.authorizer.awaitables import forget
 from doorkeeper.server.authorizer.contract import Endpoint
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
@@ -64,7 +65,6 @@ from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.server.security.provider import Sources
 from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.store import StorageError
-from doorkeeper.updates.tokens import DelegationTokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.construction.errors import StartError
+from doorkeeper.server.api.updates.resource_configs import alter_resource
+from doorkeeper.server.api.updates.topics import alter_topic
 from doorkeeper.server.config.dynamic_values import DynamicValues
 from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.config.naming import LISTENER_PREFIX
@@ -22,8 +24,6 @@ from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CONFIG, StoredConfig
 from doorkeeper.server.state.log import origin_of
 from doorkeeper.server.state.outcome import Results, commit
-from doorkeeper.updates.resource_configs import alter_resource
-from doorkeeper.updates.topics import alter_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

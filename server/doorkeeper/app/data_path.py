@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.api.declaration import Api
     from doorkeeper.app.node import LiveNode
+    from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.state.log import StateLog
 

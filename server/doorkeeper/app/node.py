@@ -6,7 +6,7 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from doorkeeper.handlers import registry
+from doorkeeper.server.api import registry
 from doorkeeper.server.resources.cluster import Broker, Member
 from doorkeeper.server.resources.groups.table import all_groups
 from doorkeeper.server.resources.policies.guard import Policies
@@ -14,8 +14,9 @@ from doorkeeper.server.resources.policies.guard import Policies
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from doorkeeper.api.node import AclDescriber, ApiRange, AuthorizerReads
     from doorkeeper.logs.pipeline import Logger
+    from doorkeeper.server.api.node import AclDescriber, ApiRange, AuthorizerReads
+    from doorkeeper.server.api.updates.tokens import DelegationTokens
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.resources.cluster import Group
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.postgres.membership import Membership
     from doorkeeper.server.state.state import State
-    from doorkeeper.updates.tokens import DelegationTokens
 
 # The value of - in URL-safe base64.
 _HYPHEN = 62

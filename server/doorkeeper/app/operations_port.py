@@ -7,7 +7,6 @@ import platform
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.api.node import UpdateOperation
 from doorkeeper.base.version import __version__
 from doorkeeper.construction.errors import StartError
 from doorkeeper.http.checks import CheckResult, Readiness
@@ -16,6 +15,7 @@ from doorkeeper.http.heartbeat import Heartbeat
 from doorkeeper.http.history_pages import HistoryPages
 from doorkeeper.http.pages import Pages
 from doorkeeper.http.port import HttpPort
+from doorkeeper.server.api.node import UpdateOperation
 from doorkeeper.server.runtime.metrics import table
 
 if TYPE_CHECKING:

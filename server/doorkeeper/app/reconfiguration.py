@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from doorkeeper.construction.listeners import ListenerSecurity, ServerSecurity
     from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.net import Server
+    from doorkeeper.server.api.updates.tokens import DelegationTokens
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
-    from doorkeeper.updates.tokens import DelegationTokens
 
 # Keys that apply without a restart if the authorizer supports them.
 OF_AUTHORIZERS = frozenset({SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT})

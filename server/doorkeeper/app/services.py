@@ -11,14 +11,14 @@ from doorkeeper.server.state.store import StorageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.api.node import AuthorizerUpdates
     from doorkeeper.app.config_changes import ConfigChanges
+    from doorkeeper.server.api.node import AuthorizerUpdates
+    from doorkeeper.server.api.updates.tokens import DelegationTokens
     from doorkeeper.server.resources.settings.operations import AlteredResource
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.outcome import Results
     from doorkeeper.server.state.postgres.membership import Membership
-    from doorkeeper.updates.tokens import DelegationTokens
 
 
 class NodeServices:

@@ -17,8 +17,8 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.acls.validation import unencodable
-from doorkeeper.api.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 from doorkeeper_wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from weakref import ref
 
 from doorkeeper.acls.model import AccessControlEntry, AclBinding, ResourcePattern
-from doorkeeper.api.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper.client.bindings import bindings_of
 from doorkeeper.client.errors import ApiFailure
 from doorkeeper.clusters.drift import known_bindings
+from doorkeeper.server.api.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.reading import (

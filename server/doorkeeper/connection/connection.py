@@ -25,7 +25,6 @@ from copy import copy
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
-from doorkeeper.api.node import DelayedResponse, Update
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.connection.client_limits import HOLDS_ACLS, ClientLimits
 from doorkeeper.connection.exchange import (
@@ -61,7 +60,8 @@ from doorkeeper.connection.unreadable import (
     size_fault,
     unsupported_version,
 )
-from doorkeeper.descriptions.rows import Description
+from doorkeeper.server.api.acl_rows import Description
+from doorkeeper.server.api.node import DelayedResponse, Update
 from doorkeeper.server.authorizer.contract import DecisionPending
 from doorkeeper.server.authorizer.one_request import reads_of
 from doorkeeper.server.config.plug_ins import one_line
@@ -77,10 +77,10 @@ from doorkeeper_wire.reading import limit_elements
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from doorkeeper.api.declaration import Api
-    from doorkeeper.api.node import Node, Response
     from doorkeeper.connection.exchange import Advance, AnyBytes, Peer
     from doorkeeper.connection.response_cache import ResponseCache
+    from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.api.node import Node, Response
     from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.runtime.limits import Limits
     from doorkeeper.server.security.contract import OfferedMechanism, PrincipalBuilder, Step
@@ -844,7 +844,7 @@ def _refusing_api(header: RequestHeader, served: Api | None) -> Api | None:
     if header.api_key == API_VERSIONS:
         return served
     # Imported when such a request arrives: the declarations of sixty APIs would cost every start.
-    from doorkeeper.handlers.unserved import api_of  # noqa: PLC0415
+    from doorkeeper.server.api.unserved import api_of  # noqa: PLC0415
 
     api = api_of(header.api_key)
     if served is None or (api and api.min_version <= header.api_version <= api.max_version):

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
     from doorkeeper.acls.model import Principal
-    from doorkeeper.api.declaration import Api
-    from doorkeeper.api.node import Response, Update
     from doorkeeper.base.slices import Slices
-    from doorkeeper.descriptions.rows import Description
+    from doorkeeper.server.api.acl_rows import Description
+    from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.api.node import Response, Update
     from doorkeeper.server.authorizer.contract import DecisionPending
     from doorkeeper.server.authorizer.guard import RecordedDecision
     from doorkeeper.server.security.contract import Step

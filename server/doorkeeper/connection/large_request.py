@@ -18,8 +18,8 @@ from doorkeeper.base.slices import SLICE_ITEMS, free
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from doorkeeper.api.declaration import Api
     from doorkeeper.base.slices import Slices
+    from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.authorizer.guard import RecordedDecision
     from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper_wire.headers import RequestHeader

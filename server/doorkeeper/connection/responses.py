@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from doorkeeper.acls.model import Principal
-    from doorkeeper.api.node import Response
+    from doorkeeper.server.api.node import Response
     from doorkeeper_wire.errors import Unencodable
     from doorkeeper_wire.headers import RequestHeader
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from doorkeeper.api.operations import REQUIRED
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api.operations import REQUIRED
 from doorkeeper_wire.api_keys import ApiKey
 
 TEXT: Final = "The authorizer does not know its decision yet. Nothing was done: try again."

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acls.model import WILDCARD, AclOperation, ResourceType
-from doorkeeper.api.operations import REQUIRED
+from doorkeeper.server.api.operations import REQUIRED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doorkeeper.acls.decision import Question
-    from doorkeeper.api.operations import Requirement
+    from doorkeeper.server.api.operations import Requirement
 
 
 def _narrow_rows(rows: tuple[Requirement, ...], at: int) -> list[Requirement]:

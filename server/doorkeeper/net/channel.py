@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from doorkeeper.api.node import UpdateOperation
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.connection.exchange import (
     Authenticating,
@@ -38,6 +37,7 @@ from doorkeeper.net.connection_log import log_end, log_events, log_failures, log
 from doorkeeper.net.context import Accepted
 from doorkeeper.net.request_log import DEBUG
 from doorkeeper.net.transports import is_encrypted, peer_certificates
+from doorkeeper.server.api.node import UpdateOperation
 from doorkeeper.server.authorizer.awaitables import as_future, forget, wait_for_decision
 from doorkeeper.server.runtime.metrics.requests import Waited
 from doorkeeper.server.security.contract import Failure
@@ -46,7 +46,6 @@ from doorkeeper.server.state.outcome import Results
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.api.node import Update
     from doorkeeper.connection.connection import Connection
     from doorkeeper.connection.exchange import Advance
     from doorkeeper.net.chunked_responses import ResponseBuild
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from doorkeeper.net.fair_queue import QueuedWork
     from doorkeeper.net.large_requests import Handling
     from doorkeeper.net.ledger import Ledger
+    from doorkeeper.server.api.node import Update
     from doorkeeper.server.security.contract import Step
 
 TLS_CHUNK_BYTES: Final = 65_536

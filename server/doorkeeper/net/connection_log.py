@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.node import UpdateOperation
 from doorkeeper.connection.exchange import Login
+from doorkeeper.server.api.node import UpdateOperation
 
 if TYPE_CHECKING:
     from doorkeeper.connection.connection import Connection

@@ -6,12 +6,11 @@ import asyncio
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from doorkeeper.api.node import UpdateOperation
+from doorkeeper.server.api.node import UpdateOperation
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from doorkeeper.api.node import Services
     from doorkeeper.base.errors import ApiError
     from doorkeeper.connection.exchange import Login
     from doorkeeper.net.chunked_responses import ChunkedResponses
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from doorkeeper.net.ledger import Ledger
     from doorkeeper.net.peer_log import PeerLog
     from doorkeeper.net.request_log import RequestLog
+    from doorkeeper.server.api.node import Services
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.runtime.limits import Limits
     from doorkeeper.server.runtime.logger import Logger

@@ -16,9 +16,9 @@ from doorkeeper.connection.responses import ITEMS
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
-    from doorkeeper.api.node import Response
     from doorkeeper.connection.connection import Connection
     from doorkeeper.connection.exchange import CompletedRequest
+    from doorkeeper.server.api.node import Response
 
 LOGGER_NAME: Final = "kafka.request.logger"
 DEBUG: Final = 10

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from ssl import SSLContext
 
-    from doorkeeper.api.declaration import Api
-    from doorkeeper.api.node import Node, Services
     from doorkeeper.net.context import Accepted, AuditLog
     from doorkeeper.net.options import ConnectionSecurity, ListenerSpec
     from doorkeeper.net.request_log import RequestLog
+    from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.api.node import Node, Services
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.runtime.limits import Limits
     from doorkeeper.server.runtime.logger import Logger

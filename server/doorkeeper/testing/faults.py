@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from doorkeeper.app.data_path import data_path_keys
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.handlers import registry
+from doorkeeper.server.api import registry
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:

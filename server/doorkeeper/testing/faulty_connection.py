@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from typing import NoReturn
 
-    from doorkeeper.api.declaration import Api
     from doorkeeper.base.errors import ApiError
     from doorkeeper.connection.exchange import (
         Advance,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     )
     from doorkeeper.connection.large_request import LargeRequest
     from doorkeeper.connection.session import SessionAction
+    from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.security.contract import AuthenticationContext, Mechanism, Step
     from doorkeeper.testing.faults import LocalFaults
     from doorkeeper_wire.headers import RequestHeader

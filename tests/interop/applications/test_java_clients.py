@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from doorkeeper.handlers.produce import NO_RECORDS
+from doorkeeper.server.api.produce import NO_RECORDS
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.java_lines import JAVA
 from testkit.kafka_broker import free_port

@@ -14,15 +14,15 @@ from doorkeeper.base.slices import run_to_end
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.exchange import ChunkedResponse, Counts, Peer
 from doorkeeper.connection.response_cache import CACHED_APIS, ResponseCache
-from doorkeeper.handlers import registry
+from doorkeeper.server.api import registry
+from doorkeeper.server.api.updates.topics import change_topics
+from doorkeeper.server.api.updates.users import alter_credentials
 from doorkeeper.server.authorizer.awaitables import as_future
 from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.resources.cluster import Group
 from doorkeeper.server.resources.users.alteration import CredentialUpsertion
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.schema.declared import StoredTopic
-from doorkeeper.updates.topics import change_topics
-from doorkeeper.updates.users import alter_credentials
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
 from doorkeeper_wire.messages.describe_groups import DescribeGroupsRequest
@@ -253,8 +253,8 @@ async def test_a_cache_is_never_noticed(
     Also where a description of two ACLs is one that is made in pieces, from chunks of a few names.
     """
     if long:
-        monkeypatch.setattr("doorkeeper.descriptions.rows.SLICE_ITEMS", 1)
-        monkeypatch.setattr("doorkeeper.descriptions.chunks.CHUNK", 2)
+        monkeypatch.setattr("doorkeeper.server.api.acl_rows.SLICE_ITEMS", 1)
+        monkeypatch.setattr("doorkeeper.server.api.acl_chunks.CHUNK", 2)
     chance = random.Random(seed)
     async with running(tmp_path, "super.users=User:root\n") as server:
         assembly = server.assembly

@@ -8,9 +8,9 @@ import pytest
 
 from doorkeeper.app.services import NodeServices
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api.updates.topics import change_topics
 from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper.server.state.store import StorageError
-from doorkeeper.updates.topics import change_topics
 from testkit.memory_logs import LogServices
 from testkit.reconfigured import CONTEXT, SET, running
 

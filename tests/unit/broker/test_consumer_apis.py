@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.handlers import consumer_group_describe
+from doorkeeper.server.api import consumer_group_describe
 from doorkeeper_broker.classic_apis import ClassicApis
 from doorkeeper_broker.consumer_apis import ConsumerApis
 from doorkeeper_broker.coordinator import Coordinator

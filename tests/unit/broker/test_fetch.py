@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.acls.model import AclOperation
-from doorkeeper.api.node import DelayedResponse
 from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.api.node import DelayedResponse
 from doorkeeper_broker import fetch
 from doorkeeper_broker.records import Records
 from doorkeeper_wire.errors import Malformed
@@ -20,7 +20,7 @@ from testkit.load import scaled
 from testkit.nodes import CLUSTER, ANode, a_topic, node_of, outcome
 
 if TYPE_CHECKING:
-    from doorkeeper.api.declaration import Api
+    from doorkeeper.server.api.declaration import Api
 
 READ = AclOperation.READ
 

@@ -13,8 +13,6 @@ from doorkeeper.acls.model import (
     ResourceType,
     exactly,
 )
-from doorkeeper.api.codes import binding_of, filter_of
-from doorkeeper.api.codes import resource_rows as rows_of
 from doorkeeper.client.bindings import (
     bindings_of,
     check_filter,
@@ -22,6 +20,8 @@ from doorkeeper.client.bindings import (
     deletion_request,
     description_request,
 )
+from doorkeeper.server.api.codes import binding_of, filter_of
+from doorkeeper.server.api.codes import resource_rows as rows_of
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic, wanted
 

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.api import codes
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.connection.client_limits import ClientLimits
 from doorkeeper.connection.exchange import Counts, LogEvent
 from doorkeeper.connection.responses import ITEMS, error_code_of
-from doorkeeper.handlers import registry
+from doorkeeper.server.api import codes, registry
 from doorkeeper.server.authorizer.contract import AclBindingDeleteResult, AclDeleteResult
 from doorkeeper.server.config.client_rules import ClientRule
 from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
@@ -23,7 +22,7 @@ from testkit.deliveries import body, one, results
 from testkit.edge import connection, describe, versions
 
 if TYPE_CHECKING:
-    from doorkeeper.api.declaration import Api
+    from doorkeeper.server.api.declaration import Api
 
 
 def apis() -> list[Api]:

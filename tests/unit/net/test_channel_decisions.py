@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.api.node import DelayedResponse
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.connection.undecided import undecided
+from doorkeeper.server.api.node import DelayedResponse
 from doorkeeper.server.authorizer.contract import DecisionPending
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.api_keys import ApiKey

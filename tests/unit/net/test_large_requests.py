@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from doorkeeper.api.node import Node, Outcome
+    from doorkeeper.server.api.node import Node, Outcome
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper_wire.messages.create_acls import CreateAclsRequest
 

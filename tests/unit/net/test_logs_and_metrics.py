@@ -6,7 +6,6 @@ import asyncio
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.api.node import UpdateOperation
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.connection.exchange import LogEvent, Login
 from doorkeeper.logs.thresholds import LoggerThreshold
@@ -15,6 +14,7 @@ from doorkeeper.net.connection_log import log_events
 from doorkeeper.net.handshake_log import HandshakeLog
 from doorkeeper.net.peer_log import PeerLog
 from doorkeeper.net.request_log import DEBUG, RequestLog
+from doorkeeper.server.api.node import UpdateOperation
 from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.runtime.metrics import table

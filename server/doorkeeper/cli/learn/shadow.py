@@ -12,8 +12,8 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.base.errors import ApiError
-from doorkeeper.handlers import registry
-from doorkeeper.handlers.unserved import api_of
+from doorkeeper.server.api import registry
+from doorkeeper.server.api.unserved import api_of
 from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.topics.table import EMPTY
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
@@ -21,8 +21,8 @@ from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest
 
 if TYPE_CHECKING:
     from doorkeeper.acls.model import Principal
-    from doorkeeper.api.declaration import Api
     from doorkeeper.app.assembly import Assembly
+    from doorkeeper.server.api.declaration import Api
     from doorkeeper_wire.headers import RequestHeader
     from doorkeeper_wire.messages.metadata import MetadataResponse
 

@@ -1,0 +1,294 @@
+"""Descriptions of many ACLs: chunked responses, built in slices from cached encoded rows.
+
+A response has a row for each pattern. Building and encoding those of 100,000 ACLs takes more than
+half a second: a description is built from one immutable snapshot, in slices, between which other
+requests are answered.
+
+A description of all ACLs, or of all of a resource type, has rows of whole groups. These are cached
+in chunks (``descriptions.chunks``): the next description encodes only the changed ones and joins
+them. A build outlives its request: the next request of the same kind continues it, and
+``finish_builds`` completes it in the background for a client that left.
+
+Other long descriptions (all ACLs of one principal, all DENYs, all on a pattern with very many
+ACLs) are built in slices too, but not cached.
+"""
+
+from __future__ import annotations
+
+from operator import is_, itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from doorkeeper.acls.model import PatternType, ResourcePattern, ResourceType
+from doorkeeper.acls.search import ALL_ENTRIES, TYPES, matching, matching_in_cell, selected
+from doorkeeper.acls.snapshot import touched_since
+from doorkeeper.base.slices import SLICE_ITEMS, parts, run_to_end, sort_in_slices
+from doorkeeper.server.api.acl_chunks import changed_names, names_in, update_chunks
+from doorkeeper.server.api.acl_row_encoder import RowEncoder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from immutables import Map
+
+    from doorkeeper.acls.cells import Cell
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.names import Names
+    from doorkeeper.acls.snapshot import Group, Snapshot, Step, Steps
+    from doorkeeper.base.slices import Slices
+    from doorkeeper.server.api.acl_chunks import Chunk, State
+
+    Kinds = tuple[PatternType, ...]
+    Key = tuple[ResourceType, Kinds, int]
+    """The key of cached rows: resource type, kinds of patterns, and layout."""
+    Found = tuple[str, PatternType, Any]
+    """A pattern's name and kind, and its group or cell."""
+
+_NAME = itemgetter(0)
+_LITERAL, _PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
+
+CACHED_MAX: Final = 3
+"""Cached descriptions of each resource type: the most recent layouts and kinds of patterns.
+
+Requests for literals alone, or in version 0 or 1, are rare.
+"""
+
+
+class Rows(NamedTuple):
+    """The rows of a response, in order, joined to some parts."""
+
+    total: int
+    parts: list[bytes]
+
+
+class Description(NamedTuple):
+    """The response to a request for many ACLs; encoding builds it."""
+
+    rows: AclRows
+    snapshot: Snapshot
+    wanted: AclBindingFilter
+    error_code: int = 0
+
+    @property
+    def is_long(self) -> bool:
+        """Return whether building takes long enough to serve other requests meanwhile."""
+        types = TYPES[self.wanted.pattern.resource_type]
+        if self.wanted.pattern.name is not None:
+            named = [each for kind in types for each in self.rows_named(kind)]
+            return sum(_size(value) for _, _, value in named) > SLICE_ITEMS
+        found = [each for kind in types for each in self.values(kind)]
+        if sum(map(len, found)) > SLICE_ITEMS:
+            return True
+        return sum(_size(value) for each in found for value in each.values()) > SLICE_ITEMS
+
+    def encode(self, version: int) -> bytes:
+        """Return the body for a version of DescribeAcls."""
+        return bytes(run_to_end(self.chunks(version)))
+
+    def chunks(self, version: int, reserved_bytes: int = 0) -> Slices[bytearray]:
+        """Build the body for a version of DescribeAcls in slices, after ``reserved_bytes``."""
+        total = 0
+        joined: list[bytes] = []
+        encoder = RowEncoder(version)
+        for resource_type in TYPES[self.wanted.pattern.resource_type]:
+            rows = yield from self.rows.of(self, resource_type, encoder)
+            total += rows.total
+            joined += rows.parts
+        return (yield from encoder.body(total, joined, reserved_bytes))
+
+    @property
+    def is_of_all(self) -> bool:
+        """Return whether the filter selects all ACLs of its resource types."""
+        return self.wanted.pattern.name is None and self.is_of_groups
+
+    @property
+    def is_of_groups(self) -> bool:
+        """Return whether the filter selects all ACLs of a pattern."""
+        return self.wanted.entry == ALL_ENTRIES
+
+    @property
+    def kinds(self) -> Kinds:
+        """Return the selected kinds of patterns, in the order of the rows of a name."""
+        kind = self.wanted.pattern.pattern_type
+        return (kind,) if kind in (_LITERAL, _PREFIXED) else (_LITERAL, _PREFIXED)
+
+    def values(self, resource_type: ResourceType) -> tuple[Map[str, Any], ...]:
+        """Return for each kind the groups of a resource type, or the cells of the one principal."""
+        names = self._names(resource_type)
+        if names is None:
+            return ()
+        return tuple(names.literals if kind is _LITERAL else names.prefixes for kind in self.kinds)
+
+    def rows_named(self, resource_type: ResourceType) -> list[Found]:
+        """Return the matches of a filter with a name in a resource type, in row order."""
+        names = self._names(resource_type)
+        return [] if names is None else sorted(selected(names, self.wanted.pattern), key=_NAME)
+
+    def patterns(self, resource_type: ResourceType) -> Slices[Iterable[Found]]:
+        """Return the matching patterns of a resource type, in row order."""
+        if self.wanted.pattern.name is not None:
+            return self.rows_named(resource_type)
+        values = self.values(resource_type)
+        return (
+            (name, kind, value)
+            for name in (yield from names_in(values))
+            for kind, each in zip(self.kinds, values, strict=True)
+            if (value := each.get(name)) is not None
+        )
+
+    def bindings(
+        self, pattern: ResourcePattern, value: Group | Cell
+    ) -> Slices[Collection[AclBinding]]:
+        """Return the matching ACLs of one pattern, unordered."""
+        wanted = self.wanted.entry
+        if wanted.principal is not None:
+            return matching_in_cell(pattern, cast("Cell", value), wanted)
+        group = cast("Group", value)
+        if self.is_of_groups:
+            return group
+        if len(group) <= SLICE_ITEMS:
+            return matching(group, wanted)
+        found = []
+        for part in parts(group):
+            found += matching(part, wanted)
+            yield
+        return found
+
+    def _names(self, resource_type: ResourceType) -> Names[Any] | None:
+        index = self.snapshot.types[resource_type]
+        principal = self.wanted.entry.principal
+        return index.patterns if principal is None else index.principals.get(principal)
+
+
+class CachedRows(NamedTuple):
+    """The rows of one resource type, and the state that they were built from."""
+
+    step: Step
+    state: State
+    chunks: list[Chunk]
+
+    def is_of(self, state: State) -> bool:
+        """Return whether the rows were built from this state."""
+        return all(map(is_, self.state, state))
+
+
+class AclRows:
+    """The cache of encoded rows of one server."""
+
+    def __init__(self, snapshot: Callable[[], Snapshot | None]) -> None:
+        """``snapshot`` returns the current ACLs; None with a plug-in authorizer."""
+        self._snapshot = snapshot
+        self._cache: dict[ResourceType, dict[tuple[Kinds, int], CachedRows]] = {}
+        self._builds: dict[Key, Slices[None]] = {}
+
+    def description(self, wanted: AclBindingFilter) -> Description | None:
+        """Return the response to a filter of whole groups, or of very many ACLs.
+
+        None for any other filter: its rows are built at once.
+        """
+        pattern = wanted.pattern
+        snapshot = self._snapshot()
+        if snapshot is None or ResourceType.UNKNOWN in pattern or PatternType.UNKNOWN in pattern:
+            return None
+        answer = Description(self, snapshot, wanted)
+        return answer if answer.is_of_all or answer.is_long else None
+
+    def of(
+        self, description: Description, resource_type: ResourceType, encoder: RowEncoder
+    ) -> Slices[Rows]:
+        """Build the rows of a resource type, sorted by name, the literal pattern first."""
+        if not description.is_of_all:
+            return (yield from _pick(description, resource_type, encoder))
+        now, steps = description.values(resource_type), description.snapshot.steps
+        key = resource_type, description.kinds, encoder.layout
+        # In a loop, because a build that another request began may be of an older state.
+        while (kept := self._find(key)) is None or not kept.is_of(now):
+            if key not in self._builds:
+                self._builds[key] = self._build(key, now, steps)
+            yield from self._continue(key)
+        self._store(key, CachedRows(steps[-1], now, kept.chunks))
+        return Rows(sum(map(len, now)), [chunk.rows for chunk in kept.chunks])
+
+    def finish_builds(self) -> Slices[bytearray]:
+        """Complete the builds whose clients have left; the result is empty."""
+        while self._builds:
+            yield from self._continue(next(iter(self._builds)))
+        return bytearray()
+
+    def _build(self, key: Key, now: State, steps: Steps) -> Slices[None]:
+        """Build the rows of a state from cached ones, and cache them."""
+        before = self._find(key)
+        encoder = RowEncoder(key[2])
+        if before is None:
+            chunks = yield from update_chunks((), (yield from names_in(now)), now, encoder)
+        else:
+            touched = yield from _changed_names(before, key[0], now, steps)
+            chunks = yield from update_chunks(before.chunks, touched, now, encoder)
+        self._store(key, CachedRows(steps[-1], now, chunks))
+
+    def _continue(self, key: Key) -> Slices[None]:
+        """Run a build to its end, together with other requests.
+
+        The build is not part of the generator that continues it, so that it survives its closing.
+        """
+        build = self._builds[key]
+        # Another request may have finished this build, or begun the next one.
+        while self._builds.get(key) is build:
+            try:
+                next(build)
+            except StopIteration:
+                del self._builds[key]
+                return
+            except Exception:
+                del self._builds[key]
+                raise
+            yield
+
+    def _find(self, key: Key) -> CachedRows | None:
+        return self._cache.get(key[0], {}).get(key[1:])
+
+    def _store(self, key: Key, rows: CachedRows) -> None:
+        kept = self._cache.setdefault(key[0], {})
+        # Insertion order is the order of use: the first entry is dropped.
+        kept.pop(key[1:], None)
+        kept[key[1:]] = rows
+        if len(kept) > CACHED_MAX:
+            del kept[next(iter(kept))]
+
+
+def _changed_names(
+    before: CachedRows, resource_type: ResourceType, now: State, steps: Steps
+) -> Slices[Sequence[str]]:
+    """Return the names, sorted, of patterns that may have changed."""
+    if all(map(is_, before.state, now)):
+        return ()
+    patterns = touched_since(before.step, steps)
+    if patterns is None:
+        return (yield from changed_names(before.state, before.chunks, now))
+    return (
+        yield from sort_in_slices(
+            {each.name for each in patterns if each.resource_type is resource_type}
+        )
+    )
+
+
+def _pick(
+    description: Description, resource_type: ResourceType, encoder: RowEncoder
+) -> Slices[Rows]:
+    """Build the rows of the ACLs that a description selects."""
+    total = 0
+    joined = []
+    for found in parts((yield from description.patterns(resource_type))):
+        rows = []
+        for name, kind, value in found:
+            pattern = ResourcePattern(resource_type, name, kind)
+            if bindings := (yield from description.bindings(pattern, value)):
+                rows.append((yield from encoder.row(bindings)))
+        total += len(rows)
+        joined.append(b"".join(rows))
+        yield
+    return Rows(total, joined)
+
+
+def _size(value: Group | Cell) -> int:
+    """Return about how many ACLs a group or a cell holds."""
+    return 1 if isinstance(value, int) else len(value)

@@ -1,0 +1,102 @@
+"""AlterClientQuotas (49), versions 0-1: sets and deletes quotas of users, client ids and addresses.
+
+Needs ALTER_CONFIGS on the cluster (31 for every entity). Each entity is answered once, in the order
+of the request; its quotas change together or, with an error (42), not at all. More
+than 10,000 changes refuse the whole request with 44. Quotas are stored and shown, not enforced.
+v1 is flexible.
+
+Source: ``ControllerApis.handleAlterClientQuotas``, ``ClientQuotaControlManager`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from doorkeeper.base.errors import DEFAULT_MESSAGES, answer_of
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.permissions import needs, require_on_cluster
+from doorkeeper.server.api.updates.quotas import alter_quotas
+from doorkeeper.server.resources.quotas.alteration import QuotaAlteration
+from doorkeeper.server.resources.quotas.table import entity_of
+from doorkeeper_wire.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+    EntityResult,
+    EntryResult,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.base.errors import ApiError
+    from doorkeeper.server.api.node import Node, Outcome, Services
+    from doorkeeper.server.resources.quotas.table import Entity
+    from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.state.outcome import Results
+
+(_ALTER_CONFIGS,) = needs(49)
+
+
+def handle(request: AlterClientQuotasRequest, context: RequestContext, node: Node) -> Outcome:
+    require_on_cluster(node, context, _ALTER_CONFIGS)
+    alterations = [
+        QuotaAlteration(
+            entity_of((part.entity_type, part.entity_name) for part in entry.entity),
+            tuple((op.key, None if op.remove else op.value) for op in entry.ops),
+        )
+        for entry in request.entries
+    ]
+    # Nothing to store: answer without the state log.
+    if not alterations:
+        return _respond(())
+    apply = partial(_alter, context, alterations, request.validate_only)
+    return Update(UpdateOperation.QUOTAS, len(alterations), apply, _respond)
+
+
+async def _alter(
+    context: RequestContext,
+    alterations: Sequence[QuotaAlteration],
+    validate_only: bool,  # noqa: FBT001 - bound by partial
+    services: Services,
+) -> Results:
+    return await alter_quotas(services, context, alterations, validate_only=validate_only)
+
+
+def _respond(results: Sequence[tuple[Entity, ApiError | None]]) -> AlterClientQuotasResponse:
+    return AlterClientQuotasResponse(
+        entries=tuple(_entry(entity, error) for entity, error in results)
+    )
+
+
+def _entry(entity: Entity, error: ApiError | None) -> EntryResult:
+    parts = tuple(EntityResult(entity_type=kind, entity_name=name) for kind, name in entity)
+    if error is None:
+        return EntryResult(error_message=None, entity=parts)
+    code, text = answer_of(error)
+    return EntryResult(error_code=code.value, error_message=text, entity=parts)
+
+
+def refuse(
+    request: AlterClientQuotasRequest, version: int, error: BaseException
+) -> AlterClientQuotasResponse:
+    """Answer the same error, with its stock text, for every entry of the request."""
+    code, text = answer_of(error)
+    text = DEFAULT_MESSAGES.get(code, text)
+    return AlterClientQuotasResponse(
+        entries=tuple(
+            EntryResult(
+                error_code=code.value,
+                error_message=text,
+                entity=tuple(
+                    EntityResult(entity_type=part.entity_type, entity_name=part.entity_name)
+                    for part in entry.entity
+                ),
+            )
+            for entry in request.entries
+        )
+    )
+
+
+API = declare(AlterClientQuotasRequest, handle, refuse, on_controller=True)

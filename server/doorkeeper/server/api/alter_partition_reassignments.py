@@ -1,0 +1,118 @@
+"""AlterPartitionReassignments (45), versions 0-1: moves partitions to other brokers.
+
+Needs ALTER on the cluster (31). Partitions hold no records, so that they have moved when the
+answer leaves, and no reassignment is left to be cancelled (85). Each partition is answered alone:
+3 where it is not there, 39 for brokers that cannot hold it, 44 for a topic of the catalog. A
+time-out of 0 or less is 7 for the whole request.
+
+    v1  whether the number of replicas may change: 38 where it does and may not
+
+Source: ``ReplicationControlManager.alterPartitionReassignments`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.permissions import needs, require_on_cluster
+from doorkeeper.server.api.updates.topics import reassign_partitions
+from doorkeeper.server.resources.topics.reassignment import Reassignment
+from doorkeeper_wire.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.server.api.node import Node, Outcome, Services
+    from doorkeeper.server.resources.cluster import Broker
+    from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.state.outcome import Results
+
+(_ALTER,) = needs(45)
+
+
+def handle(
+    request: AlterPartitionReassignmentsRequest, context: RequestContext, node: Node
+) -> Outcome:
+    """Move each partition that the request names."""
+    require_on_cluster(node, context, _ALTER)
+    if not request.topics:
+        return AlterPartitionReassignmentsResponse()
+    if request.timeout_ms <= 0:
+        raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
+    wanted = [
+        Reassignment(
+            topic.name, each.partition_index, each.replicas, request.allow_replication_factor_change
+        )
+        for topic in request.topics
+        for each in topic.partitions
+    ]
+    respond = partial(_respond, request)
+    brokers = node.registered_brokers(context.authorizable.listener_name)
+    return Update(UpdateOperation.TOPICS, 1, partial(_reassign, context, wanted, brokers), respond)
+
+
+async def _reassign(
+    context: RequestContext,
+    wanted: Sequence[Reassignment],
+    brokers: Sequence[Broker],
+    services: Services,
+) -> Results:
+    return await reassign_partitions(services, context, wanted, brokers)
+
+
+def _respond(
+    request: AlterPartitionReassignmentsRequest, errors: Sequence[ApiError | None]
+) -> AlterPartitionReassignmentsResponse:
+    left = iter(errors)
+    return AlterPartitionReassignmentsResponse(
+        error_message=None,
+        allow_replication_factor_change=request.allow_replication_factor_change,
+        responses=tuple(
+            ReassignableTopicResponse(
+                name=topic.name,
+                partitions=tuple(
+                    _row(each.partition_index, next(left)) for each in topic.partitions
+                ),
+            )
+            for topic in request.topics
+        ),
+    )
+
+
+def _row(index: int, error: BaseException | None) -> ReassignablePartitionResponse:
+    if error is None:
+        return ReassignablePartitionResponse(partition_index=index, error_message=None)
+    code, text = answer_of(error)
+    return ReassignablePartitionResponse(
+        partition_index=index, error_code=code.value, error_message=text
+    )
+
+
+def refuse(
+    request: AlterPartitionReassignmentsRequest, version: int, error: BaseException
+) -> AlterPartitionReassignmentsResponse:
+    """Answer the same error for the request and for every partition."""
+    code, text = answer_of(error)
+    return AlterPartitionReassignmentsResponse(
+        error_code=code.value,
+        error_message=text,
+        responses=tuple(
+            ReassignableTopicResponse(
+                name=topic.name,
+                partitions=tuple(_row(each.partition_index, error) for each in topic.partitions),
+            )
+            for topic in request.topics
+        ),
+    )
+
+
+API = declare(AlterPartitionReassignmentsRequest, handle, refuse, on_controller=True)

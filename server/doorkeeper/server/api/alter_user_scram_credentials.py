@@ -1,0 +1,102 @@
+"""AlterUserScramCredentials (51), version 0: sets and deletes SCRAM credentials of users.
+
+Needs ALTER on the cluster (31 for every user). Every user of a deletion or an upsertion has one
+row; a user named twice gets 92 and is not changed. The client hashes the password and never sends
+it.
+
+    91  a credential to delete that does not exist
+    93  no name; fewer than 4,096 or more than 16,384 iterations
+    33  a mechanism that is neither 1 (SCRAM-SHA-256) nor 2 (SCRAM-SHA-512)
+
+Source: ``ControllerApis.handleAlterUserScramCredentials``, ``ScramControlManager`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from doorkeeper.base.errors import answer_of
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.permissions import needs, require_on_cluster
+from doorkeeper.server.api.updates.users import alter_credentials
+from doorkeeper.server.resources.users.alteration import (
+    CredentialDeletion,
+    CredentialUpsertion,
+    users_in,
+)
+from doorkeeper_wire.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    AlterUserScramCredentialsResult,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.base.errors import ApiError
+    from doorkeeper.server.api.node import Node, Outcome, Services
+    from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.state.outcome import Results
+
+(_ALTER,) = needs(51)
+
+
+def handle(
+    request: AlterUserScramCredentialsRequest, context: RequestContext, node: Node
+) -> Outcome:
+    require_on_cluster(node, context, _ALTER)
+    deletions = [CredentialDeletion(each.name, each.mechanism) for each in request.deletions]
+    upsertions = [
+        CredentialUpsertion(
+            each.name, each.mechanism, each.iterations, each.salt, each.salted_password
+        )
+        for each in request.upsertions
+    ]
+    users = users_in(deletions, upsertions)
+    respond = partial(_respond, users)
+    # An empty request is a success; a transaction would cost a sync of the disk.
+    if not users:
+        return respond(())
+    apply = partial(_alter, context, deletions, upsertions)
+    return Update(UpdateOperation.CREDENTIALS, 1, apply, respond)
+
+
+async def _alter(
+    context: RequestContext,
+    deletions: Sequence[CredentialDeletion],
+    upsertions: Sequence[CredentialUpsertion],
+    services: Services,
+) -> Results:
+    return await alter_credentials(services, context, deletions, upsertions)
+
+
+def _respond(
+    users: Sequence[str], errors: Sequence[ApiError | None]
+) -> AlterUserScramCredentialsResponse:
+    rows = zip(users, errors, strict=True)
+    return AlterUserScramCredentialsResponse(
+        results=tuple(_row(user, error) for user, error in rows)
+    )
+
+
+def _row(user: str, error: BaseException | None) -> AlterUserScramCredentialsResult:
+    if error is None:
+        return AlterUserScramCredentialsResult(user=user, error_message=None)
+    code, text = answer_of(error)
+    return AlterUserScramCredentialsResult(user=user, error_code=code.value, error_message=text)
+
+
+def refuse(
+    request: AlterUserScramCredentialsRequest, version: int, error: BaseException
+) -> AlterUserScramCredentialsResponse:
+    """Answer the same error for every user, sorted, as a broker sorts them."""
+    users = {each.name for each in request.deletions}
+    users |= {each.name for each in request.upsertions}
+    return AlterUserScramCredentialsResponse(
+        results=tuple(_row(user, error) for user in sorted(users))
+    )
+
+
+API = declare(AlterUserScramCredentialsRequest, handle, refuse, on_controller=True)

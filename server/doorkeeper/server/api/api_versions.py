@@ -1,0 +1,105 @@
+"""ApiVersions (18), versions 0-5: the APIs and versions that this listener serves.
+
+Needs no permission, and is answered before authentication too.
+
+    v0-2  a request without fields
+    v3    the client's software name and version, which must match a pattern (else 42); the response
+          has the features of the server
+    v4    features whose lowest level is 0 may be listed too (KAFKA-17011); there are none here
+    v5    the cluster and the node that the client expects (KIP-1242): both or neither (else 42); if
+          one differs, the answer is 129 REBOOTSTRAP_REQUIRED, on listeners for brokers only
+
+Later versions are answered in the layout of version 0, with error 35 and the range of this API
+alone; the client retries with a version that is served.
+
+Source: KIP-35, KIP-511, KIP-584, KIP-1242; ``handleApiVersionsRequest`` of the broker 4.4.0.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.schema.features import LOWEST_LEVEL, METADATA_VERSION, metadata_level
+from doorkeeper_wire.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.server.api.node import Node
+    from doorkeeper.server.runtime.request_context import RequestContext
+
+_SOFTWARE_TEXT = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
+
+FEATURES_EPOCH = 0
+"""Features change only while no node runs; a negative epoch would mean that they are unknown."""
+
+
+def handle(request: ApiVersionsRequest, context: RequestContext, node: Node) -> ApiVersionsResponse:
+    version = context.authorizable.request_version
+    if not ApiVersionsRequest.MIN_VERSION <= version <= ApiVersionsRequest.MAX_VERSION:
+        return refuse(request, version, ApiError(ErrorCode.UNSUPPORTED_VERSION))
+    if not _is_valid(request, version):
+        return refuse(request, version, ApiError(ErrorCode.INVALID_REQUEST))
+    # A broker checks it, a controller does not.
+    if not context.controller_listener and _is_misrouted(request, node):
+        return refuse(request, version, ApiError(ErrorCode.REBOOTSTRAP_REQUIRED))
+    level = metadata_level(node.state.features)
+    return ApiVersionsResponse(
+        api_keys=tuple(
+            ApiVersion(
+                api_key=api.api_key, min_version=api.min_version, max_version=api.max_version
+            )
+            for api in node.api_ranges(controller=context.controller_listener)
+        ),
+        supported_features=(
+            # Clients derive the release of the cluster from the level: kafka-ui needs it to show
+            # its ACL editor.
+            SupportedFeatureKey(name=METADATA_VERSION, min_version=LOWEST_LEVEL, max_version=level),
+        ),
+        finalized_features_epoch=FEATURES_EPOCH,
+        finalized_features=(
+            FinalizedFeatureKey(
+                name=METADATA_VERSION, max_version_level=level, min_version_level=level
+            ),
+        ),
+    )
+
+
+def _is_valid(request: ApiVersionsRequest, version: int) -> bool:
+    # KIP-1242: a client sends both or neither.
+    if version >= 5 and (request.cluster_id is None) != (request.node_id == -1):
+        return False
+    return version < 3 or (
+        _SOFTWARE_TEXT.fullmatch(request.client_software_name) is not None
+        and _SOFTWARE_TEXT.fullmatch(request.client_software_version) is not None
+    )
+
+
+def _is_misrouted(request: ApiVersionsRequest, node: Node) -> bool:
+    return request.cluster_id is not None and (
+        request.cluster_id != node.cluster_id or request.node_id != node.node_id
+    )
+
+
+def refuse(request: ApiVersionsRequest, version: int, error: BaseException) -> ApiVersionsResponse:
+    """Answer an error; for an unknown version, with the range that is served."""
+    code, _ = answer_of(error)
+    if code is not ErrorCode.UNSUPPORTED_VERSION:
+        return ApiVersionsResponse(error_code=code.value)
+    # KIP-511: the client reads the highest version from this row and asks again.
+    own = ApiVersion(
+        api_key=ApiVersionsRequest.API_KEY,
+        min_version=ApiVersionsRequest.MIN_VERSION,
+        max_version=ApiVersionsRequest.MAX_VERSION,
+    )
+    return ApiVersionsResponse(error_code=code.value, api_keys=(own,))
+
+
+API = declare(ApiVersionsRequest, handle, refuse, on_controller=True, in_thread=False)

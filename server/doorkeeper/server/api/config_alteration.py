@@ -1,0 +1,233 @@
+"""The parts that AlterConfigs and IncrementalAlterConfigs share.
+
+The checks of a resource, in order: duplicate resources, duplicate keys, nulls, the resource type,
+whether the keys may be altered and their new values; the caller's permission comes last.
+
+Source: ``ConfigAdminManager.preprocess`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from doorkeeper.acls.model import CLUSTER_NAME
+from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
+from doorkeeper.base.slices import counts
+from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper.server.resources.settings import operations
+from doorkeeper.server.resources.settings.broker import OurRefusal, alter_values
+from doorkeeper.server.resources.settings.operations import AlteredResource, ConfigOperation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from doorkeeper.server.api.node import Node, Outcome, Response, Services
+    from doorkeeper.server.api.permissions import Need
+    from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.state.outcome import Results
+
+_Response = TypeVar("_Response")
+
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+
+STORED_TYPES = {GROUP: operations.GROUP, CLIENT_METRICS: operations.CLIENT_METRICS}
+"""The types of ``AlteredResource`` by Kafka's codes."""
+
+_NOT_HERE = {
+    BROKER_LOGGER: "levels of loggers are changed by doorkeeper.log.levels of the broker",
+}
+
+# Java's Integer.parseInt: an optional sign, then digits; Python's int() accepts more forms.
+_WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
+
+
+class RequestedResource(Protocol):
+    """A resource of a request of either API."""
+
+    @property
+    def resource_type(self) -> int: ...
+
+    @property
+    def resource_name(self) -> str: ...
+
+
+class Verbatim(ApiError):
+    """A refusal whose text is sent even if it is the stock text of its code."""
+
+
+Judged = AlteredResource | ApiError
+"""A valid alteration, or its refusal."""
+
+
+def needs_by_type(api_key: int, *types: int) -> dict[int, Need]:
+    """Return the permission that an API needs for each resource type."""
+    on_cluster, on_topic, on_group = needs(api_key)
+    return {each: {TOPIC: on_topic, GROUP: on_group}.get(each, on_cluster) for each in types}
+
+
+def alter(
+    resources: Sequence[tuple[RequestedResource, AlteredResource]],
+    needed: Mapping[int, Need],
+    context: RequestContext,
+    node: Node,
+    respond: Callable[[Iterable[tuple[RequestedResource, BaseException | None]]], Response],
+    *,
+    validate_only: bool,
+) -> Outcome:
+    """Check each resource, given with its requested alteration; alter the valid ones.
+
+    ``needed`` is the permission for each resource type. ``respond`` builds the response of the API.
+    """
+    # All resources are judged before any is altered: the changes are one transaction.
+    judged = list(_judge(resources, needed, context, node))
+
+    def respond_in_order(errors: Sequence[ApiError | None]) -> Response:
+        asked = (resource for resource, _ in resources)
+        return respond(zip(asked, in_order(judged, errors), strict=True))
+
+    changed = tuple(each for each in judged if isinstance(each, AlteredResource))
+    if not changed:
+        return respond_in_order(())
+    return Update(
+        UpdateOperation.CONFIGS,
+        1,
+        partial(_apply, context, changed, validate_only),
+        respond_in_order,
+    )
+
+
+def respond(
+    response: Callable[..., _Response],
+    row: Callable[..., object],
+    answers: Iterable[tuple[RequestedResource, BaseException | None]],
+) -> _Response:
+    """Return a response, of the classes of an API, with a row for each resource."""
+    rows = []
+    for resource, error in answers:
+        code, text = code_and_text(error)
+        rows.append(
+            row(
+                error_code=code,
+                error_message=text,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+        )
+    return response(responses=tuple(rows))
+
+
+async def _apply(
+    context: RequestContext,
+    resources: Sequence[AlteredResource],
+    validate_only: bool,  # noqa: FBT001 - an argument of a partial
+    services: Services,
+) -> Results:
+    return await services.alter_configs(resources, context, validate_only=validate_only)
+
+
+def _judge(
+    resources: Sequence[tuple[RequestedResource, AlteredResource]],
+    needed: Mapping[int, Need],
+    context: RequestContext,
+    node: Node,
+) -> Iterator[Judged]:
+    """Yield the alteration or the refusal of each resource."""
+    named = counts((each.resource_type, each.resource_name) for each, _ in resources)
+    for resource, wanted in resources:
+        try:
+            if named[resource.resource_type, resource.resource_name] > 1:
+                # Both occurrences get the error, as from a broker: neither is the first.
+                text = "Each resource must appear at most once."
+                raise ApiError(ErrorCode.INVALID_REQUEST, text)  # noqa: TRY301  one of several
+            _check_wanted(wanted)
+            _check_broker(wanted, resource, needed, context, node)
+            # Last, because a broker reports faults of the request to callers without permission
+            # too.
+            _check_allowed(resource, needed, context, node)
+        except ApiError as error:
+            yield error
+        else:
+            yield wanted
+
+
+def _check_wanted(wanted: AlteredResource) -> None:
+    # Duplicates before nulls: the order of the broker's checks decides which text is sent.
+    names = [each.name for each in wanted.alterations]
+    if len(set(names)) < len(names):
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    nulls = [
+        each.name
+        for each in wanted.alterations
+        if each.value is None and each.operation != ConfigOperation.DELETE
+    ]
+    if nulls:
+        text = f"Null value not supported for : {', '.join(nulls)}"
+        raise ApiError(ErrorCode.INVALID_REQUEST, text)
+
+
+def _check_broker(
+    wanted: AlteredResource,
+    resource: RequestedResource,
+    needed: Mapping[int, Need],
+    context: RequestContext,
+    node: Node,
+) -> None:
+    """Check that the broker's keys are dynamic, and their new values."""
+    name, kind = resource.resource_name, resource.resource_type
+    if kind not in needed:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
+    if kind == BROKER:
+        if name:
+            _check_node_id(name, node, "Unexpected broker id, expected {}, but received {}")
+        given = wanted.current_values(node.settings.dynamic)
+        try:
+            alter_values(given, wanted.alterations, of_cluster=not name)
+        except OurRefusal:
+            # A broker judges keys before it asks who may; where it has no fault to find, it asks.
+            _check_allowed(resource, needed, context, node)
+            raise
+
+
+def _check_node_id(name: str, node: Node, unexpected: str) -> None:
+    if _WHOLE.fullmatch(name) is None:
+        text = f"Node id must be an integer, but it is: {name}"
+        raise ApiError(ErrorCode.INVALID_REQUEST, text)
+    if int(name) != node.node_id:
+        raise ApiError(ErrorCode.INVALID_REQUEST, unexpected.format(node.node_id, name))
+
+
+def _check_allowed(
+    resource: RequestedResource, needed: Mapping[int, Need], context: RequestContext, node: Node
+) -> None:
+    kind = resource.resource_type
+    need = needed[kind]
+    # Brokers, their loggers and client metrics are guarded by the cluster resource.
+    name = resource.resource_name if kind in (TOPIC, GROUP) else CLUSTER_NAME
+    if not is_allowed(node, context, need, name):
+        # For loggers a broker sends no text.
+        text = None if kind == BROKER_LOGGER else DEFAULT_MESSAGES[need.refusal]
+        raise Verbatim(need.refusal, text)
+    if kind == BROKER_LOGGER:
+        _check_node_id(
+            resource.resource_name, node, "Unexpected node id. Expected {}, but received {}"
+        )
+    # After the permission, which a broker checks for these types too.
+    if kind in _NOT_HERE:
+        raise ApiError(ErrorCode.INVALID_REQUEST, _NOT_HERE[kind])
+
+
+def code_and_text(error: BaseException | None) -> tuple[int, str | None]:
+    """Return the code and the text of a row."""
+    if error is None:
+        return ErrorCode.NONE.value, None
+    code, text = answer_of(error)
+    return code.value, error.message if isinstance(error, Verbatim) else text
+
+
+def in_order(judged: Sequence[Judged], results: Sequence[ApiError | None]) -> list[ApiError | None]:
+    """Return the error of each resource, from its refusal or from the alteration's results."""
+    answers = iter(results)
+    return [each if isinstance(each, ApiError) else next(answers) for each in judged]

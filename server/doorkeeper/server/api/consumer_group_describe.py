@@ -1,0 +1,153 @@
+"""ConsumerGroupDescribe (69), versions 0-1: the consumer groups of the newer protocol (KIP-848).
+
+Needs DESCRIBE on each group (30), and on each topic that its members have or shall have: one that
+is refused refuses the group with 29. The groups without it come first; then those with an empty id,
+which are 24. A group that does not exist, or is of another type, is 69 with a text: clients then
+ask DescribeGroups. One node of a cluster shows groups; the others answer 16 for each.
+
+The groups of type ``consumer`` are those of the catalog: their epochs are 1, the assignor is the
+protocol, and members have what they shall have. With the test broker those that members have joined
+come to them. An assignment names only topics that exist.
+
+    v1  the protocol of each member: the newer one
+
+Source: ``KafkaApis.handleConsumerGroupDescribe`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.acls.model import ResourceType
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.permissions import allowed_names, authorized_operations, needs
+from doorkeeper.server.api.typed_groups import FoundGroup, find_groups, refuse_groups
+from doorkeeper.server.resources.cluster import CONSUMER_EPOCH
+from doorkeeper_wire.consumer_protocol import decode_assignment, decode_subscription
+from doorkeeper_wire.errors import Malformed
+from doorkeeper_wire.messages.consumer_group_describe import (
+    Assignment,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+    Member,
+    TopicPartitions,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.server.api.node import Node
+    from doorkeeper.server.resources.cluster import Group, GroupMember
+    from doorkeeper.server.runtime.request_context import RequestContext
+
+_DESCRIBE, _DESCRIBE_TOPIC = needs(69)
+
+_NEWER_PROTOCOL: Final = 1
+
+_REFUSED_TOPICS: Final = (
+    "The group has described topic(s) that the client is not authorized to describe."
+)
+
+
+def handle(
+    request: ConsumerGroupDescribeRequest, context: RequestContext, node: Node
+) -> ConsumerGroupDescribeResponse:
+    found = find_groups(request.group_ids, "consumer", _DESCRIBE, context, node)
+    described = [_describe(each, node) for each in found]
+    if request.include_authorized_operations:
+        shown = [each.group_id for each in found if each.group is not None]
+        masks = authorized_operations(node, context, ResourceType.GROUP, shown)
+        described = [
+            row.replace(authorized_operations=masks[row.group_id]) if not row.error_code else row
+            for row in described
+        ]
+    # Last, as on a broker: the topics of all groups are one question.
+    topics = {name for row in described for name in _topics(row)}
+    allowed = allowed_names(node, context, _DESCRIBE_TOPIC, sorted(topics))
+    return ConsumerGroupDescribeResponse(
+        groups=tuple(row if _topics(row) <= allowed else _refusal(row) for row in described)
+    )
+
+
+def _describe(found: FoundGroup, node: Node) -> DescribedGroup:
+    if found.group is None:
+        return DescribedGroup(
+            error_code=found.error.value, error_message=found.text, group_id=found.group_id
+        )
+    group: Group = found.group
+    return DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state,
+        group_epoch=CONSUMER_EPOCH if group.generation is None else group.generation,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=group.protocol,
+        members=tuple(_member(member, node) for member in group.members),
+    )
+
+
+def _member(member: GroupMember, node: Node) -> Member:
+    assignment = _assignment(member.assignment, node)
+    target = member.newer.target
+    return Member(
+        member_id=member.member_id,
+        instance_id=member.group_instance_id,
+        rack_id=member.newer.rack_id,
+        member_epoch=member.newer.epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=_subscription(member.metadata),
+        subscribed_topic_regex=member.newer.pattern,
+        assignment=assignment,
+        target_assignment=assignment if target is None else _assignment(target, node),
+        member_type=_NEWER_PROTOCOL,
+    )
+
+
+def _subscription(data: bytes) -> tuple[str, ...]:
+    """Return the topics of a member's metadata, sorted; none of bytes that are no subscription."""
+    # A catalog may give any bytes.
+    try:
+        return tuple(sorted(set(decode_subscription(data).topics)))
+    except Malformed:
+        return ()
+
+
+def _assignment(data: bytes, node: Node) -> Assignment:
+    try:
+        assigned = decode_assignment(data).assigned_partitions
+    except Malformed:
+        return Assignment()
+    topics = ((row, node.topics.get(row.topic)) for row in assigned)
+    return Assignment(
+        topic_partitions=tuple(
+            TopicPartitions(
+                topic_id=topic.topic_id, topic_name=topic.name, partitions=row.partitions
+            )
+            for row, topic in topics
+            if topic is not None
+        )
+    )
+
+
+def _topics(group: DescribedGroup) -> frozenset[str]:
+    """Return the topics that members have or shall have."""
+    return frozenset(
+        row.topic_name
+        for member in group.members
+        for each in (member.assignment, member.target_assignment)
+        for row in each.topic_partitions
+    )
+
+
+def _refusal(group: DescribedGroup) -> DescribedGroup:
+    return DescribedGroup(
+        error_code=_DESCRIBE_TOPIC.refusal.value,
+        error_message=_REFUSED_TOPICS,
+        group_id=group.group_id,
+    )
+
+
+API = declare(
+    ConsumerGroupDescribeRequest,
+    handle,
+    refuse_groups(ConsumerGroupDescribeResponse, DescribedGroup),
+)

@@ -1,0 +1,164 @@
+"""CreateAcls (30), versions 0-3: adds ACLs; each row is answered alone, in order.
+
+Needs ALTER on the cluster.
+
+    v0  knows LITERAL patterns only
+    v1  the pattern type (KIP-290)
+    v2  flexible
+    v3  the resource type USER; nothing refuses it in older versions
+
+In this order: code 0 in any row closes the connection; a caller without the permission gets 31 in
+every row; without an authorizer every row gets 54; ANY or MATCH in any row is -1 in every row and
+nothing is created; a name other than ``kafka-cluster`` for the cluster, or an empty name, refuses
+its own row. All other checks, and the limit on how many, are the authorizer's. An ACL that exists
+already, or occurs twice in the request, is success.
+
+Success carries an empty text, not null: the broker leaves the field at its default.
+
+Source: the broker's ``AclApis.handleCreateAcls`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from doorkeeper.acls.model import CLUSTER_NAME, AclBinding, PatternType, ResourceType
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.slices import next_turn
+from doorkeeper.server.api.codes import UnknownElements, binding_of, unknown_of_entry
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.permissions import needs, require_on_cluster
+from doorkeeper_wire.messages.create_acls import (
+    AclCreationResult,
+    CreateAclsRequest,
+    CreateAclsResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+    from doorkeeper.server.api.node import Node, Services
+    from doorkeeper.server.authorizer.contract import AclCreateResult
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
+    from doorkeeper.server.state.outcome import Results
+    from doorkeeper_wire.messages.create_acls import AclCreation
+
+(_ALTER,) = needs(30)
+
+# Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
+_CLUSTER = ResourceType.CLUSTER
+_CREATED = AclCreationResult(error_message="")
+
+_MANY = 2048
+"""Requests with more rows are processed in slices."""
+
+# With 1,024 other clients waited 14 to 17 ms at their 99th percentile, with 256 up to 11.
+_SLICE = 256
+"""Rows that take about half a millisecond."""
+
+
+def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> Update:
+    _check_codes(request.creations)
+    # Before the check for an authorizer: without one every caller is allowed, and gets 54.
+    require_on_cluster(node, context, _ALTER)
+    if node.authorizer is None:
+        raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
+    if len(request.creations) > _MANY:
+        # The list is filled while the update runs, and read when the response is built.
+        refusals: list[ApiError | None] = []
+        create = partial(_create_many, context.authorizable, request.creations, refusals)
+        return Update(
+            UpdateOperation.ACLS, len(request.creations), create, partial(_respond, refusals)
+        )
+    bindings = list(map(binding_of, request.creations))
+    refusals = list(map(_refusal_of, bindings))
+    # Rows that pass are created although others are refused.
+    if any(refusals):
+        pairs = zip(bindings, refusals, strict=True)
+        bindings = [binding for binding, refusal in pairs if refusal is None]
+    apply = partial(_create, context.authorizable, bindings)
+    return Update(UpdateOperation.ACLS, len(bindings), apply, partial(_respond, refusals))
+
+
+def _check_codes(creations: Sequence[AclCreation]) -> None:
+    for creation in creations:
+        # UNKNOWN is 0 everywhere; nearly all rows end here.
+        if (
+            creation.resource_pattern_type
+            and creation.resource_type
+            and creation.operation
+            and creation.permission_type
+        ):
+            continue
+        if creation.resource_pattern_type == PatternType.UNKNOWN:
+            field = "resource_pattern_type"
+        elif creation.resource_type == ResourceType.UNKNOWN:
+            field = "resource_type"
+        else:
+            field = unknown_of_entry(creation.operation, creation.permission_type) or ""
+        raise UnknownElements(field, f"CreatableAcls contain unknown elements: {creation}")
+
+
+def _create(
+    context: AuthorizableRequestContext, bindings: Sequence[AclBinding], services: Services
+) -> Awaitable[Results]:
+    authorizer = services.authorizer
+    assert authorizer is not None, "without an authorizer the request is refused"
+    return authorizer.create(context, bindings, services.update_timeout_s)
+
+
+async def _create_many(
+    context: AuthorizableRequestContext,
+    creations: Sequence[AclCreation],
+    refusals: list[ApiError | None],
+    services: Services,
+) -> Results:
+    """Validate rows in slices, between which other clients are served; fill ``refusals``."""
+    bindings: list[AclBinding] = []
+    for at in range(0, len(creations), _SLICE):
+        part = list(map(binding_of, creations[at : at + _SLICE]))
+        part_refusals = list(map(_refusal_of, part))
+        refusals += part_refusals
+        pairs = zip(part, part_refusals, strict=True)
+        bindings += [binding for binding, refusal in pairs if refusal is None]
+        # Other clients are served here.
+        await next_turn()
+    return await _create(context, bindings, services)
+
+
+def _respond(
+    refusals: Sequence[ApiError | None], results: Sequence[AclCreateResult]
+) -> CreateAclsResponse:
+    # The authorizer's results cover only the rows that passed; zip them with the refusals here.
+    created = iter(results)
+    rows = []
+    for refusal in refusals:
+        error = next(created).error if refusal is None else refusal
+        rows.append(_CREATED if error is None else _row(error))
+    return CreateAclsResponse(results=tuple(rows))
+
+
+def _refusal_of(binding: AclBinding) -> ApiError | None:
+    pattern = binding.pattern
+    # These two checks are the broker's own; with a plug-in authorizer they apply as well.
+    if pattern.resource_type is _CLUSTER and pattern.name != CLUSTER_NAME:
+        text = f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
+        return ApiError(ErrorCode.INVALID_REQUEST, text)
+    if not pattern.name:
+        return ApiError(ErrorCode.INVALID_REQUEST, "Invalid empty resource name")
+    return None
+
+
+def _row(error: BaseException) -> AclCreationResult:
+    code, text = answer_of(error)
+    return AclCreationResult(error_code=code.value, error_message=text)
+
+
+def refuse(request: CreateAclsRequest, version: int, error: BaseException) -> CreateAclsResponse:
+    """Answer the same error in every row: the response has no error of its own."""
+    return CreateAclsResponse(results=(_row(error),) * len(request.creations))
+
+
+API = declare(CreateAclsRequest, handle, refuse, on_controller=True)

@@ -1,0 +1,111 @@
+"""CreatePartitions (37), versions 0-3: adds partitions to topics; each is answered alone.
+
+Needs ALTER on each topic (29, without a text). Names that occur twice are refused (42). A topic
+gets more partitions, never fewer (37); where the caller chooses their brokers, it names so many of
+them for each as the topic has replicas (39). A time-out of 0 or less is 7 in every row, and
+nothing is changed, unless no row is left to be tried.
+
+    v2  flexible     v3  errors of a quota, which a broker may have
+
+More than 10,000 partitions in one request refuse the topic that exceeds them, with 44.
+
+Rows come in this order: doubled names; those not allowed; those that could be tried.
+
+Source: ``ControllerApis.createPartitions`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.slices import counts
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.permissions import allowed_names, needs
+from doorkeeper.server.api.updates.topics import add_partitions
+from doorkeeper.server.resources.topics.partitions import WantedPartitions, plan_partitions
+from doorkeeper_wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.server.api.node import Node, Outcome, Services
+    from doorkeeper.server.resources.cluster import Broker
+    from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.state.outcome import Results
+
+(_ALTER,) = needs(37)
+
+
+def handle(request: CreatePartitionsRequest, context: RequestContext, node: Node) -> Outcome:
+    named = counts(topic.name for topic in request.topics)
+    names = [name for name, count in named.items() if count == 1]
+    allowed = allowed_names(node, context, _ALTER, names)
+    rows = [
+        _row(name, ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
+        for name, count in named.items()
+        if count > 1
+    ]
+    rows += [_row(name, ApiError(_ALTER.refusal)) for name in names if name not in allowed]
+    wanted = [_wanted_partitions(topic) for topic in request.topics if topic.name in allowed]
+    if not wanted:
+        return CreatePartitionsResponse(results=tuple(rows))
+    if request.timeout_ms <= 0:
+        raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
+    brokers = node.registered_brokers(context.authorizable.listener_name)
+    respond = partial(_respond, rows, wanted)
+    # Planned on the visible state; nothing is submitted.
+    if request.validate_only:
+        return respond(plan_partitions(node.topics, wanted, brokers)[1])
+    return Update(UpdateOperation.TOPICS, 1, partial(_add, context, wanted, brokers), respond)
+
+
+def _wanted_partitions(topic: CreatePartitionsTopic) -> WantedPartitions:
+    assignments = None
+    if topic.assignments is not None:
+        assignments = tuple(each.broker_ids for each in topic.assignments)
+    return WantedPartitions(topic.name, topic.count, assignments)
+
+
+async def _add(
+    context: RequestContext,
+    wanted: Sequence[WantedPartitions],
+    brokers: Sequence[Broker],
+    services: Services,
+) -> Results:
+    return await add_partitions(services, context, wanted, brokers)
+
+
+def _respond(
+    rows: Sequence[CreatePartitionsTopicResult],
+    wanted: Sequence[WantedPartitions],
+    errors: Sequence[ApiError | None],
+) -> CreatePartitionsResponse:
+    tried = (_row(each.name, error) for each, error in zip(wanted, errors, strict=True))
+    return CreatePartitionsResponse(results=(*rows, *tried))
+
+
+def _row(name: str, error: BaseException | None) -> CreatePartitionsTopicResult:
+    if error is None:
+        return CreatePartitionsTopicResult(name=name)
+    code, text = answer_of(error)
+    return CreatePartitionsTopicResult(name=name, error_code=code.value, error_message=text)
+
+
+def refuse(
+    request: CreatePartitionsRequest, version: int, error: BaseException
+) -> CreatePartitionsResponse:
+    """Answer the same error in every row: the response has no error of its own."""
+    return CreatePartitionsResponse(
+        results=tuple(_row(topic.name, error) for topic in request.topics)
+    )
+
+
+API = declare(CreatePartitionsRequest, handle, refuse, on_controller=True)

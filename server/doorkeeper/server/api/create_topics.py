@@ -1,0 +1,212 @@
+"""CreateTopics (19), versions 0-7: creates topics, each with its own result.
+
+Needs CREATE on the cluster, else CREATE on the topic (else 29). A caller with DESCRIBE_CONFIGS on
+the topic gets its configuration; another one gets TopicConfigErrorCode 29 beside the success.
+
+    v1  validate_only, texts        v5  flexible; partitions, replication factor and configs of
+    v2  throttle time                   the new topic
+    v4  -1 for the server's defaults (accepted in every version)    v7  the topic's id
+
+Topics are rows of the store: name, number of partitions, replication factor, configuration. Their
+creation is immediate, so only a time-out of 0 or less expires: then, if any topic is left to
+create, every row is 7 and nothing is created. A topic that the catalog declares exists (36).
+Duplicate names are refused. More than 10,000 partitions, or records of a controller, refuse the
+whole request with 44.
+
+Rows come in this order: the topics that passed the checks below; duplicates; those not allowed.
+
+Source: ``ControllerApis.createTopics``, ``ReplicationControlManager.createTopics`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.slices import counts
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.server.api.updates.topics import change_topics
+from doorkeeper.server.resources.settings.topic import effective
+from doorkeeper.server.resources.topics.creation import (
+    PARTITIONS_PER_REQUEST_MAX,
+    RECORDS_PER_REQUEST_MAX,
+    WantedTopic,
+    partitions_of,
+    plan_topic,
+    records_of,
+)
+from doorkeeper.server.resources.topics.names import CLUSTER_METADATA_TOPIC
+from doorkeeper_wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from doorkeeper.server.api.node import Node, Outcome, Services
+    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.resources.cluster import Broker
+    from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.declared import StoredTopic
+    from doorkeeper.server.state.outcome import Results
+
+_CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CONFIGS = needs(19)
+
+
+class _Sorted(NamedTuple):
+    """The topics of a request: those to create, names with visible configuration, other rows."""
+
+    tried: list[CreatableTopic]
+    describable: frozenset[str]
+    refused: list[CreatableTopicResult]
+
+
+def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) -> Outcome:
+    topics = _sort_topics(request.topics, context, node)
+    # After the permissions: a request whose rows are all refused does not time out.
+    if request.timeout_ms <= 0 and topics.tried:
+        raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
+    wanted = [_wanted_topic(topic) for topic in topics.tried]
+    # Checked before planning, whose cost grows with the partitions.
+    if sum(partitions_of(each, node) for each in wanted) > PARTITIONS_PER_REQUEST_MAX:
+        raise ApiError(
+            ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
+        )
+    brokers = node.registered_brokers(context.authorizable.listener_name)
+    plans = [_plan(each, node, brokers) for each in wanted]
+    created = tuple(plan for plan in plans if not isinstance(plan, ApiError))
+    if sum(map(records_of, created)) > RECORDS_PER_REQUEST_MAX:
+        raise ApiError(
+            ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
+        )
+    respond = partial(_respond, topics, plans, node.settings)
+    # No transaction, and so no sync of the disk.
+    if request.validate_only or not created:
+        return respond([None] * len(created))
+    return Update(UpdateOperation.TOPICS, 1, partial(_create, context, created), respond)
+
+
+async def _create(
+    context: RequestContext, topics: Sequence[StoredTopic], services: Services
+) -> Results:
+    return await change_topics(services, context, topics, ())
+
+
+def _sort_topics(topics: Sequence[CreatableTopic], context: RequestContext, node: Node) -> _Sorted:
+    named = counts(topic.name for topic in topics)
+    # The metadata topic is refused without asking the authorizer, as in ControllerApis.
+    names = [n for n, count in named.items() if count == 1 and n != CLUSTER_METADATA_TOPIC]
+    # The cluster first, and quietly: CREATE on it covers all topics.
+    if is_allowed(node, context, _CREATE_ON_CLUSTER):
+        allowed = frozenset(names)
+    else:
+        allowed = allowed_names(node, context, _CREATE, names)
+    describable = allowed_names(node, context, _DESCRIBE_CONFIGS, names)
+    return _Sorted(
+        [topic for topic in topics if topic.name in allowed],
+        describable,
+        list(_refusal(named, allowed)),
+    )
+
+
+def _refusal(named: Mapping[str, int], allowed: frozenset[str]) -> Iterable[CreatableTopicResult]:
+    for name, count in named.items():
+        if count > 1:
+            yield _row_of_error(name, ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
+    # Duplicates first, then denials: the order of a broker's rows.
+    for name, count in named.items():
+        if count > 1 or name in allowed:
+            continue
+        if name == CLUSTER_METADATA_TOPIC:
+            text = f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited."
+            yield _row_of_error(name, ApiError(ErrorCode.INVALID_REQUEST, text))
+        else:
+            error = ApiError(_CREATE.refusal, "Authorization failed.")
+            yield _row_of_error(name, error)
+
+
+def _wanted_topic(topic: CreatableTopic) -> WantedTopic:
+    return WantedTopic(
+        topic.name,
+        topic.num_partitions,
+        topic.replication_factor,
+        tuple((each.partition_index, each.broker_ids) for each in topic.assignments),
+        tuple((config.name, config.value) for config in topic.configs),
+    )
+
+
+def _plan(wanted: WantedTopic, node: Node, brokers: Sequence[Broker]) -> StoredTopic | ApiError:
+    try:
+        return plan_topic(wanted, node, brokers)
+    except ApiError as error:
+        return error
+
+
+def _respond(
+    topics: _Sorted,
+    plans: Sequence[StoredTopic | ApiError],
+    settings: Settings,
+    errors: Sequence[ApiError | None],
+) -> CreateTopicsResponse:
+    created = iter(errors)
+    rows = []
+    for topic, plan in zip(topics.tried, plans, strict=True):
+        error = plan if isinstance(plan, ApiError) else next(created)
+        if error is not None:
+            rows.append(_row_of_error(topic.name, error))
+        elif not isinstance(plan, ApiError):
+            describable = topic.name in topics.describable
+            rows.append(_row_of_success(plan, settings, describable=describable))
+    return CreateTopicsResponse(topics=(*rows, *topics.refused))
+
+
+def _row_of_success(
+    topic: StoredTopic, settings: Settings, *, describable: bool
+) -> CreatableTopicResult:
+    # The creation succeeded: partitions and replication factor stay -1, configs null (KIP-525).
+    if not describable:
+        return CreatableTopicResult(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            error_message=None,
+            topic_config_error_code=_DESCRIBE_CONFIGS.refusal.value,
+        )
+    return CreatableTopicResult(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        error_message=None,
+        num_partitions=topic.partitions,
+        replication_factor=topic.replication_factor,
+        configs=tuple(
+            CreatableTopicConfigs(
+                name=name,
+                value=value,
+                config_source=source.value,
+            )
+            for name, (value, source, _) in effective(topic.configs, settings.values_of).items()
+        ),
+    )
+
+
+def _row_of_error(name: str, error: BaseException) -> CreatableTopicResult:
+    code, text = answer_of(error)
+    return CreatableTopicResult(name=name, error_code=code.value, error_message=text)
+
+
+def refuse(
+    request: CreateTopicsRequest, version: int, error: BaseException
+) -> CreateTopicsResponse:
+    """Answer the same error in every row: the response has no error of its own."""
+    return CreateTopicsResponse(
+        topics=tuple(_row_of_error(topic.name, error) for topic in request.topics)
+    )
+
+
+API = declare(CreateTopicsRequest, handle, refuse, on_controller=True)

@@ -1,0 +1,76 @@
+"""DeleteAcls (31), versions 0-3: removes the ACLs that filters match, in order.
+
+Needs ALTER on the cluster.
+
+    v0  knows LITERAL patterns only: it neither sees nor removes others
+    v1  the pattern type (KIP-290)
+    v2  flexible
+    v3  the resource type USER; nothing refuses it in older versions
+
+In this order: code 0 in any filter closes the connection; a caller without the permission gets 31
+for every filter; without an authorizer every filter gets 54. All other checks are the authorizer's.
+A filter that matches nothing is success; an ACL that two filters match is listed under both. The
+ACLs under a filter are sorted.
+
+Source: the broker's ``AclApis.handleDeleteAcls`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.server.api.codes import check_filters, filter_of, filter_result
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.permissions import needs, require_on_cluster
+from doorkeeper_wire.messages.delete_acls import (
+    DeleteAclsFilterResult,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+    from doorkeeper.acls.model import AclBindingFilter
+    from doorkeeper.server.api.node import Node, Services
+    from doorkeeper.server.authorizer.contract import AclDeleteResult
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
+    from doorkeeper.server.state.outcome import Results
+
+(_ALTER,) = needs(31)
+
+
+def handle(request: DeleteAclsRequest, context: RequestContext, node: Node) -> Update:
+    # Raises for UNKNOWN in any filter, which closes the connection: a broker fails while parsing.
+    check_filters(request.filters)
+    require_on_cluster(node, context, _ALTER)
+    if node.authorizer is None:
+        raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
+    filters = list(map(filter_of, request.filters))
+    apply = partial(_delete, context.authorizable, filters)
+    return Update(UpdateOperation.ACLS, len(filters), apply, _respond)
+
+
+def _delete(
+    context: AuthorizableRequestContext, filters: Sequence[AclBindingFilter], services: Services
+) -> Awaitable[Results]:
+    authorizer = services.authorizer
+    assert authorizer is not None, "without an authorizer the request is refused"
+    return authorizer.delete(context, filters, services.update_timeout_s)
+
+
+def _respond(results: Sequence[AclDeleteResult]) -> DeleteAclsResponse:
+    return DeleteAclsResponse(filter_results=tuple(map(filter_result, results)))
+
+
+def refuse(request: DeleteAclsRequest, version: int, error: BaseException) -> DeleteAclsResponse:
+    """Answer the same error for every filter: the response has no error of its own."""
+    code, text = answer_of(error)
+    row = DeleteAclsFilterResult(error_code=code.value, error_message=text)
+    return DeleteAclsResponse(filter_results=(row,) * len(request.filters))
+
+
+API = declare(DeleteAclsRequest, handle, refuse, on_controller=True)

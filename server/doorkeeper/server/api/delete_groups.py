@@ -1,0 +1,80 @@
+"""DeleteGroups (42), versions 0-2: deletes groups without members, with their offsets.
+
+Needs DELETE on each group (30). A group that does not exist is 69, one with members 68; a declared
+group is refused with 44, as a declared topic is. Nodes other than the coordinator answer 16. A name
+that occurs twice has one row; refused groups come last.
+
+    v2  flexible
+
+Source: ``handleDeleteGroupsRequest`` of the broker 4.3.1.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.permissions import allowed_names, needs
+from doorkeeper.server.api.updates.groups import delete_groups
+from doorkeeper.server.state.outcome import Results
+from doorkeeper_wire.messages.delete_groups import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.server.api.node import Node, Outcome, Services
+    from doorkeeper.server.runtime.request_context import RequestContext
+
+(_DELETE,) = needs(42)
+
+
+def handle(request: DeleteGroupsRequest, context: RequestContext, node: Node) -> Outcome:
+    asked = list(dict.fromkeys(request.groups_names))
+    allowed = allowed_names(node, context, _DELETE, asked)
+    wanted = [group_id for group_id in asked if group_id in allowed]
+    refused = [_row(group_id, _DELETE.refusal) for group_id in asked if group_id not in allowed]
+    respond = partial(_respond, wanted, refused)
+    if not wanted:
+        return respond(())
+    if node.coordinator_id != node.node_id:
+        return respond([ErrorCode.NOT_COORDINATOR] * len(wanted))
+    return Update(UpdateOperation.OFFSETS, 1, partial(_delete, context, wanted), respond)
+
+
+async def _delete(context: RequestContext, group_ids: Sequence[str], services: Services) -> Results:
+    try:
+        return await delete_groups(services, context, group_ids)
+    except ApiError as error:
+        # The refused groups keep their own code.
+        return Results([error.code] * len(group_ids))
+
+
+def _respond(
+    asked: Sequence[str], refused: Sequence[DeletableGroupResult], codes: Sequence[ErrorCode]
+) -> DeleteGroupsResponse:
+    tried = (_row(group_id, code) for group_id, code in zip(asked, codes, strict=True))
+    return DeleteGroupsResponse(results=(*tried, *refused))
+
+
+def _row(group_id: str, code: ErrorCode) -> DeletableGroupResult:
+    return DeletableGroupResult(group_id=group_id, error_code=code.value)
+
+
+def refuse(
+    request: DeleteGroupsRequest, version: int, error: BaseException
+) -> DeleteGroupsResponse:
+    """Answer the same error for every group."""
+    code, _ = answer_of(error)
+    return DeleteGroupsResponse(
+        results=tuple(_row(group_id, code) for group_id in request.groups_names)
+    )
+
+
+API = declare(DeleteGroupsRequest, handle, refuse)

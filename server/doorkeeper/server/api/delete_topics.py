@@ -1,0 +1,233 @@
+"""DeleteTopics (20), versions 0-6: deletes topics, each with its own result. ACLs stay.
+
+Needs DELETE on the cluster, else DELETE on the topic. A caller without DESCRIBE on a topic gets 29
+whether it exists or not, and no name if it asked by id.
+
+    v1  throttle time     v4  flexible     v5  texts     v6  topics by name or by id
+
+Every error has a text, even the stock text of its code. Duplicate names and ids are refused, as is
+a name whose id is in the same request. A topic that the catalog declares cannot be deleted (44);
+the text names the file. ``delete.topic.enable=false`` refuses everything with 73 (42 before v3). A
+time-out of 0 or less is 7 in every row and nothing is deleted, unless no row needs a look-up.
+
+A broker shuffles the rows, so that their order discloses nothing. Here they have the order of the
+request, which discloses as little: invalid rows first, then ids, then names.
+
+Source: ``ControllerApis.deleteTopics`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
+from doorkeeper.base.slices import counts
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.server.api.updates.topics import change_topics
+from doorkeeper_wire.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.server.api.node import Node, Outcome, Services
+    from doorkeeper.server.resources.cluster import Topic
+    from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.state.outcome import Results
+
+_DELETE_ON_CLUSTER, _DESCRIBE, _DELETE = needs(20)
+
+ZERO_ID = bytes(16)
+
+
+def handle(request: DeleteTopicsRequest, context: RequestContext, node: Node) -> Outcome:
+    version = context.authorizable.request_version
+    rights = _Rights(node, context)
+    if not node.settings.delete_topic_enable:
+        # TOPIC_DELETION_DISABLED is unknown to clients of older versions.
+        if version < 3:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "Topic deletion is disabled.")
+        raise ApiError(ErrorCode.TOPIC_DELETION_DISABLED)
+    asked = _Asked(_states(request))
+    # Names behind ids are needed before the permissions are asked, all in one call.
+    known = {topic_id: node.topics.by_id(topic_id) for topic_id in asked.ids}
+    rights.ask([*asked.names, *(topic.name for topic in known.values() if topic is not None)])
+    if request.timeout_ms <= 0 and (asked.names or asked.ids):
+        raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
+    rows = asked.rows
+    doomed: dict[bytes, Topic] = {}
+    for topic_id, topic in known.items():
+        if topic is None:
+            rows.append(_row(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID))
+        elif topic.name in rights.deletable:
+            doomed[topic_id] = topic
+        else:
+            # An id must not reveal the name of a topic that the caller may not describe.
+            name = topic.name if topic.name in rights.describable else None
+            rows.append(_row(name, topic_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    for name in asked.names:
+        _by_name(name, node, rights, asked.repeated_ids, doomed, rows)
+    return _deletion(context, doomed, rows)
+
+
+def _states(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
+    return [*(DeleteTopicState(name=name) for name in request.topic_names), *request.topics]
+
+
+class _Asked:
+    """The content of a request: distinct names, distinct ids, and rows for invalid ones.
+
+    ``repeated_ids`` are in the rows, and refuse a name that means the same topic.
+    """
+
+    __slots__ = ("ids", "names", "repeated_ids", "rows")
+
+    def __init__(self, states: Sequence[DeleteTopicState]) -> None:
+        names = counts(s.name for s in states if s.name is not None and s.topic_id == ZERO_ID)
+        ids = counts(s.topic_id for s in states if s.name is None and s.topic_id != ZERO_ID)
+        self.names = [name for name, count in names.items() if count == 1]
+        self.ids = [topic_id for topic_id, count in ids.items() if count == 1]
+        self.repeated_ids = frozenset(topic_id for topic_id, count in ids.items() if count > 1)
+        self.rows: list[DeletableTopicResult] = []
+        for state in states:
+            if state.name is None and state.topic_id == ZERO_ID:
+                self._refuse(None, ZERO_ID, "Neither topic name nor id were specified.")
+            elif state.name is not None and state.topic_id != ZERO_ID:
+                text = "You may not specify both topic name and topic id."
+                self._refuse(state.name, state.topic_id, text)
+        for name, count in names.items():
+            if count > 1:
+                self._refuse(name, ZERO_ID, "Duplicate topic name.")
+        for topic_id, count in ids.items():
+            if count > 1:
+                self._refuse(None, topic_id, "Duplicate topic id.")
+
+    def _refuse(self, name: str | None, topic_id: bytes, text: str) -> None:
+        self.rows.append(_row(name, topic_id, ErrorCode.INVALID_REQUEST, text))
+
+
+class _Rights:
+    """The topics that the caller may describe and delete; the cluster is checked first."""
+
+    __slots__ = ("_context", "_everything", "_node", "deletable", "describable")
+
+    def __init__(self, node: Node, context: RequestContext) -> None:
+        self._node = node
+        self._context = context
+        # Asked at once, even for an empty request, as on a broker: the audit log shows it.
+        self._everything = is_allowed(node, context, _DELETE_ON_CLUSTER)
+        self.describable: frozenset[str] = frozenset()
+        self.deletable: frozenset[str] = frozenset()
+
+    def ask(self, names: Sequence[str]) -> None:
+        distinct = list(counts(names))
+        if self._everything:
+            self.describable = self.deletable = frozenset(distinct)
+            return
+        self.describable, self.deletable = (
+            allowed_names(self._node, self._context, need, distinct)
+            for need in (_DESCRIBE, _DELETE)
+        )
+
+
+def _by_name(
+    name: str,
+    node: Node,
+    rights: _Rights,
+    repeated_ids: frozenset[bytes],
+    doomed: dict[bytes, Topic],
+    rows: list[DeletableTopicResult],
+) -> None:
+    """Add a topic to those to delete, or a row with the reason against it."""
+    topic = node.topics.get(name)
+    # The same error whether the topic exists or not, so that names cannot be probed.
+    if name not in rights.describable:
+        rows.append(_row(name, ZERO_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    elif topic is None:
+        rows.append(_row(name, ZERO_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    elif name not in rights.deletable:
+        rows.append(_row(name, ZERO_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    # The name and the id of one topic in one request: both are refused, and it is not deleted.
+    elif topic.topic_id in repeated_ids or doomed.pop(topic.topic_id, None) is not None:
+        text = "The provided topic name maps to an ID that was already supplied."
+        rows.append(_row(name, topic.topic_id, ErrorCode.INVALID_REQUEST, text))
+    else:
+        doomed[topic.topic_id] = topic
+
+
+def _deletion(
+    context: RequestContext, doomed: dict[bytes, Topic], rows: Sequence[DeletableTopicResult]
+) -> Outcome:
+    # ``origin`` is the catalog file: deleting its topic would last until the next reload.
+    topics = [topic for topic in doomed.values() if topic.origin is None]
+    declared = [
+        _row(
+            topic.name,
+            topic.topic_id,
+            ErrorCode.POLICY_VIOLATION,
+            f"Topic '{topic.name}' cannot be deleted: it is declared in {topic.origin}.",
+        )
+        for topic in doomed.values()
+        if topic.origin is not None
+    ]
+
+    respond = partial(_respond, topics, (*rows, *declared))
+    if not topics:
+        return respond(())
+    names = [topic.name for topic in topics]
+    return Update(UpdateOperation.TOPICS, 1, partial(_delete, context, names), respond)
+
+
+async def _delete(context: RequestContext, names: Sequence[str], services: Services) -> Results:
+    return await change_topics(services, context, (), names)
+
+
+def _respond(
+    topics: Sequence[Topic],
+    rows: Sequence[DeletableTopicResult],
+    errors: Sequence[ApiError | None],
+) -> DeleteTopicsResponse:
+    deleted = [
+        _row(topic.name, topic.topic_id)
+        if error is None
+        else _row(topic.name, topic.topic_id, error.code, error.message)
+        for topic, error in zip(topics, errors, strict=True)
+    ]
+    return DeleteTopicsResponse(responses=(*rows, *deleted))
+
+
+def _row(
+    name: str | None,
+    topic_id: bytes,
+    code: ErrorCode = ErrorCode.NONE,
+    text: str | None = None,
+) -> DeletableTopicResult:
+    # Every error of a broker's row has a text.
+    if code is not ErrorCode.NONE and text is None:
+        text = DEFAULT_MESSAGES.get(code)
+    return DeletableTopicResult(
+        name=name, topic_id=topic_id, error_code=code.value, error_message=text
+    )
+
+
+def refuse(
+    request: DeleteTopicsRequest, version: int, error: BaseException
+) -> DeleteTopicsResponse:
+    """Answer the same error in every row, without a text."""
+    code, _ = answer_of(error)
+    return DeleteTopicsResponse(
+        responses=tuple(
+            DeletableTopicResult(name=state.name, topic_id=state.topic_id, error_code=code.value)
+            for state in _states(request)
+        )
+    )
+
+
+API = declare(DeleteTopicsRequest, handle, refuse, on_controller=True)

@@ -1,0 +1,312 @@
+"""DescribeConfigs (32), versions 0-4: the configuration of brokers, topics and other resources.
+
+Needs DESCRIBE_CONFIGS: on the cluster for a broker, its loggers and client metrics (31); on the
+topic (29); on the group (30). Resources without it come last.
+
+    v0  "is the default" is never true, as in 3.9      v1  the source of a value, its synonyms
+    v3  types, documentation                           v4  flexible
+
+    broker         this node's id: its configuration, secrets as null; no name: the dynamic
+                   values of the cluster; another id is 42
+    broker logger  the levels of the logs, by logger
+    topic          its own values, over the broker's, over the defaults
+    group, client metrics   their own values, over the defaults
+
+Resource types here are not the codes of ACLs. An unknown type refuses the whole request with 42.
+
+Source: the broker's ``ConfigHelper`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING
+
+from doorkeeper.acls.model import CLUSTER_NAME
+from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
+from doorkeeper.base.values import KeyType
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.permissions import Need, is_allowed, needs
+from doorkeeper.server.config.settings import ConfigSource
+from doorkeeper.server.resources.settings import operations
+from doorkeeper.server.resources.settings.client_metrics import CLIENT_METRICS_CONFIGS
+from doorkeeper.server.resources.settings.group import GROUP_CONFIGS
+from doorkeeper.server.resources.settings.topic import TOPIC_CONFIGS, display, effective
+from doorkeeper.server.resources.topics.names import reason_invalid
+from doorkeeper_wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from doorkeeper.server.api.node import Node
+    from doorkeeper.server.config.settings import DescribedKey, Settings
+    from doorkeeper.server.resources.cluster import Topic
+    from doorkeeper.server.resources.settings.topic import TopicConfig
+    from doorkeeper.server.runtime.request_context import RequestContext
+
+    Rows = Iterable[DescribeConfigsResourceResult]
+
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+
+_DEFAULT_CONFIG, _LOGGER_CONFIG = 5, 6
+
+_ON_CLUSTER, _ON_TOPIC, _ON_GROUP = needs(32)
+
+_NEEDS: Mapping[int, Need] = {
+    TOPIC: _ON_TOPIC,
+    BROKER: _ON_CLUSTER,
+    BROKER_LOGGER: _ON_CLUSTER,
+    CLIENT_METRICS: _ON_CLUSTER,
+    GROUP: _ON_GROUP,
+}
+
+# The names of log4j: WARN and FATAL.
+_LEVELS = {5: "TRACE", logging.DEBUG: "DEBUG", logging.INFO: "INFO", logging.WARNING: "WARN"}
+_LEVELS |= {logging.ERROR: "ERROR", logging.CRITICAL: "FATAL"}
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
+
+
+def handle(
+    request: DescribeConfigsRequest, context: RequestContext, node: Node
+) -> DescribeConfigsResponse:
+    allowed, refused = [], []
+    for resource in request.resources:
+        if resource.resource_type not in _NEEDS:
+            # For the whole request, as on a broker.
+            raise ApiError(ErrorCode.INVALID_REQUEST)
+        need = _NEEDS[resource.resource_type]
+        name = CLUSTER_NAME if need is _ON_CLUSTER else resource.resource_name
+        if is_allowed(node, context, need, name):
+            allowed.append(resource)
+        else:
+            # Refused resources come after all others, whatever their place in the request.
+            refused.append(_failure(resource, need.refusal, DEFAULT_MESSAGES[need.refusal]))
+    builder = _RowBuilder(request)
+    return DescribeConfigsResponse(
+        results=(*(_describe(resource, node, builder) for resource in allowed), *refused)
+    )
+
+
+class _RowBuilder:
+    """Builds rows with the synonyms and documentation that a request asks for."""
+
+    __slots__ = ("documentation", "synonyms")
+
+    def __init__(self, request: DescribeConfigsRequest) -> None:
+        self.synonyms = request.include_synonyms
+        self.documentation = request.include_documentation
+
+    def row(
+        self,
+        name: str,
+        value: str | None,
+        key_type: KeyType,
+        synonyms: Iterable[tuple[str, str | None, int]],
+        doc: str,
+        *,
+        source: int,
+        read_only: bool = False,
+        sensitive: bool = False,
+    ) -> DescribeConfigsResourceResult:
+        return DescribeConfigsResourceResult(
+            name=name,
+            value=value,
+            read_only=read_only,
+            config_source=source,
+            is_sensitive=sensitive,
+            synonyms=tuple(
+                DescribeConfigsSynonym(name=synonym, value=its_value, source=its_source)
+                for synonym, its_value, its_source in synonyms
+            )
+            if self.synonyms
+            else (),
+            config_type=key_type.value,
+            documentation=doc if self.documentation else None,
+        )
+
+
+def _describe(
+    resource: DescribeConfigsResource, node: Node, builder: _RowBuilder
+) -> DescribeConfigsResult:
+    try:
+        rows = _DESCRIBERS[resource.resource_type](resource.resource_name, node, builder)
+    except ApiError as error:
+        code, text = answer_of(error)
+        return _failure(resource, code, text)
+    # Null and an empty list both select every key.
+    keys = resource.configuration_keys
+    return DescribeConfigsResult(
+        error_message="",
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        configs=tuple(row for row in rows if not keys or row.name in keys),
+    )
+
+
+def _failure(
+    resource: DescribeConfigsResource, code: ErrorCode, text: str | None
+) -> DescribeConfigsResult:
+    return DescribeConfigsResult(
+        error_code=code.value,
+        error_message=text,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )
+
+
+def _topic(name: str, node: Node, builder: _RowBuilder) -> Rows:
+    # The name is checked before the look-up: an invalid one is 17 and not 3.
+    reason = reason_invalid(name)
+    if reason is not None:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+    topic = node.topics.get(name)
+    if topic is None:
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
+    return _rows_of_topic(topic, node.settings, builder)
+
+
+def _rows_of_topic(
+    topic: Topic, settings: Settings, builder: _RowBuilder
+) -> Iterator[DescribeConfigsResourceResult]:
+    given = {name: display(TOPIC_CONFIGS[name], text) for name, text in topic.configs.items()}
+    for name, (value, source, synonyms) in effective(given, settings.values_of).items():
+        config = TOPIC_CONFIGS[name]
+        yield builder.row(
+            name,
+            value,
+            config.type,
+            [(each.name, each.value, each.source.value) for each in synonyms],
+            config.doc,
+            source=source.value,
+        )
+
+
+def _default_synonyms(
+    synonym: str | None, default: str | None
+) -> list[tuple[str, str | None, int]]:
+    return [] if synonym is None else [(synonym, default, _DEFAULT_CONFIG)]
+
+
+def _broker(name: str, node: Node, builder: _RowBuilder) -> Rows:
+    if not name:
+        return (_key(key, builder) for key in node.settings.describe_cluster())
+    if _broker_id(name) != node.node_id:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"Unexpected broker id, expected {node.node_id} or empty string, but received {name}",
+        )
+    return (_key(key, builder) for key in node.settings.describe())
+
+
+def _key(key: DescribedKey, builder: _RowBuilder) -> DescribeConfigsResourceResult:
+    return builder.row(
+        key.name,
+        key.value,
+        key.type,
+        [(synonym.name, synonym.value, synonym.source.value) for synonym in key.synonyms],
+        key.doc,
+        source=key.source.value,
+        read_only=key.read_only,
+        sensitive=key.sensitive,
+    )
+
+
+def _broker_logger(name: str, node: Node, builder: _RowBuilder) -> Rows:
+    if not name:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
+    if _broker_id(name) != node.node_id:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"Unexpected broker id, expected {node.node_id} but received {name}",
+        )
+    # The root logger always has a level, also where the configuration names none.
+    levels = {"root": logging.INFO, **node.settings.log_levels}
+    return (
+        DescribeConfigsResourceResult(
+            name=logger,
+            value=_LEVELS.get(level, str(level)),
+            config_source=_LOGGER_CONFIG,
+            documentation="",
+        )
+        for logger, level in sorted(levels.items())
+    )
+
+
+def _broker_id(name: str) -> int:
+    if _WHOLE.fullmatch(name) is None:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
+        )
+    return int(name)
+
+
+def _client_metrics(name: str, node: Node, builder: _RowBuilder) -> Rows:
+    if not name:
+        text = "Client metrics subscription name must not be empty"
+        raise ApiError(ErrorCode.INVALID_REQUEST, text)
+    given = node.state.resource_configs.of(operations.CLIENT_METRICS, name)
+    source = ConfigSource.CLIENT_METRICS_CONFIG
+    return (
+        _stored_row(config, given, source, builder) for config in CLIENT_METRICS_CONFIGS.values()
+    )
+
+
+def _group(name: str, node: Node, builder: _RowBuilder) -> Rows:
+    if not name:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+    given = node.state.resource_configs.of(operations.GROUP, name)
+    source = ConfigSource.GROUP_CONFIG
+    return (_stored_row(config, given, source, builder) for config in GROUP_CONFIGS.values())
+
+
+def _stored_row(
+    config: TopicConfig, given: Mapping[str, str], own: ConfigSource, builder: _RowBuilder
+) -> DescribeConfigsResourceResult:
+    value = config.default
+    synonyms = _default_synonyms(config.synonym, value)
+    if config.name in given:
+        value = display(config, given[config.name])
+        if config.type is KeyType.LIST:
+            # A broker leaves out what a list repeats.
+            value = ",".join(dict.fromkeys(value.split(",")))
+        synonyms = [(config.name, value, own.value), *synonyms]
+    return builder.row(
+        config.name,
+        value,
+        config.type,
+        synonyms,
+        config.doc,
+        source=own.value if config.name in given else _DEFAULT_CONFIG,
+    )
+
+
+_DESCRIBERS: Mapping[int, Callable[[str, Node, _RowBuilder], Rows]] = {
+    TOPIC: _topic,
+    BROKER: _broker,
+    BROKER_LOGGER: _broker_logger,
+    CLIENT_METRICS: _client_metrics,
+    GROUP: _group,
+}
+
+
+def refuse(
+    request: DescribeConfigsRequest, version: int, error: BaseException
+) -> DescribeConfigsResponse:
+    """Answer the same error for every resource, with the stock text of its code."""
+    code, _ = answer_of(error)
+    text = DEFAULT_MESSAGES.get(code)
+    return DescribeConfigsResponse(
+        results=tuple(_failure(resource, code, text) for resource in request.resources)
+    )
+
+
+API = declare(DescribeConfigsRequest, handle, refuse, on_controller=True)

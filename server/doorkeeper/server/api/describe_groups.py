@@ -1,0 +1,136 @@
+"""DescribeGroups (15), versions 0-6: the state and the members of groups.
+
+Needs DESCRIBE on each group. Groups without it come first, with 30 and nothing else; the others
+follow in the order of the request.
+
+    v3  masks of authorized operations     v4  instance ids of members     v5  flexible
+    v6  a group that does not exist is 69 with a text; before, it is Dead with error 0 and a mask
+
+One node of a cluster shows groups, and FindCoordinator names it; the others answer 16 for each.
+
+A group that is not stable shows neither its protocol nor its members' metadata and assignments.
+
+Only classic groups are described. Those of type ``consumer`` are answered like groups that do not
+exist; ConsumerGroupDescribe (69) describes them.
+
+Source: ``handleDescribeGroupsRequest`` of the broker 4.3.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acls.model import ResourceType
+from doorkeeper.base.errors import ErrorCode, answer_of
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.permissions import (
+    OPERATIONS_NOT_COMPUTED,
+    authorized_operations,
+    is_allowed,
+    needs,
+)
+from doorkeeper_wire.messages.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.server.api.node import Node
+    from doorkeeper.server.resources.cluster import Group, GroupMember
+    from doorkeeper.server.runtime.request_context import RequestContext
+
+(_DESCRIBE,) = needs(15)
+
+
+def handle(
+    request: DescribeGroupsRequest, context: RequestContext, node: Node
+) -> DescribeGroupsResponse:
+    version = context.authorizable.request_version
+    allowed, refused = [], []
+    for group_id in request.groups:
+        if is_allowed(node, context, _DESCRIBE, group_id):
+            allowed.append(group_id)
+        else:
+            refused.append(_refusal(group_id, _DESCRIBE.refusal))
+    # After the permissions: an unauthorized caller gets 30 on every node.
+    if node.coordinator_id != node.node_id:
+        elsewhere = [_refusal(group_id, ErrorCode.NOT_COORDINATOR) for group_id in allowed]
+        return DescribeGroupsResponse(groups=(*refused, *elsewhere))
+
+    masks: dict[str, int] = {}
+    if version >= 3 and request.include_authorized_operations:
+        # From version 6 on a group that is not found has no mask.
+        asked = [name for name in allowed if version < 6 or _classic(name, node)]
+        masks = authorized_operations(node, context, ResourceType.GROUP, asked)
+    described = []
+    for group_id in allowed:
+        group = _classic(group_id, node)
+        mask = masks.get(group_id, OPERATIONS_NOT_COMPUTED)
+        if group is not None:
+            described.append(_describe(group, mask))
+        # GROUP_ID_NOT_FOUND came with version 6 (KIP-1043).
+        elif version >= 6:
+            is_other = group_id in node.groups
+            reason = "is not a classic group" if is_other else "not found"
+            described.append(_not_found(group_id, reason))
+        else:
+            described.append(
+                DescribedGroup(group_id=group_id, group_state="Dead", authorized_operations=mask)
+            )
+    return DescribeGroupsResponse(groups=(*refused, *described))
+
+
+def _classic(group_id: str, node: Node) -> Group | None:
+    """Return a group of the classic protocol; None for any other."""
+    group = node.groups.get(group_id)
+    return None if group is None or group.group_type != "classic" else group
+
+
+def _describe(group: Group, mask: int) -> DescribedGroup:
+    settled = group.state == "Stable"
+    return DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state,
+        protocol_type=group.protocol_type,
+        protocol_data=group.protocol if settled else "",
+        members=tuple(_member(member, settled=settled) for member in group.members),
+        authorized_operations=mask,
+    )
+
+
+def _member(member: GroupMember, *, settled: bool) -> DescribedGroupMember:
+    return DescribedGroupMember(
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        member_metadata=member.metadata if settled else b"",
+        member_assignment=member.assignment if settled else b"",
+    )
+
+
+def _not_found(group_id: str, reason: str) -> DescribedGroup:
+    return DescribedGroup(
+        error_code=ErrorCode.GROUP_ID_NOT_FOUND.value,
+        error_message=f"Group {group_id} {reason}.",
+        group_id=group_id,
+        group_state="Dead",
+    )
+
+
+def _refusal(group_id: str, code: ErrorCode) -> DescribedGroup:
+    return DescribedGroup(error_code=code.value, group_id=group_id)
+
+
+def refuse(
+    request: DescribeGroupsRequest, version: int, error: BaseException
+) -> DescribeGroupsResponse:
+    code, _ = answer_of(error)
+    return DescribeGroupsResponse(
+        groups=tuple(_refusal(group_id, code) for group_id in request.groups)
+    )
+
+
+API = declare(DescribeGroupsRequest, handle, refuse)

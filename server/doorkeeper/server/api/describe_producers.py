@@ -1,0 +1,81 @@
+"""DescribeProducers (61), version 0: describes the producers of partitions: none has written.
+
+Needs READ on each topic (29). Names that no topic may have are 17, absent topics 3; all with their
+texts. An absent partition is 3, and one that this node does not hold 6, without a text.
+
+Source: ``handleDescribeProducersRequest`` of the broker 4.3.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.base.errors import DEFAULT_MESSAGES, ErrorCode, answer_of
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper.server.resources.topics.leadership import error_of_replica
+from doorkeeper.server.resources.topics.names import reason_invalid
+from doorkeeper.server.resources.topics.placement import Places
+from doorkeeper_wire.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    TopicRequest,
+    TopicResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doorkeeper.server.api.node import Node
+    from doorkeeper.server.runtime.request_context import RequestContext
+
+(_READ,) = needs(61)
+
+
+def handle(
+    request: DescribeProducersRequest, context: RequestContext, node: Node
+) -> DescribeProducersResponse:
+    """Answer for each partition of the topics that the caller may read."""
+    places = Places(node.registered_brokers(context.authorizable.listener_name))
+
+    def describe(topic: TopicRequest) -> TopicResponse:
+        found = node.topics.get(topic.name)
+        reason = reason_invalid(topic.name)
+        if reason is not None:
+            return _row(topic, lambda _: (ErrorCode.INVALID_TOPIC_EXCEPTION, reason))
+        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if found is None else ErrorCode.NONE
+        if not is_allowed(node, context, _READ, topic.name):
+            error = _READ.refusal
+        if error is not ErrorCode.NONE:
+            return _row(topic, lambda _: (error, DEFAULT_MESSAGES[error]))
+        return _row(
+            topic, lambda index: (error_of_replica(found, index, places, node.node_id), None)
+        )
+
+    return DescribeProducersResponse(topics=tuple(map(describe, request.topics)))
+
+
+def _row(
+    topic: TopicRequest, error_of: Callable[[int], tuple[ErrorCode, str | None]]
+) -> TopicResponse:
+    partitions = []
+    for index in topic.partition_indexes:
+        code, text = error_of(index)
+        partitions.append(
+            PartitionResponse(partition_index=index, error_code=code.value, error_message=text)
+        )
+    return TopicResponse(name=topic.name, partitions=tuple(partitions))
+
+
+def refuse(
+    request: DescribeProducersRequest, version: int, error: BaseException
+) -> DescribeProducersResponse:
+    """Answer the same error for every partition, without a text."""
+    code, _ = answer_of(error)
+    return DescribeProducersResponse(
+        topics=tuple(_row(topic, lambda _: (code, None)) for topic in request.topics)
+    )
+
+
+API = declare(DescribeProducersRequest, handle, refuse)

@@ -1,0 +1,127 @@
+"""DescribeQuorum (55), versions 0-2: the log of metadata, with its leader, voters and observers.
+
+Needs DESCRIBE on the cluster (31). The one log is ``__cluster_metadata``, partition 0: another
+topic or partition, or more than one, is 3 for each.
+
+The log of a cluster is its store, so that offsets are revisions of the state, beginning with that
+of an empty one, 0: the end of the log is the next revision, never 0, as on a broker. The controller
+leads and is the only voter; the other live nodes observe, with an offset of -1 where this node
+does not know theirs. There are no elections: the epoch is 1.
+
+    v1  when a replica last fetched: now for the leader, -1 for others
+    v2  texts of errors; ids of folders (none); the voters' listeners for controllers
+
+Source: ``KafkaRaftClient.handleDescribeQuorumRequest`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.base.errors import DEFAULT_MESSAGES, ErrorCode, answer_of
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper_wire.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    Listener,
+    PartitionData,
+    ReplicaState,
+    TopicData,
+)
+from doorkeeper_wire.messages.describe_quorum import Node as Voter
+
+if TYPE_CHECKING:
+    from doorkeeper.server.api.node import Node
+    from doorkeeper.server.runtime.request_context import RequestContext
+
+(_DESCRIBE,) = needs(55)
+
+_TOPIC: Final = "__cluster_metadata"
+
+_EPOCH: Final = 1
+"""The epoch of a quorum after its first election; there are no others here."""
+
+
+def handle(
+    request: DescribeQuorumRequest, context: RequestContext, node: Node
+) -> DescribeQuorumResponse:
+    """Return the log, or an error for each partition that is not its own."""
+    if not is_allowed(node, context, _DESCRIBE):
+        code = _DESCRIBE.refusal
+        return DescribeQuorumResponse(error_code=code.value, error_message=DEFAULT_MESSAGES[code])
+    asked = [
+        (topic.topic_name, partition.partition_index)
+        for topic in request.topics
+        for partition in topic.partitions
+    ]
+    # Two topics, one of them without partitions, are two topics.
+    if len(request.topics) != 1 or asked != [(_TOPIC, 0)]:
+        return _unknown(request)
+    topic = TopicData(topic_name=_TOPIC, partitions=(_describe(node),))
+    if context.authorizable.request_version < 2:
+        return DescribeQuorumResponse(topics=(topic,))
+    return DescribeQuorumResponse(topics=(topic,), nodes=(_voter(node),))
+
+
+def _describe(node: Node) -> PartitionData:
+    end, now_ms = node.state.revision + 1, node.now_ms()
+    leader = ReplicaState(
+        replica_id=node.controller_id,
+        log_end_offset=end,
+        last_fetch_timestamp=now_ms,
+        last_caught_up_timestamp=now_ms,
+    )
+    live = {each.node_id for each in node.state.members if not each.is_fenced} | {node.node_id}
+    observers = tuple(
+        ReplicaState(replica_id=each, log_end_offset=end if each == node.node_id else -1)
+        for each in sorted(live - {node.controller_id})
+    )
+    return PartitionData(
+        leader_id=node.controller_id,
+        leader_epoch=_EPOCH,
+        high_watermark=end,
+        current_voters=(leader,),
+        observers=observers,
+    )
+
+
+def _voter(node: Node) -> Voter:
+    """Return the controller with the listeners that it has for controllers."""
+    listeners = tuple(
+        Listener(name=name, host=broker.host, port=broker.port)
+        for name in sorted(node.settings.controller_listener_names)
+        for broker in node.brokers(name)
+        if broker.node_id == node.controller_id
+    )
+    return Voter(node_id=node.controller_id, listeners=listeners)
+
+
+def _unknown(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    topics = tuple(
+        TopicData(
+            topic_name=topic.topic_name,
+            partitions=tuple(
+                PartitionData(
+                    partition_index=each.partition_index,
+                    error_code=code.value,
+                    error_message=DEFAULT_MESSAGES[code],
+                )
+                for each in topic.partitions
+            ),
+        )
+        for topic in request.topics
+    )
+    return DescribeQuorumResponse(topics=topics)
+
+
+def refuse(
+    request: DescribeQuorumRequest, version: int, error: BaseException
+) -> DescribeQuorumResponse:
+    """Answer an error for the whole request, with the stock text of its code."""
+    code, _ = answer_of(error)
+    return DescribeQuorumResponse(error_code=code.value, error_message=DEFAULT_MESSAGES.get(code))
+
+
+API = declare(DescribeQuorumRequest, handle, refuse, on_controller=True)

@@ -1,0 +1,84 @@
+"""DescribeUserScramCredentials (50), version 0: mechanisms and iterations of users.
+
+Needs DESCRIBE on the cluster: 31 at the top, and once more, without a name, for each named user.
+An empty list, or null, selects all users. A user named twice has one row, with 92; a user without
+credentials has 91.
+
+Source: ``KafkaApis.handleDescribeUserScramCredentialsRequest``, ``ScramImage.describe`` (4.3.1).
+If a caller without the permission asks with null, a broker fails and never answers; here it gets
+31.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper.server.resources.users.table import MECHANISM_CODES
+from doorkeeper_wire.messages.describe_user_scram_credentials import (
+    CredentialInfo,
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+    DescribeUserScramCredentialsResult,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.server.api.node import Node
+    from doorkeeper.server.runtime.request_context import RequestContext
+
+(_DESCRIBE,) = needs(50)
+
+_TWICE = "Cannot describe SCRAM credentials for the same user twice in a single request: "
+_NOT_THERE = "Attempt to describe a user credential that does not exist: "
+
+
+def handle(
+    request: DescribeUserScramCredentialsRequest, context: RequestContext, node: Node
+) -> DescribeUserScramCredentialsResponse:
+    if not is_allowed(node, context, _DESCRIBE):
+        raise ApiError(_DESCRIBE.refusal)
+    named = Counter(each.name for each in request.users or ())
+    # A null or an empty list selects every user.
+    counts = named or Counter(node.scram_users.names())
+    return DescribeUserScramCredentialsResponse(
+        results=tuple(_result(user, count, node) for user, count in counts.items())
+    )
+
+
+def _result(user: str, count: int, node: Node) -> DescribeUserScramCredentialsResult:
+    # One row for all occurrences, as from a broker, without the credentials.
+    if count > 1:
+        return DescribeUserScramCredentialsResult(
+            user=user,
+            error_code=ErrorCode.DUPLICATE_RESOURCE.value,
+            error_message=_TWICE + user,
+        )
+    found = node.scram_users.iterations_of(user)
+    if not found:
+        return DescribeUserScramCredentialsResult(
+            user=user,
+            error_code=ErrorCode.RESOURCE_NOT_FOUND.value,
+            error_message=_NOT_THERE + user,
+        )
+    infos = (
+        CredentialInfo(mechanism=MECHANISM_CODES[mechanism], iterations=iterations)
+        for mechanism, iterations in found.items()
+    )
+    return DescribeUserScramCredentialsResult(user=user, credential_infos=tuple(infos))
+
+
+def refuse(
+    request: DescribeUserScramCredentialsRequest, version: int, error: BaseException
+) -> DescribeUserScramCredentialsResponse:
+    """Answer an error for the whole request, with a row for each named user."""
+    code, text = answer_of(error)
+    row = DescribeUserScramCredentialsResult(error_code=code.value, error_message=text)
+    return DescribeUserScramCredentialsResponse(
+        error_code=code.value, error_message=text, results=(row,) * len(request.users or ())
+    )
+
+
+API = declare(DescribeUserScramCredentialsRequest, handle, refuse)

@@ -1,0 +1,77 @@
+"""IncrementalAlterConfigs (44), versions 0-1: changes single keys of resources.
+
+Needs ALTER_CONFIGS: on the cluster for a broker, its loggers and client metrics (31); on the topic
+(29); on the group (30). Every resource has its own result, in the order of the request, and is
+changed as a whole or not at all. v1 is flexible.
+
+    broker     this node's id, or no name for the cluster-wide default: keys that apply without a
+               restart (see ``broker_configs``). Their faults are reported before the permission is
+               checked.
+    topic      the configuration of a topic that was created over the wire
+    group, client metrics   stored, and validated as by a broker; lists cannot be extended
+    broker logger           refused with 42
+
+A duplicate resource, a duplicate key, a null to set: 42. An unknown type is 42 for its resource.
+``validate_only`` checks and changes nothing.
+
+Source: ``ConfigAdminManager.preprocess``, ``ControllerApis`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from doorkeeper.server.api.config_alteration import (
+    BROKER,
+    BROKER_LOGGER,
+    CLIENT_METRICS,
+    GROUP,
+    STORED_TYPES,
+    TOPIC,
+    alter,
+    needs_by_type,
+    respond,
+)
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
+from doorkeeper_wire.messages.incremental_alter_configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.server.api.node import Node, Outcome
+    from doorkeeper.server.runtime.request_context import RequestContext
+
+_NEEDS = needs_by_type(44, TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
+
+_respond = partial(respond, IncrementalAlterConfigsResponse, AlterConfigsResourceResponse)
+
+
+def handle(request: IncrementalAlterConfigsRequest, context: RequestContext, node: Node) -> Outcome:
+    resources = [(each, _alteration(each)) for each in request.resources]
+    only = request.validate_only
+    return alter(resources, _NEEDS, context, node, _respond, validate_only=only)
+
+
+def _alteration(resource: AlterConfigsResource) -> AlteredResource:
+    return AlteredResource(
+        resource.resource_type == TOPIC,
+        resource.resource_name,
+        tuple(
+            Alteration(each.name, each.config_operation, each.value) for each in resource.configs
+        ),
+        stored_type=STORED_TYPES.get(resource.resource_type, ""),
+    )
+
+
+def refuse(
+    request: IncrementalAlterConfigsRequest, version: int, error: BaseException
+) -> IncrementalAlterConfigsResponse:
+    return _respond((resource, error) for resource in request.resources)
+
+
+API = declare(IncrementalAlterConfigsRequest, handle, refuse, on_controller=True)

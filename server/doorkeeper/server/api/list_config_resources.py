@@ -1,0 +1,72 @@
+"""ListConfigResources (74), versions 0-1: the resources that have a configuration.
+
+Needs DESCRIBE_CONFIGS on the cluster (31), and nothing for each resource.
+
+    v0  subscriptions to client metrics
+    v1  the types wanted; none stands for all: groups and client metrics with a configuration of
+        their own, nodes as loggers, nodes, topics. An unknown type is 35
+
+Source: ``KafkaApis.handleListConfigResources`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper.server.resources.settings import operations
+from doorkeeper_wire.messages.list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.server.api.node import Node
+    from doorkeeper.server.runtime.request_context import RequestContext
+
+(_DESCRIBE_CONFIGS,) = needs(74)
+
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+
+_STORED: Final = {GROUP: operations.GROUP, CLIENT_METRICS: operations.CLIENT_METRICS}
+
+_TYPES: Final = (GROUP, CLIENT_METRICS, BROKER_LOGGER, BROKER, TOPIC)
+"""The types in the order in which a broker lists them."""
+
+
+def handle(
+    request: ListConfigResourcesRequest, context: RequestContext, node: Node
+) -> ListConfigResourcesResponse:
+    """Return the resources of the types that are wanted."""
+    if not is_allowed(node, context, _DESCRIBE_CONFIGS):
+        return ListConfigResourcesResponse(error_code=_DESCRIBE_CONFIGS.refusal.value)
+    # Version 0 was ListClientMetricsResources.
+    known = (CLIENT_METRICS,) if context.authorizable.request_version == 0 else _TYPES
+    wanted = set(request.resource_types or known)
+    if not wanted <= set(known):
+        return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION.value)
+    resources = tuple(
+        ConfigResource(resource_name=name, resource_type=kind)
+        for kind in known
+        if kind in wanted
+        for name in _names(kind, context, node)
+    )
+    return ListConfigResourcesResponse(config_resources=resources)
+
+
+def _names(kind: int, context: RequestContext, node: Node) -> Iterator[str]:
+    if kind in (BROKER, BROKER_LOGGER):
+        brokers = node.brokers(context.authorizable.listener_name)
+        yield from (str(each.node_id) for each in brokers)
+    elif kind == TOPIC:
+        yield from node.topics.names()
+    else:
+        yield from node.state.resource_configs.names(_STORED[kind])
+
+
+API = declare(ListConfigResourcesRequest, handle, refuse_as(ListConfigResourcesResponse))

@@ -1,0 +1,184 @@
+"""OffsetCommit (8), versions 2-10: stores how far a group has read.
+
+Needs READ on the group (30 in every row), then READ on each topic (29). No client can be a member
+of a group here, so commits are those of administrators and of consumers that choose their
+partitions themselves: the generation is -1, and the group has no members. The first commit creates
+the group, which is classic and Empty. A generation where there is no such group is 22, from version
+9 on 69; an unknown member is 25, another epoch than that of a declared group's member 113, and a
+classic declared group has no generation (22).
+
+    v3  throttling      v5  no time of retention     v6  leader epochs     v7  static members
+    v8  flexible        v9  epochs of members (KIP-848)      v10  ids instead of names; unknown: 100
+
+Partitions that do not exist are 3. A text of more than 4,096 UTF-16 code units is 12, and an offset
+beyond the bounds on offsets and groups is 28. The other partitions of the request are stored. Nodes
+other than the coordinator answer 16 for them. Refused partitions come first.
+
+Source: ``handleOffsetCommitRequest`` and ``OffsetMetadataManager`` of the broker 4.3.1.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.server.api.updates.groups import commit_offsets
+from doorkeeper.server.resources.groups.plans import Committer
+from doorkeeper.server.resources.groups.table import partition_text
+from doorkeeper.server.schema.declared import StoredOffset
+from doorkeeper.server.state.outcome import Results
+from doorkeeper_wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from doorkeeper.server.api.node import Node, Outcome, Services
+    from doorkeeper.server.resources.cluster import Topic
+    from doorkeeper.server.runtime.request_context import RequestContext
+
+_READ_GROUP, _READ = needs(8)
+
+IDS_FROM = 10
+"""The version that has ids of topics instead of names."""
+
+
+class TopicPlace(NamedTuple):
+    """A topic as the request has it; ``number`` counts the topics of the request."""
+
+    number: int
+    name: str
+    topic_id: bytes
+
+
+def handle(request: OffsetCommitRequest, context: RequestContext, node: Node) -> Outcome:
+    if not is_allowed(node, context, _READ_GROUP, request.group_id):
+        raise ApiError(_READ_GROUP.refusal)
+    by_id = context.authorizable.request_version >= IDS_FROM
+    topics = [
+        (asked, node.topics.by_id(asked.topic_id) if by_id else node.topics.get(asked.name))
+        for asked in request.topics
+    ]
+    names = [asked.name if topic is None else topic.name for asked, topic in topics]
+    resolved = [name for (_, topic), name in zip(topics, names, strict=True) if topic or not by_id]
+    allowed = allowed_names(node, context, _READ, resolved)
+    rows = _RefusedPartitions()
+    wanted: list[tuple[TopicPlace, OffsetCommitRequestPartition, Topic]] = []
+    for number, ((asked, topic), name) in enumerate(zip(topics, names, strict=True)):
+        place = TopicPlace(number, asked.name, asked.topic_id)
+        if by_id and topic is None:
+            rows.refuse(place, asked.partitions, ErrorCode.UNKNOWN_TOPIC_ID)
+        elif name not in allowed:
+            rows.refuse(place, asked.partitions, _READ.refusal)
+        elif topic is None:
+            rows.refuse(place, asked.partitions, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        else:
+            present = [
+                row for row in asked.partitions if 0 <= row.partition_index < topic.partitions
+            ]
+            absent = [
+                row for row in asked.partitions if not 0 <= row.partition_index < topic.partitions
+            ]
+            rows.refuse(place, absent, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            wanted += [(place, row, topic) for row in present]
+    respond = partial(rows.response, [(place, row.partition_index) for place, row, _ in wanted])
+    if not wanted:
+        return respond(())
+    if node.coordinator_id != node.node_id:
+        return respond([ErrorCode.NOT_COORDINATOR] * len(wanted))
+    member = Committer(
+        request.member_id,
+        request.group_instance_id,
+        request.generation_id_or_member_epoch,
+        context.authorizable.request_version,
+    )
+    offsets = [_offset(request.group_id, row, topic) for _, row, topic in wanted]
+    return Update(UpdateOperation.OFFSETS, 1, partial(_commit, context, member, offsets), respond)
+
+
+def _offset(group_id: str, asked: OffsetCommitRequestPartition, topic: Topic) -> StoredOffset:
+    return StoredOffset(
+        group_id,
+        partition_text(topic.name, asked.partition_index),
+        topic.topic_id,
+        asked.committed_offset,
+        asked.committed_leader_epoch,
+        asked.committed_metadata or "",
+    )
+
+
+async def _commit(
+    context: RequestContext, by: Committer, rows: Sequence[StoredOffset], services: Services
+) -> Results:
+    try:
+        return await commit_offsets(services, context, by, rows)
+    except ApiError as error:
+        # The refused partitions keep their own codes.
+        return Results([error.code] * len(rows))
+
+
+class _RefusedPartitions:
+    """The partitions that are refused before the coordinator is asked."""
+
+    def __init__(self) -> None:
+        self._refused: list[tuple[TopicPlace, int, ErrorCode]] = []
+
+    def refuse(
+        self, place: TopicPlace, asked: Iterable[OffsetCommitRequestPartition], code: ErrorCode
+    ) -> None:
+        self._refused += [(place, row.partition_index, code) for row in asked]
+
+    def response(
+        self, tried: Sequence[tuple[TopicPlace, int]], codes: Sequence[ErrorCode]
+    ) -> OffsetCommitResponse:
+        """Return the response; a topic that occurs twice has one row if a partition is refused."""
+        # A broker merges the coordinator's response into that of the refusals if there are any.
+        is_merged = bool(self._refused)
+        topics: dict[TopicPlace, list[OffsetCommitResponsePartition]] = {}
+        answered = ((*each, code) for each, code in zip(tried, codes, strict=True))
+        for place, index, code in (*self._refused, *answered):
+            row = OffsetCommitResponsePartition(partition_index=index, error_code=code.value)
+            key = place._replace(number=0) if is_merged else place
+            topics.setdefault(key, []).append(row)
+        return OffsetCommitResponse(
+            topics=tuple(
+                OffsetCommitResponseTopic(
+                    name=place.name, topic_id=place.topic_id, partitions=tuple(rows)
+                )
+                for place, rows in topics.items()
+            )
+        )
+
+
+def refuse(
+    request: OffsetCommitRequest, version: int, error: BaseException
+) -> OffsetCommitResponse:
+    """Answer the same error for every partition."""
+    code, _ = answer_of(error)
+    return OffsetCommitResponse(topics=tuple(_refusal(topic, code) for topic in request.topics))
+
+
+def _refusal(asked: OffsetCommitRequestTopic, code: ErrorCode) -> OffsetCommitResponseTopic:
+    return OffsetCommitResponseTopic(
+        name=asked.name,
+        topic_id=asked.topic_id,
+        partitions=tuple(
+            OffsetCommitResponsePartition(
+                partition_index=row.partition_index, error_code=code.value
+            )
+            for row in asked.partitions
+        ),
+    )
+
+
+API = declare(OffsetCommitRequest, handle, refuse)

@@ -1,0 +1,94 @@
+"""OffsetDelete (47), version 0: deletes what a group has committed for partitions.
+
+Needs DELETE on the group (30 for the whole request), then READ on each topic (29). A partition that
+does not exist is 3; one without an offset is no error. A group that does not exist is 69 and an
+empty id is 24, both for the whole request and without rows; 68 is that for a declared group with
+members of another protocol than that of consumers. A topic that its members subscribe to is 86.
+
+The group remains when its last offset is deleted. Nodes other than the coordinator answer 16.
+Refused partitions come first.
+
+Source: ``handleOffsetDeleteRequest`` and ``OffsetMetadataManager`` of the broker 4.3.1.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.server.api.updates.groups import delete_offsets
+from doorkeeper_wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.server.api.node import Node, Outcome, Services
+    from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.state.outcome import Results
+
+_DELETE, _READ = needs(47)
+
+
+def handle(request: OffsetDeleteRequest, context: RequestContext, node: Node) -> Outcome:
+    if not is_allowed(node, context, _DELETE, request.group_id):
+        raise ApiError(_DELETE.refusal)
+    allowed = allowed_names(node, context, _READ, [topic.name for topic in request.topics])
+    if not request.group_id:
+        raise ApiError(ErrorCode.INVALID_GROUP_ID)
+    if node.coordinator_id != node.node_id:
+        raise ApiError(ErrorCode.NOT_COORDINATOR)
+    refused: list[tuple[str, int, ErrorCode]] = []
+    wanted: list[tuple[str, int]] = []
+    for asked in request.topics:
+        topic = node.topics.get(asked.name)
+        count = 0 if topic is None else topic.partitions
+        for row in asked.partitions:
+            index = row.partition_index
+            if asked.name not in allowed:
+                refused.append((asked.name, index, _READ.refusal))
+            elif 0 <= index < count:
+                wanted.append((asked.name, index))
+            else:
+                refused.append((asked.name, index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    return Update(
+        UpdateOperation.OFFSETS,
+        1,
+        partial(_delete, context, request.group_id, wanted),
+        partial(_respond, refused, wanted),
+    )
+
+
+async def _delete(
+    context: RequestContext, group_id: str, asked: Sequence[tuple[str, int]], services: Services
+) -> Results:
+    return await delete_offsets(services, context, group_id, asked)
+
+
+def _respond(
+    refused: Sequence[tuple[str, int, ErrorCode]],
+    asked: Sequence[tuple[str, int]],
+    codes: Sequence[ErrorCode],
+) -> OffsetDeleteResponse:
+    topics: dict[str, list[OffsetDeleteResponsePartition]] = {}
+    tried = ((name, index, code) for (name, index), code in zip(asked, codes, strict=True))
+    for name, index, code in (*refused, *tried):
+        row = OffsetDeleteResponsePartition(partition_index=index, error_code=code.value)
+        topics.setdefault(name, []).append(row)
+    return OffsetDeleteResponse(
+        topics=tuple(
+            OffsetDeleteResponseTopic(name=name, partitions=tuple(rows))
+            for name, rows in topics.items()
+        )
+    )
+
+
+API = declare(OffsetDeleteRequest, handle, refuse_as(OffsetDeleteResponse))

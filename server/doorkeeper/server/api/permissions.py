@@ -1,0 +1,161 @@
+"""Permission checks of handlers: the authorizer calls of a broker, with its log flags.
+
+The generated table ``doorkeeper.server.api.operations`` has the operations that each API needs, on which
+resource, and whether the authorizer log has a line for each answer. A handler takes its rows by
+name:
+
+    _DESCRIBE, _CREATE = needs(3)
+    if is_allowed(node, context, _DESCRIBE, topic): ...
+
+Without an authorizer everything is allowed.
+
+Source: the broker's ``AuthHelper`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.acls.model import (
+    CLUSTER_NAME,
+    AclOperation,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.acls.operations import full_mask
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.slices import counts, free
+from doorkeeper.server.api.operations import REQUIRED
+from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doorkeeper.server.api.node import Node
+    from doorkeeper.server.runtime.request_context import RequestContext
+
+OPERATIONS_NOT_COMPUTED = -(2**31)
+"""The mask of a resource that was not requested, or must not be disclosed."""
+
+
+class Need(NamedTuple):
+    """One row of the table. ``refusal`` is NONE where a denial only filters the response."""
+
+    operation: AclOperation
+    resource_type: ResourceType
+    log_if_allowed: bool
+    log_if_denied: bool
+    refusal: ErrorCode
+
+    def action(self, name: str, references: int = 1) -> Action:
+        """Return the authorizer's action; ``references`` is how often the request names it."""
+        # The authorizer log shows references: a broker has one for each occurrence in the request.
+        return Action(
+            self.operation,
+            # Always LITERAL: the authorizer itself looks for prefixes that cover the name.
+            ResourcePattern(self.resource_type, name, PatternType.LITERAL),
+            references,
+            self.log_if_allowed,
+            self.log_if_denied,
+        )
+
+
+def needs(api_key: int) -> tuple[Need, ...]:
+    """Return the rows of an API, in the order of the table."""
+    return tuple(
+        Need(
+            AclOperation[row.operation],
+            ResourceType[row.resource],
+            row.log_if_allowed,
+            row.log_if_denied,
+            ErrorCode(row.refusal),
+        )
+        for row in REQUIRED[api_key]
+    )
+
+
+def is_allowed(node: Node, context: RequestContext, need: Need, name: str = CLUSTER_NAME) -> bool:
+    """Return whether the caller has this permission on a resource."""
+    authorizer = node.authorizer
+    if authorizer is None:
+        return True
+    answer = authorizer.authorize(context.authorizable, [need.action(name)])[0]
+    return answer is AuthorizationResult.ALLOWED
+
+
+def allowed_names(
+    node: Node, context: RequestContext, need: Need, names: Iterable[str]
+) -> frozenset[str]:
+    """Return the names on which the caller has this permission.
+
+    Each distinct name is one action of a single call, in order, with the number of times that it
+    occurs.
+    """
+    authorizer = node.authorizer
+    if authorizer is None:
+        return frozenset(names)
+    asked = counts(names)
+    if not asked:
+        return frozenset()
+    actions = [need.action(name, count) for name, count in asked.items()]
+    answers = authorizer.authorize(context.authorizable, actions)
+    allowed = frozenset(
+        name
+        for name, answer in zip(asked, answers, strict=True)
+        if answer is AuthorizationResult.ALLOWED
+    )
+    free(actions)
+    return allowed
+
+
+def is_allowed_on_any(node: Node, context: RequestContext, need: Need) -> bool:
+    """Return whether the caller has this permission on any resource of its type (KIP-679)."""
+    authorizer = node.authorizer
+    if authorizer is None:
+        return True
+    answer = authorizer.authorize_by_resource_type(
+        context.authorizable, need.operation, need.resource_type
+    )
+    return answer is AuthorizationResult.ALLOWED
+
+
+def authorized_operations(
+    node: Node, context: RequestContext, resource_type: ResourceType, names: Iterable[str]
+) -> dict[str, int]:
+    """Return a mask for each name: a bit for each operation that is allowed.
+
+    All names are checked in one call; a name given twice is checked twice, as by a broker. Implied
+    operations count: an ALLOW of DELETE sets DESCRIBE too.
+    """
+    authorizer = node.authorizer
+    asked = list(names)
+    if authorizer is None:
+        return dict.fromkeys(asked, full_mask(resource_type))
+    if not asked:
+        return {}
+    resources = [ResourcePattern(resource_type, name, PatternType.LITERAL) for name in asked]
+    # Not logged as denials: these are questions, no accesses.
+    masks = authorizer.authorized_operations(context.authorizable, resources)
+    return dict(zip(asked, masks, strict=True))
+
+
+def cluster_operations(node: Node, context: RequestContext, need: Need) -> int:
+    """Return the mask of the cluster: 0 for a caller that may not describe it."""
+    if is_allowed(node, context, need):
+        names = (CLUSTER_NAME,)
+        return authorized_operations(node, context, ResourceType.CLUSTER, names)[CLUSTER_NAME]
+    return 0
+
+
+def require_on_cluster(node: Node, context: RequestContext, need: Need) -> None:
+    """Refuse a caller without this permission on the cluster.
+
+    Raises:
+        ApiError: the need's code, with the broker's text.
+    """
+    if not is_allowed(node, context, need):
+        raise ApiError(
+            need.refusal,
+            f"Request {context.description} needs {need.operation.name} permission.",
+        )

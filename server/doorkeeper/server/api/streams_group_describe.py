@@ -1,0 +1,47 @@
+"""StreamsGroupDescribe (89), version 0: there are no groups of Kafka Streams (KIP-1071).
+
+Needs DESCRIBE on each group (30). The groups without it come first; then those with an empty id,
+which are 24. All others are 69 with a text, those of other types too. One node of a cluster shows
+groups; the others answer 16 for each.
+
+Source: ``KafkaApis.handleStreamsGroupDescribe`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.api.permissions import needs
+from doorkeeper.server.api.typed_groups import find_groups, refuse_groups
+from doorkeeper_wire.messages.streams_group_describe import (
+    DescribedGroup,
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.server.api.node import Node
+    from doorkeeper.server.runtime.request_context import RequestContext
+
+_DESCRIBE, _ = needs(89)
+
+
+def handle(
+    request: StreamsGroupDescribeRequest, context: RequestContext, node: Node
+) -> StreamsGroupDescribeResponse:
+    """Return an error for each group."""
+    found = find_groups(request.group_ids, "streams", _DESCRIBE, context, node)
+    return StreamsGroupDescribeResponse(
+        groups=tuple(
+            DescribedGroup(
+                error_code=each.error.value, error_message=each.text, group_id=each.group_id
+            )
+            for each in found
+        )
+    )
+
+
+API = declare(
+    StreamsGroupDescribeRequest, handle, refuse_groups(StreamsGroupDescribeResponse, DescribedGroup)
+)

@@ -1,0 +1,334 @@
+"""The registry of APIs, and APIs without a handler."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.base.errors import ApiError
+from doorkeeper.server import api as handlers
+from doorkeeper.server.api import registry
+from doorkeeper.server.api.operations import REQUIRED
+from doorkeeper.server.api.registry import (
+    APIS,
+    OPTIONAL,
+    RARE,
+    ApiTable,
+    Rare,
+    RegisteredTwice,
+    api_ranges,
+    apis,
+    by_key,
+)
+from doorkeeper.server.api.unserved import api_of
+from doorkeeper_wire.api_keys import API_NAMES, FLEXIBLE_FROM
+from doorkeeper_wire.errors import Malformed
+from doorkeeper_wire.interpreted import Values, decode, encode
+from doorkeeper_wire.unserved import UNSERVED
+from testkit.acl import DESCRIBE, READ, WRITE, allow, group, topic
+from testkit.nodes import CLUSTER, ANode, a_topic, context_of, node_of
+from testkit.unserved import filled
+
+if TYPE_CHECKING:
+    from doorkeeper.server.api.declaration import Api
+
+
+ALWAYS = list(APIS.values())
+ALL = [*ALWAYS, *OPTIONAL.values()]
+
+
+def names(each: Api) -> str:
+    """Name a case for its API."""
+    return each.name
+
+
+def sample(each: Api) -> Any:
+    """Return a request that wants an answer: with acks 0 Produce does not."""
+    return each.request(acks=1) if each.key == 0 else each.request()
+
+
+NO_HANDLERS = {"config_alteration", "registry", "token_alteration", "typed_groups", "unserved"}
+"""Modules beside the handlers: what several of them share, the list of them, and what has none."""
+
+
+def test_every_handler_is_registered() -> None:
+    """A module of handlers that the registry forgets would never be asked."""
+    found = {
+        importlib.import_module(f"doorkeeper.server.api.{module.name}").API
+        for module in pkgutil.iter_modules(handlers.__path__)
+        if module.name not in NO_HANDLERS
+    }
+
+    assert found == set(ALL)
+
+
+def test_a_key_has_one_handler() -> None:
+    """Two claims stop the import, and name both; a rare handler is not hidden by a usual one."""
+    with pytest.raises(RegisteredTwice, match="key 3: Metadata and Metadata"):
+        by_key([APIS[3], APIS[3]])
+    with pytest.raises(RegisteredTwice, match="key 3: Metadata and a rare one"):
+        ApiTable([APIS[3]], [Rare(3, "metadata", 0, 13)])
+
+
+@pytest.mark.parametrize("each", RARE, ids=lambda each: each.module)
+def test_a_rare_api_is_what_the_registry_says_of_it(each: Rare) -> None:
+    """ApiVersions lists it before its module is imported."""
+    api = each.load()
+
+    assert each == (
+        api.key,
+        each.module,
+        api.min_version,
+        api.max_version,
+        api.on_broker,
+        api.on_controller,
+    )
+    assert APIS[each.key] is api
+
+
+@pytest.mark.parametrize("each", ALL, ids=names)
+def test_every_refusal_can_be_sent_in_every_version(each: Api) -> None:
+    """An error in a request that decodes to nothing much is answered, and never leaks a text."""
+    for version in range(each.min_version, each.max_version + 1):
+        request, _ = each.request.decode(sample(each).encode(version), 0, version)
+
+        refused = each.refuse(request, version, RuntimeError("a secret of the server"))
+
+        assert refused is not None
+        assert b"secret" not in refused.encode(version)
+
+
+def test_some_are_served_only_where_that_is_asked_for() -> None:
+    """JoinGroup, for an old librdkafka; never on listeners for controllers."""
+    added = {each.api_key for each in api_ranges(controller=False, optional=True)} - set(APIS)
+
+    assert added == set(OPTIONAL) == {11}
+    assert apis().get(11) is None
+    assert apis(optional=True).get(11) is OPTIONAL[11]
+    assert apis(optional=True).get(29) is APIS[29]
+    assert api_ranges(controller=True, optional=True) == api_ranges(controller=True)
+
+
+def test_a_package_adds_apis_to_one_table() -> None:
+    """A new API, and ones instead of a usual and a rare one, are added; others do not change."""
+    listed = {each.api_key: each for each in APIS.ranges(controller=False)}
+    fetch = APIS[3]._replace(key=1, name="Fetch", min_version=4, max_version=18, in_thread=False)
+    metadata, produce = (APIS[key]._replace(max_version=2, in_thread=False) for key in (3, 0))
+
+    table = APIS.with_apis([fetch, metadata, produce])
+
+    assert [table[key] for key in (0, 1, 3)] == [produce, fetch, metadata]
+    ranges = {each.api_key: each for each in table.ranges(controller=False)}
+    assert ranges[1] == (1, 4, 18)
+    assert ranges[0].max_version == ranges[3].max_version == 2
+    assert ranges.keys() - listed.keys() == {1}
+    assert 1 not in APIS
+    with pytest.raises(RegisteredTwice, match="key 1: Fetch and Fetch"):
+        APIS.with_apis([fetch, fetch])
+
+
+def test_controllers_offer_what_kafkas_tools_ask_of_them() -> None:
+    """No Metadata and no groups; ACLs, topics, configurations, and the cluster."""
+    assert [each.api_key for each in api_ranges(controller=True)] == [
+        17, 18, 19, 20, 29, 30, 31, 32, 33, 36, 37, 38, 39, 40, 41, 43, 44, 45,
+        46, 49, 51, 55, 57, 60, 64,
+    ]  # fmt: skip
+
+
+def test_requests_find_their_api() -> None:
+    """One that is usual, one that is rare, and none; again too."""
+    find = apis().finder()
+
+    for _ in range(2):
+        assert [find(key) for key in (29, 37, 1)] == [APIS[29], APIS[37], None]
+
+
+REMOVED = {4, 5, 6, 7}
+"""What went with Kafka 4.0."""
+
+
+def transaction(name: str) -> ResourcePattern:
+    return ResourcePattern(ResourceType.TRANSACTIONAL_ID, name, PatternType.LITERAL)
+
+
+def refused(key: int, version: int, values: Values, node: ANode, user: str = "alice") -> Values:
+    """Return the response as a client reads it."""
+    api, declared = api_of(key), UNSERVED[key]
+    assert api is not None
+    flexible = version >= FLEXIBLE_FROM[key]
+    body = encode(declared.request, values, version, flexible=flexible)
+    request, end = api.request.decode(body, 0, version)
+    assert end == len(body)
+    try:
+        response: Any = api.handle(request, context_of(api, version, user), node)
+    except ApiError as error:
+        response = api.refuse(request, version, error)
+    found, _ = decode(declared.response, response.encode(version), 0, version, flexible=flexible)
+    return found
+
+
+def test_every_api_has_a_handler_or_a_refusal() -> None:
+    """All keys that Kafka 4.4 knows, by the names and headers that they have here."""
+    assert set(UNSERVED) | set(registry.APIS) == set(API_NAMES) - REMOVED
+    for key, declared in UNSERVED.items():
+        assert declared.name == API_NAMES[key]
+        assert declared.flexible_from == FLEXIBLE_FROM[key]
+        assert declared.on_broker or declared.on_controller
+    assert api_of(3) is None
+    assert api_of(4) is None
+
+
+@pytest.mark.parametrize("key", UNSERVED)
+async def test_a_super_user_is_refused_by_version_alone(key: int) -> None:
+    """With 35 at the top, or in every row; the text names the API where there is room for one."""
+    declared = UNSERVED[key]
+    node = await node_of()
+    for version in range(declared.low, declared.high + 1):
+        values = filled(declared.request, version, sparse=False)
+
+        response = refused(key, version, values, node, "admin")
+
+        codes = list(found("ErrorCode", response)) + list(found("PartitionErrorCode", response))
+        assert 35 in codes or (key, version) in {(35, 1), (35, 2)}
+        assert set(codes) <= {0, 35}
+        texts = {text for text in found("ErrorMessage", response) if text}
+        assert texts <= {f"Doorkeeper does not serve {declared.name}."}
+
+
+def found(name: str, value: Any) -> Any:
+    """Yield the values of a field, wherever it stands."""
+    for key, item in value.items() if isinstance(value, dict) else ():
+        if key == name:
+            yield item
+        yield from found(name, item)
+    for item in value if isinstance(value, list) else ():
+        yield from found(name, item)
+
+
+CLUSTER_ONLY = [
+    key
+    for key in UNSERVED
+    if [(row.resource, row.when, row.refusal) for row in REQUIRED[key]]
+    == [("CLUSTER", "always", 31)]
+]
+
+
+@pytest.mark.parametrize("key", CLUSTER_ONLY)
+async def test_who_lacks_the_permission_on_the_cluster_is_denied(key: int) -> None:
+    """With 31, and the operation in the text; with the permission the answer is 35."""
+    [row] = REQUIRED[key]
+    operation = AclOperation[row.operation]
+    version = UNSERVED[key].high
+    values = filled(UNSERVED[key].request, version, sparse=False)
+    denying, allowing = await node_of(), await node_of(allow("alice", operation, CLUSTER))
+
+    denied = refused(key, version, values, denying)
+    passed = refused(key, version, values, allowing)
+
+    assert set(found("ErrorCode", denied)) == {31}
+    texts = {text for text in found("ErrorMessage", denied) if text}
+    assert texts <= {f"Request Request(described) needs {operation.name} permission."}
+    assert denying.lines() == [f"INFO Denied {operation.name} Cluster:LITERAL:kafka-cluster 1"]
+    assert set(found("ErrorCode", passed)) == {35}
+
+
+async def test_rows_are_denied_one_by_one() -> None:
+    """A denied topic has 29, in all of its partitions; the others 35; nothing is left out."""
+    node = await node_of(
+        allow("alice", WRITE, transaction("t")),
+        allow("alice", READ, group("g")),
+        allow("alice", READ, topic("orders")),
+    )
+    partitions = [{"PartitionIndex": 0}, {"PartitionIndex": 3}]
+    topics = [{"Name": name, "Partitions": partitions} for name in ("secret", "orders")]
+    asked: Values = {"TransactionalId": "t", "GroupId": "g", "Topics": topics}
+
+    response = refused(28, 2, asked, node)
+
+    rows = [
+        (each["Name"], [(row["PartitionIndex"], row["ErrorCode"]) for row in each["Partitions"]])
+        for each in response["Topics"]
+    ]
+    assert rows == [("secret", [(0, 29), (3, 29)]), ("orders", [(0, 35), (3, 35)])]
+    assert node.lines()[2:] == [
+        "INFO Denied READ Topic:LITERAL:secret 1",
+        "DEBUG Allowed READ Topic:LITERAL:orders 1",
+    ]
+
+
+async def test_denied_rows_are_shown_in_place_of_an_error_at_the_top() -> None:
+    """Fetch has a code of its own since version 7: 35 where nothing is denied."""
+    node = await node_of(allow("alice", READ, topic("orders")), topics=[a_topic("orders")])
+    ids = {"orders": a_topic("orders").topic_id}
+
+    def fetched(version: int, *names: str) -> Values:
+        topics = [
+            {"Topic": name, "TopicId": ids.get(name, b"?" * 16), "Partitions": [{"Partition": 7}]}
+            for name in names
+        ]
+        return refused(1, version, {"Topics": topics}, node)
+
+    whole = fetched(12, "orders")
+    by_rows = fetched(12, "orders", "secret")
+    older = fetched(4, "orders")
+    by_id = fetched(13, "orders", "nothing")
+
+    assert (whole["ErrorCode"], whole["Responses"]) == (35, [])
+    assert by_rows["ErrorCode"] == 0
+    assert [each["Partitions"][0]["ErrorCode"] for each in by_rows["Responses"]] == [35, 29]
+    assert [each["Partitions"][0]["PartitionIndex"] for each in by_rows["Responses"]] == [7, 7]
+    assert older["Responses"][0]["Partitions"][0]["ErrorCode"] == 35
+    assert by_id["ErrorCode"] == 35
+
+
+async def test_a_follower_needs_cluster_action() -> None:
+    """Whatever the version names the replica by; a consumer does not."""
+    node = await node_of(allow("alice", READ, topic("orders")))
+    topics = [{"Topic": "orders", "Partitions": [{"Partition": 0}]}]
+
+    assert refused(1, 14, {"ReplicaId": 2, "Topics": []}, node)["ErrorCode"] == 29
+    assert refused(1, 12, {"ReplicaId": -1, "Topics": topics}, node)["ErrorCode"] == 35
+    assert node.lines()[0] == "INFO Denied CLUSTER_ACTION Cluster:LITERAL:kafka-cluster 1"
+
+
+async def test_one_denied_topic_denies_a_heartbeat() -> None:
+    """Its response has no rows: 29 for all of it. No subscription asks for nothing."""
+    node = await node_of(allow("alice", READ, group("g")), allow("alice", DESCRIBE, topic("a")))
+    asked: Values = {"GroupId": "g", "MemberId": "m", "SubscribedTopicNames": ["a", "b"]}
+
+    assert refused(68, 1, asked, node)["ErrorCode"] == 29
+    assert refused(68, 1, asked | {"SubscribedTopicNames": ["a"]}, node)["ErrorCode"] == 35
+    assert refused(68, 1, asked | {"SubscribedTopicNames": None}, node)["ErrorCode"] == 35
+
+
+@pytest.mark.parametrize("key", UNSERVED)
+def test_a_request_that_is_cut_short_is_malformed(key: int) -> None:
+    """Wherever it is cut: the connection then ends, as for any API."""
+    api, declared = api_of(key), UNSERVED[key]
+    assert api is not None
+    version = declared.high
+    values = filled(declared.request, version, sparse=False)
+    whole = encode(declared.request, values, version, flexible=version >= FLEXIBLE_FROM[key])
+
+    for size in (0, len(whole) // 2, len(whole) - 1):
+        with pytest.raises(Malformed):
+            api.request.decode(whole[:size], 0, version)
+
+
+async def test_either_of_two_permissions_will_do() -> None:
+    """WriteTxnMarkers takes ALTER or CLUSTER_ACTION; the denial of the first is quiet."""
+    topics = [{"Name": "a", "PartitionIndexes": [4]}]
+    asked: Values = {"Markers": [{"ProducerId": 9, "Topics": topics}]}
+    node = await node_of(allow("alice", AclOperation.ALTER, CLUSTER))
+    nothing = await node_of()
+
+    passed = refused(27, 1, asked, node)
+    denied = refused(27, 1, asked, nothing)
+
+    assert passed["Markers"][0]["Topics"][0]["Partitions"][0]["ErrorCode"] == 35
+    assert (denied["Markers"][0]["ProducerId"], list(found("ErrorCode", denied))) == (9, [31])
+    assert [line.split()[0] for line in nothing.lines()] == ["TRACE", "INFO"]

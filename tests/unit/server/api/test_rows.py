@@ -1,0 +1,283 @@
+"""Rows that are kept encoded, against answers that are made anew."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.model import (
+    ANY_BINDING,
+    AclBindingFilter,
+    AclOperation,
+    PatternType,
+    ResourceType,
+)
+from doorkeeper.acls.search import find
+from doorkeeper.acls.snapshot import EMPTY, Snapshot, apply_edits
+from doorkeeper.base.slices import SLICE_ITEMS, run_to_end
+from doorkeeper.server.api.acl_rows import AclRows
+from doorkeeper.server.api.codes import resource_rows
+from doorkeeper_wire.errors import Unencodable
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from testkit.acl import DESCRIBE, LITERAL, PREFIXED, READ, WRITE, allow, deny, group, topic, wanted
+
+if TYPE_CHECKING:
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.base.slices import Slices
+
+WORLD = [
+    allow("alice", READ, topic("b")),
+    allow("bob", WRITE, topic("b")),
+    allow("alice", READ, topic("b", PREFIXED)),
+    deny("alice", READ, topic("a", PREFIXED)),
+    allow("alice", READ, topic("c")),
+    allow("alice", READ, group("*")),
+    allow("alice", READ, group("ü", PREFIXED), host="10.0.0.1"),
+]
+
+
+def numbered(bindings: list[AclBinding]) -> list[tuple[str, AclBinding]]:
+    return [(f"{number:022}", binding) for number, binding in enumerate(bindings)]
+
+
+def anew(snapshot: Snapshot, asked: AclBindingFilter, version: int) -> bytes:
+    """Return the answer as it is made without anything that is kept."""
+    resources = resource_rows(find(snapshot, asked))
+    return DescribeAclsResponse(error_message="", resources=resources).encode(version)
+
+
+class CachedRows:
+    """Rows of a state that a test changes."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.rows = AclRows(lambda: self.snapshot)
+
+    def agrees(self, asked: AclBindingFilter = ANY_BINDING, version: int = 3) -> bool:
+        answer = self.rows.description(asked)
+        assert answer is not None
+        return answer.encode(version) == anew(self.snapshot, asked, version)
+
+
+@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize("resource_type", [ResourceType.ANY, ResourceType.TOPIC, ResourceType.USER])
+@pytest.mark.parametrize(
+    "pattern_type", [PatternType.ANY, PatternType.MATCH, PatternType.LITERAL, PatternType.PREFIXED]
+)
+def test_cached_rows_give_the_response_that_is_built_without_them(
+    version: int, resource_type: ResourceType, pattern_type: PatternType
+) -> None:
+    """In both layouts; version 0, whose rows have no pattern type, describes literals only."""
+    kept = CachedRows(load(numbered(WORLD)))
+
+    assert kept.agrees(wanted(resource_type, None, pattern_type), version)
+    assert kept.agrees(wanted(pattern_type=LITERAL), 0)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        wanted(name="b"),
+        wanted(principal="User:alice"),
+        wanted(ResourceType.UNKNOWN),
+        wanted(operation=AclOperation.UNKNOWN),
+    ],
+)
+def test_other_questions_are_for_the_authorizer(asked: AclBindingFilter) -> None:
+    """Whoever asks for single ACLs, or with what nobody knows."""
+    assert CachedRows(load(numbered(WORLD))).rows.description(asked) is None
+
+
+def test_a_plug_in_has_no_rows() -> None:
+    """Its ACLs are its own."""
+    assert AclRows(lambda: None).description(ANY_BINDING) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_changes_lead_to_the_right_rows(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Few of them and many, so that rows move singly and all together; some are taken back.
+
+    Whoever asks asks again behind so few changes that they are known, or so many that they are not.
+    """
+    monkeypatch.setattr("doorkeeper.server.api.acl_chunks.CHUNK", 8)
+    monkeypatch.setattr("doorkeeper.acls.snapshot.STEPS_MAX", 3)
+    monkeypatch.setattr("doorkeeper.acls.snapshot.PATTERNS_MAX", 40)
+    chance = random.Random(seed)
+    names = [f"{chance.choice('abc')}{number}" for number in range(40)]
+    all_of_them = [
+        allow(user, operation, topic(name, kind))
+        for name in names
+        for kind in (LITERAL, PREFIXED)
+        for user in ("alice", "bob")
+        for operation in (READ, WRITE, DESCRIBE)
+    ]
+    kept = CachedRows(EMPTY)
+    earlier = [EMPTY]
+    for step in range(100):
+        some = chance.sample(all_of_them, chance.choice((1, 1, 2, 5, 60)))
+        new = [(f"{step:06}{place:016}", each) for place, each in enumerate(some)]
+        how = chance.random()
+        if how < 0.4:
+            kept.snapshot = kept.snapshot.with_added(new)
+        elif how < 0.6:
+            kept.snapshot = apply_edits(kept.snapshot, new)
+        elif how < 0.9:
+            kept.snapshot = kept.snapshot.without(some)
+        else:
+            kept.snapshot = chance.choice(earlier[-5:])
+        earlier.append(kept.snapshot)
+        if chance.random() < 0.6:
+            kinds = chance.choice((PatternType.ANY, PatternType.ANY, LITERAL, PREFIXED))
+            assert kept.agrees(wanted(pattern_type=kinds), chance.choice((1, 2, 3)))
+
+
+def many(count: int, user: str = "alice") -> list[AclBinding]:
+    """Return an ACL on each of so many topics."""
+    return [allow(user, READ, topic(f"t-{number:05}")) for number in range(count)]
+
+
+def test_few_acls_are_described_at_once() -> None:
+    """Others need not be answered in between."""
+    few, one_topic, all_topics = (
+        CachedRows(load(numbered(bindings))).rows.description(ANY_BINDING)
+        for bindings in (
+            many(SLICE_ITEMS),
+            [allow(f"user-{number}", READ, topic("t")) for number in range(SLICE_ITEMS + 1)],
+            many(SLICE_ITEMS + 1),
+        )
+    )
+
+    assert few is not None
+    assert not few.is_long
+    assert one_topic is not None
+    assert one_topic.is_long
+    assert all_topics is not None
+    assert all_topics.is_long
+
+
+def test_a_long_description_comes_in_pieces() -> None:
+    """So many that others are answered some dozens of times, and none of them is long."""
+    kept = CachedRows(load(numbered(many(40 * SLICE_ITEMS))))
+    answer = kept.rows.description(ANY_BINDING)
+    assert answer is not None
+
+    assert sum(1 for _ in answer.chunks(3)) > 2 * 40
+
+
+def test_a_description_is_of_one_state() -> None:
+    """Whatever is changed, and asked, between its pieces."""
+    chance = random.Random(1)
+    world = many(30 * SLICE_ITEMS)
+    kept = CachedRows(load(numbered(world)))
+    before = anew(kept.snapshot, ANY_BINDING, 3)
+    answer = kept.rows.description(ANY_BINDING)
+    assert answer is not None
+    pieces = answer.chunks(3)
+
+    for step in range(60):
+        next(pieces)
+        kept.snapshot = kept.snapshot.without(chance.sample(world, 3))
+        kept.snapshot = kept.snapshot.with_added([(f"{step:022}", chance.choice(many(500, "bob")))])
+        if step % 15 == 0:
+            assert kept.agrees()
+
+    assert run_to_end(pieces) == before
+    assert kept.agrees()
+
+
+def test_what_does_not_fit_spoils_nothing() -> None:
+    """A name of 40,000 bytes has no place in an answer: not in the second one either."""
+    too_long = allow("alice", READ, topic("x" * 40_000))
+    kept = CachedRows(load(numbered([*many(3), too_long])))
+    for _ in range(2):
+        answer = kept.rows.description(ANY_BINDING)
+        assert answer is not None
+        with pytest.raises(Unencodable):
+            answer.encode(3)
+
+    kept.snapshot = kept.snapshot.without([too_long])
+    assert kept.agrees()
+
+
+@pytest.mark.parametrize("version", [0, 3])
+def test_a_row_of_very_many_acls(version: int) -> None:
+    """It is put together from pieces too."""
+    users = [allow(f"user-{number % 500}", READ, topic("t"), str(number)) for number in range(3000)]
+    kept = CachedRows(load(numbered([*users, *many(3)])))
+
+    assert kept.agrees(wanted(pattern_type=LITERAL), version)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        wanted(name="t"),
+        wanted(ResourceType.TOPIC, "t", LITERAL),
+        wanted(name="to", pattern_type=PREFIXED),
+        wanted(ResourceType.TOPIC, "topic", PatternType.MATCH),
+        wanted(name="t", host="1"),
+    ],
+)
+def test_a_name_with_very_many_acls(asked: AclBindingFilter) -> None:
+    """All who have a right on one pattern: others are answered meanwhile."""
+    users = [allow(f"user-{number}", READ, topic("t"), str(number)) for number in range(3000)]
+    others = [allow(f"user-{number}", WRITE, topic("to", PREFIXED)) for number in range(500)]
+    kept = CachedRows(load(numbered([*users, *others, *many(3), *WORLD])))
+
+    assert kept.agrees(asked)
+    answer = kept.rows.description(asked)
+    assert answer is not None
+    assert len(list(answer.chunks(3))) > 500 / SLICE_ITEMS
+
+
+def steps_of(work: Slices[bytearray]) -> int:
+    steps = 0
+    for _ in work:
+        steps += 1
+    return steps
+
+
+def described_all(kept: CachedRows) -> Slices[bytearray]:
+    answer = kept.rows.description(ANY_BINDING)
+    assert answer is not None
+    return answer.chunks(3)
+
+
+def test_what_a_client_that_left_had_begun_is_finished() -> None:
+    """Its rows are kept: the next description only joins them."""
+    kept = CachedRows(load(numbered(many(2_000, "alice"))))
+    whole = steps_of(described_all(CachedRows(kept.snapshot)))
+    begun = described_all(kept)
+    for _ in range(3):
+        next(begun)
+    begun.close()
+
+    background = steps_of(kept.rows.finish_builds())
+
+    assert whole - 3 <= background <= whole
+    assert steps_of(described_all(kept)) < 10
+    assert kept.agrees()
+    assert steps_of(kept.rows.finish_builds()) == 0
+
+
+def test_two_descriptions_share_a_build() -> None:
+    """Whichever of them goes on, both are right, and nothing is built twice."""
+    kept = CachedRows(load(numbered(many(2_000, "alice"))))
+    whole = steps_of(described_all(CachedRows(kept.snapshot)))
+    bodies: list[bytes] = []
+    running = [described_all(kept), described_all(kept)]
+    steps = 0
+    while running:
+        for each in [*running]:
+            steps += 1
+            try:
+                next(each)
+            except StopIteration as end:
+                bodies.append(end.value)
+                running.remove(each)
+
+    assert bodies == [anew(kept.snapshot, ANY_BINDING, 3)] * 2
+    assert steps < whole + 20

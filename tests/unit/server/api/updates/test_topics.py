@@ -1,0 +1,145 @@
+"""Creating, deleting and altering topics: planned on the newest state, visible when durable."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api.updates.topics import alter_topic, change_topics
+from doorkeeper.server.resources.cluster import Topic
+from doorkeeper.server.resources.policies.guard import Policies
+from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
+from doorkeeper.server.resources.topics.plans import plan_alteration, plan_topics
+from doorkeeper.server.resources.topics.table import EMPTY, Topics
+from doorkeeper.server.schema.change import Author, edit
+from doorkeeper.server.schema.declared import TOPIC, StoredTopic
+from doorkeeper.server.state.store import StorageError
+from testkit.hand_store import HandStore
+from testkit.memory_logs import LogServices, memory_log
+from testkit.reconfigured import CONTEXT
+from testkit.state_logs import turns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.outcome import Results
+
+DECLARED = Topic("a", bytes(16), 9, 1, {}, origin="catalog.yaml")
+
+
+def row(name: str, **configs: str) -> StoredTopic:
+    return StoredTopic(name, name.encode().ljust(16, b"."), 1, 1, configs)
+
+
+def topics(*names: str, declared: Sequence[Topic] = ()) -> Topics:
+    return Topics(EMPTY.with_changes(declared)).with_changes(map(row, names), ())
+
+
+def change(
+    log: StateLog, *, created: Sequence[str] = (), deleted: Sequence[str] = ()
+) -> asyncio.Task[Results]:
+    services: Any = LogServices(log)
+    return asyncio.ensure_future(change_topics(services, CONTEXT, [*map(row, created)], deleted))
+
+
+def altered(name: str, value: str = "5") -> AlteredResource:
+    return AlteredResource(True, name, (Alteration("retention.ms", 0, value),))
+
+
+def codes(errors: Sequence[ApiError | None]) -> list[int]:
+    return [0 if error is None else error.code for error in errors]
+
+
+def test_what_can_be_created_or_deleted_is() -> None:
+    """A name that is there, absent, declared or twice is refused; the others are one change."""
+    state = topics("b", "c", "d", declared=[DECLARED])
+
+    planned, errors = plan_topics(
+        state, [row("b"), row("e"), row("e"), row("f")], ["c", "c", "x", "a"]
+    )
+
+    assert planned == edit(TOPIC, set=[row("e"), row("f")], deleted=[row("c")])
+    assert codes(errors) == [36, 0, 36, 0, 0, 3, 3, ErrorCode.POLICY_VIOLATION]
+    assert str(errors[0]) == "Topic 'b' already exists."
+    assert str(errors[7]) == "Topic 'a' cannot be deleted: it is declared in catalog.yaml."
+
+
+def test_an_alteration_keeps_what_a_topic_is() -> None:
+    """Its configuration alone differs; one that is so already is no change."""
+    state = topics("a")
+    same = AlteredResource(True, "a", (Alteration("x", 1, None),))
+    changed = row("a", **{"retention.ms": "5"})
+
+    assert plan_alteration(state, altered("a"), Policies()) == edit(TOPIC, set=[changed])
+    assert plan_alteration(state, same, Policies()) == {}
+    with pytest.raises(ApiError, match="does not exist"):
+        plan_alteration(state, altered("b"), Policies())
+
+
+async def test_a_topic_is_visible_when_it_is_durable() -> None:
+    """After a commit that failed too, and for the next plan; a refusal keeps its own error."""
+    async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
+        lost = change(log, created=["a", "b"])
+        await turns()
+        store.deliver(StorageError("disk full"))
+        assert codes((await lost).values) == [36, ErrorCode.KAFKA_STORAGE_ERROR]
+        created = change(log, created=["a", "b"])
+        await turns()
+        again = change(log, created=["b"])
+        await turns()
+        assert log.state.topics.names() == ("a",)
+        assert not created.done()
+        store.deliver()
+
+        assert codes((await created).values) == [36, 0]
+        assert codes((await again).values) == [36]
+        assert log.state.topics.names() == ("a", "b")
+
+    (entry,) = store.entries
+    assert entry.author == Author("User:admin", "10.0.0.1", "PLAINTEXT", "client-1", "", 7)
+    assert entry.change == edit(TOPIC, set=[row("b")])
+
+
+async def test_changes_go_on_while_another_catalog_is_declared() -> None:
+    """What is under way when it is declared stays; a declared topic hides a stored one."""
+    async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
+        changing = change(log, created=["b"])
+        await turns()
+        log.declare(EMPTY.with_changes([DECLARED]))
+        seen = log.state.topics.names()
+        store.deliver()
+        await changing
+        refused = await change(log, deleted=["a"])
+
+        assert seen == ("a",)
+        assert log.state.topics.names() == ("a", "b")
+        assert codes(refused.values) == [ErrorCode.POLICY_VIOLATION]
+        assert log.state.topics.get("a") == DECLARED
+        log.declare(EMPTY)
+        stored = log.state.topics.get("a")
+        assert stored is not None
+        assert stored.partitions == 1
+
+
+async def test_a_topic_is_altered() -> None:
+    """In a revision of its own; none where nothing differs, or where it is validated only."""
+    async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
+        await alter_topic(log, altered("a"), CONTEXT, Policies(), validate_only=True)
+        with pytest.raises(ApiError, match="retention"):
+            await alter_topic(log, altered("a", "x"), CONTEXT, Policies(), validate_only=True)
+        altering = asyncio.ensure_future(
+            alter_topic(log, altered("a"), CONTEXT, Policies(), validate_only=False)
+        )
+        await turns()
+        store.deliver()
+        await altering
+        await alter_topic(log, altered("a"), CONTEXT, Policies(), validate_only=False)
+
+        topic = log.state.topics.get("a")
+        assert topic is not None
+        assert topic.configs == {"retention.ms": "5"}
+        assert len(store.entries) == 1

@@ -1,0 +1,180 @@
+"""Altering SCRAM credentials, by the rules of a broker's controller."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.base.credentials import credential_of
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api.updates.users import alter_credentials
+from doorkeeper.server.resources.users.alteration import (
+    RECORDS_MAX,
+    CredentialDeletion,
+    CredentialUpsertion,
+    judge,
+)
+from doorkeeper.server.resources.users.table import ScramUsers
+from doorkeeper.server.schema.change import Author, edit
+from doorkeeper.server.schema.declared import CREDENTIAL
+from doorkeeper.server.state.store import StorageError
+from testkit.hand_store import HandStore
+from testkit.memory_logs import LogServices, memory_log
+from testkit.reconfigured import CONTEXT
+from testkit.scram import salted_password
+from testkit.state_logs import turns
+from testkit.stores import credential
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.outcome import Results
+
+USERS = ScramUsers([credential("alice"), credential("alice", "SCRAM-SHA-512"), credential("bob")])
+
+TWICE = (92, "A user credential cannot be altered twice in the same request")
+ABSENT = (91, "Attempt to delete a user credential that does not exist")
+NAMELESS = (93, "Username must not be empty")
+UNKNOWN = (33, "Unknown SCRAM mechanism")
+
+
+def gone(user: str, mechanism: int = 1) -> CredentialDeletion:
+    return CredentialDeletion(user, mechanism)
+
+
+def put(
+    user: str, mechanism: int = 1, iterations: int = 4096, salted_password: bytes = b"p"
+) -> CredentialUpsertion:
+    return CredentialUpsertion(user, mechanism, iterations, b"salt", salted_password)
+
+
+def parted(
+    items: Sequence[CredentialDeletion | CredentialUpsertion],
+) -> tuple[list[CredentialDeletion], list[CredentialUpsertion]]:
+    """Return the deletions, and the upsertions."""
+    return (
+        [each for each in items if isinstance(each, CredentialDeletion)],
+        [each for each in items if isinstance(each, CredentialUpsertion)],
+    )
+
+
+def outcome(
+    *items: CredentialDeletion | CredentialUpsertion,
+) -> tuple[list[str], list[str], dict[str, tuple[int, str | None]]]:
+    """Return who loses a credential, who gets one, and who is refused, with which words."""
+    found = judge(USERS, *parted(items))
+    return (
+        [row.user for row in found.deleted],
+        [each.user for each in found.upserted],
+        {user: (int(error.code), error.message) for user, error in found.errors.items()},
+    )
+
+
+def alter(log: StateLog, *items: CredentialDeletion | CredentialUpsertion) -> asyncio.Task[Results]:
+    services: Any = LogServices(log)
+    return asyncio.ensure_future(alter_credentials(services, CONTEXT, *parted(items)))
+
+
+def codes(results: Results) -> list[int]:
+    return [error.code if isinstance(error, ApiError) else 0 for error in results.values]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        (gone("alice"), gone("alice", 2)),
+        (gone("alice"), put("alice")),
+        (put("alice"), put("alice", 2)),
+        (gone("alice"), gone("alice"), put("alice")),
+    ],
+)
+def test_who_is_named_twice_keeps_everything(
+    items: tuple[CredentialDeletion | CredentialUpsertion, ...],
+) -> None:
+    """Even for two mechanisms; the others of the request are served."""
+    assert outcome(*items, put("bob"), gone("bob", 2)) == ([], [], {"alice": TWICE, "bob": ABSENT})
+    assert outcome(*items, put("bob"), put("new")) == ([], ["bob", "new"], {"alice": TWICE})
+
+
+@pytest.mark.parametrize(
+    ("item", "error"),
+    [
+        (gone("carol"), ABSENT),
+        (gone("bob", 2), ABSENT),
+        (gone(""), NAMELESS),
+        (gone("", 9), NAMELESS),
+        (put("", 9), NAMELESS),
+        (gone("bob", 0), UNKNOWN),
+        (put("bob", 3), UNKNOWN),
+        (put("bob", -1, iterations=1), UNKNOWN),
+        (put("bob", iterations=4095), (93, "Too few iterations")),
+        (put("bob", iterations=-1), (93, "Too few iterations")),
+        (put("bob", 2, iterations=16385), (93, "Too many iterations")),
+        (put("bob", salted_password=b""), (-1, None)),
+    ],
+)
+def test_each_fault_has_its_words(
+    item: CredentialDeletion | CredentialUpsertion, error: tuple[int, str | None]
+) -> None:
+    """The name is looked at first, then the mechanism, then the number of iterations."""
+    assert outcome(item) == ([], [], {item.user: error})
+
+
+def test_the_first_refusal_of_a_user_stays() -> None:
+    """A deletion that is refused hides whatever else is said of the user."""
+    assert outcome(gone("carol"), gone("carol"), put("carol"))[2] == {"carol": ABSENT}
+    assert outcome(put("bob", 9), put("bob"))[2] == {"bob": UNKNOWN}
+
+
+@pytest.mark.parametrize("iterations", [4096, 16384])
+async def test_what_is_stored_is_what_the_password_makes(iterations: int) -> None:
+    """Both bounds are allowed; keys are those that a login with the password needs."""
+    async with memory_log() as log:
+        for code, mechanism in ((1, "SCRAM-SHA-256"), (2, "SCRAM-SHA-512")):
+            word = salted_password(mechanism, "alice-secret", b"salt", iterations)
+
+            await alter(log, put("alice", code, iterations, word))
+
+            made = credential_of(mechanism, "alice-secret", iterations, b"salt")
+            assert log.state.credentials.credential(mechanism, "alice") == made
+
+
+def test_a_request_beyond_a_brokers_bound_changes_nothing() -> None:
+    """10,000 changes at once are made; one more is refused for every user, as a fault."""
+    many = tuple(put(f"user-{number}") for number in range(RECORDS_MAX))
+
+    assert outcome(*many)[2] == {}
+    deleted, replaced, errors = outcome(*many, put("one more"), put("bad", 9))
+    assert (deleted, replaced) == ([], [])
+    assert set(errors.values()) == {(-1, None)}
+    assert len(errors) == RECORDS_MAX + 2
+
+
+async def test_a_credential_counts_when_it_is_durable() -> None:
+    """Until then nobody logs in with it, and one that is deleted counts; the next plan sees it."""
+    alice = credential("alice")
+    async with memory_log(store := HandStore(edit(CREDENTIAL, set=[alice]))) as log:
+        lost = alter(log, gone("carol"), put("bob"))
+        await turns()
+        store.deliver(StorageError("disk full"))
+        assert codes(await lost) == [91, ErrorCode.KAFKA_STORAGE_ERROR]
+        altering = alter(log, gone("alice"), put("bob"))
+        await turns()
+        again = alter(log, gone("alice"))
+        await turns()
+        assert log.state.credentials.names() == ["alice"]
+        assert not altering.done()
+        store.deliver()
+
+        assert codes(await altering) == [0, 0]
+        assert codes(await again) == [91]
+        assert log.state.credentials.names() == ["bob"]
+
+    (entry,) = store.entries
+    assert entry.author == Author("User:admin", "10.0.0.1", "PLAINTEXT", "client-1", "", 7)
+    edited = entry.change[CREDENTIAL]
+    assert edited.deleted == (alice,)
+    assert [row.user for row in edited.set] == ["bob"]
