@@ -46,7 +46,7 @@ SUBJECTS = {
     "authorizer": "server/doorkeeper/server/authorizer",
     "state": "server/doorkeeper/server/state",
     "storage": "server/doorkeeper/server/state/storage",
-    "connection": "server/doorkeeper/connection",
+    "connection": "server/doorkeeper/server/net/protocol",
 }
 """What is changed: the code that decides, stores and answers."""
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.net import ListenerSpec
 from doorkeeper.server.authorizer.contract import AclCreateResult
+from doorkeeper.server.net import ListenerSpec
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse

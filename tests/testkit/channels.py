@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
-from doorkeeper.connection.exchange import Counts
-from doorkeeper.net.channel import Channel
-from doorkeeper.net.chunked_responses import ChunkedResponses
-from doorkeeper.net.context import PendingUpdates, ServerContext
-from doorkeeper.net.fair_queue import FairQueue
-from doorkeeper.net.large_requests import LargeRequests
-from doorkeeper.net.ledger import Ledger
-from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
-from doorkeeper.net.peer_log import PeerLog
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.net.channel import Channel
+from doorkeeper.server.net.chunked_responses import ChunkedResponses
+from doorkeeper.server.net.context import PendingUpdates, ServerContext
+from doorkeeper.server.net.fair_queue import FairQueue
+from doorkeeper.server.net.large_requests import LargeRequests
+from doorkeeper.server.net.ledger import Ledger
+from doorkeeper.server.net.options import UNAUTHENTICATED, ConnectionSecurity
+from doorkeeper.server.net.peer_log import PeerLog
+from doorkeeper.server.net.protocol.exchange import Counts
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import (
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.connection.response_cache import ResponseCache
-    from doorkeeper.net.context import Accepted
     from doorkeeper.server.api.node import Services
     from doorkeeper.server.authorizer.contract import AclCreateResult, Authorizer
+    from doorkeeper.server.net.context import Accepted
+    from doorkeeper.server.net.protocol.response_cache import ResponseCache
 
 
 class Transport(asyncio.Transport):

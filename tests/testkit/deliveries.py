@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.base.slices import run_to_end
-from doorkeeper.connection.exchange import Closed
-from doorkeeper.connection.large_request import LargeRequest
+from doorkeeper.server.net.protocol.exchange import Closed
+from doorkeeper.server.net.protocol.large_request import LargeRequest
 from testkit.edge import answer, frames
 
 if TYPE_CHECKING:
-    from doorkeeper.connection.connection import Connection
+    from doorkeeper.server.net.protocol.connection import Connection
 
 Cut = Callable[[bytes], Iterable[bytes]]
 

@@ -11,10 +11,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from doorkeeper.connection.connection import Connection
-from doorkeeper.connection.exchange import Counts, Peer
-from doorkeeper.net import ListenerSpec, Server, new_runner
-from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.server.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
@@ -26,6 +22,10 @@ from doorkeeper.server.authorizer.contract import (
     Eventually,
 )
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.net import ListenerSpec, Server, new_runner
+from doorkeeper.server.net.options import UNAUTHENTICATED, ConnectionSecurity
+from doorkeeper.server.net.protocol.connection import Connection
+from doorkeeper.server.net.protocol.exchange import Counts, Peer
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.headers import (
@@ -45,8 +45,8 @@ from testkit.plain import LOGIN as LOGIN  # noqa: PLC0414  for who builds edges 
 if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.base.errors import ApiError
-    from doorkeeper.connection.response_cache import ResponseCache
     from doorkeeper.server.api.node import Node, Services
+    from doorkeeper.server.net.protocol.response_cache import ResponseCache
     from doorkeeper.server.runtime.metrics.requests import RequestMeter
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 

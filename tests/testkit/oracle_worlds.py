@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclOperation, PatternType, ResourceType
 from doorkeeper.acls.networks import address_of, network_of
-from doorkeeper.net.addresses import java_host_address
+from doorkeeper.server.net.addresses import java_host_address
 
 # U+FF5E stands before U+1F600 by code point and behind it by UTF-16 code unit; U+1F600 and U+1F601
 # begin with the same code unit. "hardcode" is what authorizeByResourceType asks about.

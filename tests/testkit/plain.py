@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from doorkeeper.construction.listeners import ServerSecurity
-from doorkeeper.net.options import ConnectionSecurity
+from doorkeeper.server.net.options import ConnectionSecurity
 from doorkeeper.server.security.contract import OfferedMechanism
 from doorkeeper.server.security.passwords import PlainUsers
 from doorkeeper.server.security.plain import PlainProvider

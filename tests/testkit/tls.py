@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.base.tls.settings import TlsSettings
 from doorkeeper.base.tls.sources import files_of
-from doorkeeper.net.options import ConnectionSecurity, ListenerSpec
+from doorkeeper.server.net.options import ConnectionSecurity, ListenerSpec
 from doorkeeper.server.security.principals import DefaultPrincipalBuilder
 from doorkeeper.server.security.tls.context import build_context
 from testkit.certificates import world

@@ -12,7 +12,7 @@ import zstandard
 from doorkeeper.audit.names import files_in, open_name, whole_name
 from doorkeeper.audit.options import AuditOptions
 from doorkeeper.audit.writer import Clocks
-from doorkeeper.connection.exchange import Login, Peer
+from doorkeeper.server.net.protocol.exchange import Login, Peer
 
 if TYPE_CHECKING:
     import asyncio

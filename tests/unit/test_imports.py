@@ -112,7 +112,7 @@ def test_serving_imports_a_short_list(tmp_path: Path, kind: str) -> None:
 
     assert server.returncode == 0
     assert {"apsw", "structlog"} <= foreign_packages(report) <= SERVING
-    assert "doorkeeper.connection.connection" in modules(report)
+    assert "doorkeeper.server.net.protocol.connection" in modules(report)
     # Some environments have more in every process.
     assert HEAVY & modules(report) <= modules(tmp_path / "little")
 

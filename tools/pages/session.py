@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from doorkeeper.connection.session import (
+from doorkeeper.server.net.protocol.session import (
     ADMISSIONS,
     TRANSITIONS,
     Arrival,
@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "reference" / "session.md"
 HEAD = """\
 # The states of a session
 
-How a client authenticates, drawn from the tables in `server/doorkeeper/connection/session.py` by
+How a client authenticates, drawn from the tables in `server/doorkeeper/server/net/protocol/session.py` by
 `make generate`; `make check` keeps it current.
 
 A listener without SASL begins in OPEN, one with SASL in INITIAL. Re-authentication (KIP-368)

@@ -28,8 +28,6 @@ from doorkeeper.app.node import LiveNode, membership_of
 from doorkeeper.app.reconfiguration import Reconfiguration
 from doorkeeper.app.services import NodeServices
 from doorkeeper.base.version import __version__
-from doorkeeper.connection.connection import Connection
-from doorkeeper.connection.response_cache import ResponseCache
 from doorkeeper.construction.audit_log import open_audit_log, watch
 from doorkeeper.construction.authorizer import (
     authorizer_log_of,
@@ -49,14 +47,16 @@ from doorkeeper.construction.history import StoreHistory
 from doorkeeper.construction.listeners import ServerSecurity, limits_of, options_of
 from doorkeeper.construction.policies import policies_of
 from doorkeeper.construction.stores import check_release, open_store, utc_ms
-from doorkeeper.net import BindError, Server
-from doorkeeper.net.request_log import LOGGER_NAME, RequestLog
 from doorkeeper.server.api.acl_rows import AclRows
 from doorkeeper.server.api.updates.tokens import DelegationTokens
 from doorkeeper.server.authorizer.awaitables import forget
 from doorkeeper.server.authorizer.contract import Endpoint
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.config.loading import with_stored_values
+from doorkeeper.server.net import BindError, Server
+from doorkeeper.server.net.protocol.connection import Connection
+from doorkeeper.server.net.protocol.response_cache import ResponseCache
+from doorkeeper.server.net.request_log import LOGGER_NAME, RequestLog
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.runtime.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
 from doorkeeper.server.runtime.metrics.requests import RequestMeter
@@ -72,13 +72,13 @@ if TYPE_CHECKING:
     from doorkeeper.app.operations_port import OperationsPort
     from doorkeeper.audit.audit_log import AuditLog
     from doorkeeper.base.credentials import ScramCredential
-    from doorkeeper.connection.exchange import Version
     from doorkeeper.logs.authorizer_file import AuthorizerFile
     from doorkeeper.logs.pipeline import Logger, Logs
-    from doorkeeper.net.options import ConnectionSecurity
     from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.net.options import ConnectionSecurity
+    from doorkeeper.server.net.protocol.exchange import Version
     from doorkeeper.server.resources.catalog.loading import Catalog
     from doorkeeper.server.schema.change import Committed
     from doorkeeper.server.state.postgres.membership import Membership

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from doorkeeper.app.node import LiveNode
     from doorkeeper.clusters.fleet import ClusterFleet
-    from doorkeeper.connection.exchange import Counts
     from doorkeeper.construction.history import StoreHistory
     from doorkeeper.http.checks import Check
-    from doorkeeper.net import Server
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.config.http import HttpSettings
+    from doorkeeper.server.net import Server
+    from doorkeeper.server.net.protocol.exchange import Counts
     from doorkeeper.server.runtime.limits import Limits
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.metrics.hooks import SightedStore

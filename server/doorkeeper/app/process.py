@@ -22,10 +22,10 @@ from doorkeeper.app.config_check import without_authorizer
 from doorkeeper.app.reload import reload
 from doorkeeper.base.garbage_collection import limit_collections
 from doorkeeper.base.version import __version__
-from doorkeeper.connection.connection import Connection
-from doorkeeper.net import new_runner
 from doorkeeper.runtime.process_age import process_age_ms
 from doorkeeper.runtime.service_manager import ADDRESS, ServiceManager
+from doorkeeper.server.net import new_runner
+from doorkeeper.server.net.protocol.connection import Connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.base.key import Applies
 from doorkeeper.construction.listeners import limits_of
-from doorkeeper.net import BindError
-from doorkeeper.net.server import resolved_overrides
 from doorkeeper.server.authorizer.guard import name_of
 from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.server.authorizer.standard_keys import ALLOW_EVERYONE, LOG_FORMAT, SUPER_USERS
 from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.config.naming import find_key, is_for_plug_ins
+from doorkeeper.server.net import BindError
+from doorkeeper.server.net.server import resolved_overrides
 from doorkeeper.server.runtime.threads import beside
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from doorkeeper.base.entry import Entry
     from doorkeeper.construction.listeners import ListenerSecurity, ServerSecurity
     from doorkeeper.logs.pipeline import Logger, Logs
-    from doorkeeper.net import Server
     from doorkeeper.server.api.updates.tokens import DelegationTokens
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.net import Server
 
 # Keys that apply without a restart if the authorizer supports them.
 OF_AUTHORIZERS = frozenset({SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT})

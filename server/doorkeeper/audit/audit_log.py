@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from doorkeeper.audit.options import AuditOptions
     from doorkeeper.audit.writer import Clocks
     from doorkeeper.clusters.events import ClusterEvent
-    from doorkeeper.connection.exchange import Login
+    from doorkeeper.server.net.protocol.exchange import Login
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
     from doorkeeper.server.schema.change import Change, Committed, Origin

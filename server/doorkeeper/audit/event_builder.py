@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.audit.events import Event
-    from doorkeeper.connection.exchange import Login as ConnectionLogin
     from doorkeeper.server.authorizer.contract import Action
+    from doorkeeper.server.net.protocol.exchange import Login as ConnectionLogin
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
     from doorkeeper.server.schema.change import Change, Edit, Origin
     from doorkeeper.server.schema.kind import Kind

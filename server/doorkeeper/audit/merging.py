@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.audit.options import AuditOptions
     from doorkeeper.audit.queue import Queue
-    from doorkeeper.connection.exchange import Login
     from doorkeeper.server.authorizer.contract import Action
+    from doorkeeper.server.net.protocol.exchange import Login
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 # About 5 MB. A request with more topics has one event for each of them anyway.

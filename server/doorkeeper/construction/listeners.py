@@ -11,8 +11,8 @@ import weakref
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 from doorkeeper.construction.errors import StartError
-from doorkeeper.net.options import ConnectionSecurity, ListenerSpec
 from doorkeeper.server.config.naming import is_for_plug_ins
+from doorkeeper.server.net.options import ConnectionSecurity, ListenerSpec
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.security.contract import OfferedMechanism
 from doorkeeper.server.security.mechanisms import provider_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from doorkeeper.net.context import Accepted
+from doorkeeper.server.net.context import Accepted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,12 +20,12 @@ from doorkeeper.http.answers import Page, PageRequest
 from doorkeeper.http.connection import OneRequest
 from doorkeeper.http.credentials import read_credentials
 from doorkeeper.http.file_value import FileValue
-from doorkeeper.net.addresses import BindError, connection_id, java_host_address
-from doorkeeper.net.admission import Admission
-from doorkeeper.net.fair_queue import FairQueue
-from doorkeeper.net.listener import Listener
-from doorkeeper.net.options import ListenerSpec
 from doorkeeper.server.config.http import LISTENER, is_loopback
+from doorkeeper.server.net.addresses import BindError, connection_id, java_host_address
+from doorkeeper.server.net.admission import Admission
+from doorkeeper.server.net.fair_queue import FairQueue
+from doorkeeper.server.net.listener import Listener
+from doorkeeper.server.net.options import ListenerSpec
 from doorkeeper.server.runtime.limits import Limits
 
 if TYPE_CHECKING:

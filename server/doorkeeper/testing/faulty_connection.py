@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.connection.connection import Connection
-from doorkeeper.connection.exchange import Authenticating, Closed
+from doorkeeper.server.net.protocol.connection import Connection
+from doorkeeper.server.net.protocol.exchange import Authenticating, Closed
 from doorkeeper.server.security.contract import Failure, OfferedMechanism, Success
 from doorkeeper.testing.faults import FaultKind
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from doorkeeper.base.errors import ApiError
-    from doorkeeper.connection.exchange import (
+    from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.net.protocol.exchange import (
         Advance,
         Body,
         ChunkedResponse,
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
         PendingResponse,
         PendingUpdate,
     )
-    from doorkeeper.connection.large_request import LargeRequest
-    from doorkeeper.connection.session import SessionAction
-    from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.net.protocol.large_request import LargeRequest
+    from doorkeeper.server.net.protocol.session import SessionAction
     from doorkeeper.server.security.contract import AuthenticationContext, Mechanism, Step
     from doorkeeper.testing.faults import LocalFaults
     from doorkeeper_wire.headers import RequestHeader

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from doorkeeper.net.loops import new_runner
+from doorkeeper.server.net.loops import new_runner
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Final
 from doorkeeper.app import process
 from doorkeeper.app.config_check import with_further_problems
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.connection.connection import Connection
 from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.stores import initial_rows
 from doorkeeper.server.config.loading import load_values
+from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.resources.catalog.errors import CatalogError
 from doorkeeper.server.runtime.threads import leave_threads_behind
 from doorkeeper.server.schema.change import Author, Origin
@@ -43,7 +43,7 @@ from doorkeeper.testing.remote_faults import serve_faults
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from doorkeeper.connection.exchange import Peer
+    from doorkeeper.server.net.protocol.exchange import Peer
     from doorkeeper.server.schema.change import Change
     from doorkeeper.testing.configuration import Configuration
 

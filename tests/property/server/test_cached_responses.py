@@ -11,14 +11,14 @@ import pytest
 from doorkeeper.acls.model import ANY_BINDING, CLUSTER_NAME, Principal, ResourceType
 from doorkeeper.base.entry import Entry
 from doorkeeper.base.slices import run_to_end
-from doorkeeper.connection.connection import Connection
-from doorkeeper.connection.exchange import ChunkedResponse, Counts, Peer
-from doorkeeper.connection.response_cache import CACHED_APIS, ResponseCache
 from doorkeeper.server.api import registry
 from doorkeeper.server.api.updates.topics import change_topics
 from doorkeeper.server.api.updates.users import alter_credentials
 from doorkeeper.server.authorizer.awaitables import as_future
 from doorkeeper.server.config.loading import resolve
+from doorkeeper.server.net.protocol.connection import Connection
+from doorkeeper.server.net.protocol.exchange import ChunkedResponse, Counts, Peer
+from doorkeeper.server.net.protocol.response_cache import CACHED_APIS, ResponseCache
 from doorkeeper.server.resources.cluster import Group
 from doorkeeper.server.resources.users.alteration import CredentialUpsertion
 from doorkeeper.server.runtime.limits import Limits

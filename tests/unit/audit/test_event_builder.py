@@ -47,7 +47,7 @@ from testkit.acl import allow, request_of
 from testkit.trails import LOGIN
 
 if TYPE_CHECKING:
-    from doorkeeper.connection.exchange import Login as ConnectionLogin
+    from doorkeeper.server.net.protocol.exchange import Login as ConnectionLogin
 
 ORDERS = ResourcePattern(ResourceType.TOPIC, "orders", PatternType.LITERAL)
 BINDING = allow("bob", AclOperation.READ, ORDERS)

@@ -19,8 +19,8 @@ from testkit.watched_mechanism import EVENTS, ISSUER, MECHANISM, PROBLEMS, use
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.net.options import ConnectionSecurity
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.net.options import ConnectionSecurity
 
 
 def test_the_keys_of_tls_are_the_listeners_own(tmp_path: Path) -> None:

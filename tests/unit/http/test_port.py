@@ -14,8 +14,8 @@ from doorkeeper.http import port as http_port
 from doorkeeper.http.checks import Readiness
 from doorkeeper.http.pages import Pages
 from doorkeeper.http.port import LIMITS, HttpPort
-from doorkeeper.net.addresses import BindError
 from doorkeeper.server.config.http import HttpSettings
+from doorkeeper.server.net.addresses import BindError
 from testkit.certificates import Authority, world
 from testkit.edge import Log, until
 from testkit.http_port import ask, send

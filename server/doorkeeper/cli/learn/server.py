@@ -21,9 +21,9 @@ from doorkeeper.cli.learn.shadow import Shadow
 from doorkeeper.cli.learn.tap import Tap
 from doorkeeper.construction.stores import initial_rows
 from doorkeeper.learning.recorder import Recorder
-from doorkeeper.net import new_runner
 from doorkeeper.server.authorizer.plans import BindingIds
 from doorkeeper.server.config.loading import load_values
+from doorkeeper.server.net import new_runner
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL

@@ -1,0 +1,27 @@
+"""Listeners, sockets and channels: the layer between the operating system and connections.
+
+options            the configuration of a listener
+addresses          binding, and addresses as Java writes them
+admission          limits on the number of connections
+listener           accepting
+handshakes         TLS handshakes in progress; handshake_log logs failures
+peer_log           values that peers sent, cut and rate limited for the log
+context            the parts that connections share, and updates in flight
+channel            one connection's socket
+connection_log     the log lines of one connection; request_log those of its requests
+large_requests     requests with many elements, worked on in a thread
+chunked_responses  responses that are built in slices
+fair_queue         the work of unauthenticated connections
+transports         encryption and peer certificates of a transport
+ledger             bytes held over all connections
+server             all of it: bind, open, drain
+loops              uvloop where it is installed, else asyncio
+"""
+
+from doorkeeper.server.net.addresses import BindError
+from doorkeeper.server.net.loops import LOOPS, new_runner
+from doorkeeper.server.net.options import ListenerSpec
+from doorkeeper.server.net.server import Server
+from doorkeeper.server.runtime.logger import Logger
+
+__all__ = ["LOOPS", "BindError", "ListenerSpec", "Logger", "Server", "new_runner"]

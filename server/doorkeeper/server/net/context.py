@@ -1,0 +1,115 @@
+"""The parts of a server that its connections share, and the updates in flight."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from doorkeeper.server.api.node import UpdateOperation
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from doorkeeper.base.errors import ApiError
+    from doorkeeper.server.api.node import Services
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.server.net.chunked_responses import ChunkedResponses
+    from doorkeeper.server.net.fair_queue import FairQueue
+    from doorkeeper.server.net.large_requests import LargeRequests
+    from doorkeeper.server.net.ledger import Ledger
+    from doorkeeper.server.net.peer_log import PeerLog
+    from doorkeeper.server.net.protocol.exchange import Login
+    from doorkeeper.server.net.request_log import RequestLog
+    from doorkeeper.server.runtime.limits import Limits
+    from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.runtime.metrics.requests import RequestMeter
+
+
+class Accepted(asyncio.Protocol, ABC):
+    """The interface of a channel that listeners and limits use."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def peer_id(self) -> str:
+        """Return the connection id that log lines have."""
+
+    @property
+    @abstractmethod
+    def is_connected(self) -> bool:
+        """Return whether there is a transport: with TLS, after the handshake."""
+
+    @abstractmethod
+    def abort(self, reason: str) -> None:
+        """Close without an answer."""
+
+
+class AuditLog(Protocol):
+    """The audit log of logins and changes. No method blocks."""
+
+    def wait_until_recorded(self) -> Awaitable[str | None]:
+        """Wait until all changes so far are recorded as durably as configured.
+
+        Return why a change that was made was not recorded, or None.
+        """
+        ...
+
+    def refusal(self) -> ApiError | None:
+        """Return the reason to refuse changes now; None where they are allowed."""
+        ...
+
+    def record_login(self, login: Login) -> None:
+        """Record an authentication, successful or failed."""
+        ...
+
+
+class PendingUpdates:
+    """The updates in flight, including those whose clients have left.
+
+    ``updates`` counts them by operation, and ``items`` their items.
+    ``tasks`` keeps their tasks alive (the event loop does not); ``none`` is set by the last one.
+    """
+
+    __slots__ = ("items", "none", "tasks", "updates")
+
+    def __init__(self) -> None:
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.updates: dict[str, int] = dict.fromkeys(UpdateOperation, 0)
+        self.items: dict[str, int] = dict.fromkeys(UpdateOperation, 0)
+        self.none = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    async def wait_for_none(self) -> None:
+        while self.tasks:
+            self.none.clear()
+            await self.none.wait()
+
+
+class ServerContext(NamedTuple):
+    """The parts of a server that channels use.
+
+    ``clock`` is monotonic, in seconds. ``requests`` is None without metrics, ``audit_log`` and
+    ``request_log`` where they are off.
+    """
+
+    loop: asyncio.AbstractEventLoop
+    clock: Callable[[], float]
+    limits: Limits
+    authorizer: GuardedAuthorizer | None
+    services: Services
+    logger: Logger
+    peer_log: PeerLog
+    incoming: Ledger[Accepted]
+    outgoing: Ledger[Accepted]
+    updates: PendingUpdates
+    lost: Callable[[Accepted], None]
+    fair_queue: FairQueue
+    chunked_responses: ChunkedResponses
+    large_requests: LargeRequests
+    requests: RequestMeter | None = None
+    audit_log: AuditLog | None = None
+    request_log: RequestLog | None = None

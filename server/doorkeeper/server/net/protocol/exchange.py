@@ -1,0 +1,224 @@
+"""Values that a connection and its channel exchange, and counters.
+
+Peer              the two ends of a connection
+Advance           the result of a frame: an answer, a ``PendingUpdate``, a ``PendingResponse``, a
+                  ``LargeRequest``, a ``PendingDecision``, a ``ChunkedResponse``,
+                  ``Authenticating``, ``Refused``, ``Closed``, or None
+LogEvent          an event for the log
+SideEffects       the effects of handling a request beside its response
+CompletedRequest  a request and its answer, for the request log
+Login             an authentication that succeeded or failed
+Counts            counters of all connections
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from doorkeeper.server.net.protocol.large_request import LargeRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping
+
+    from doorkeeper.acls.model import Principal
+    from doorkeeper.base.slices import Slices
+    from doorkeeper.server.api.acl_rows import Description
+    from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.api.node import Response, Update
+    from doorkeeper.server.authorizer.contract import DecisionPending
+    from doorkeeper.server.authorizer.guard import RecordedDecision
+    from doorkeeper.server.security.contract import Step
+    from doorkeeper_wire.headers import RequestHeader
+
+
+class Peer(NamedTuple):
+    """The two ends of a connection, and the listener that accepted it."""
+
+    connection_id: str
+    host: str
+    listener_name: str
+    security_protocol: str
+    controller: bool = False
+    processor: int = 0
+    number: int = 0
+
+    def description(self, release: str) -> str:
+        """Return the text ``Request(...)`` in the refusals of a broker of this release.
+
+        Java's identity hash of the session is replaced by the number of the connection. The absent
+        envelope is an Option of Scala before 4.4, and an Optional of Java from then on.
+        """
+        envelope = "None" if release == "4.3" else "Optional.empty"
+        return (
+            f"Request(processor={self.processor}, connectionId={self.connection_id},"
+            f" session=org.apache.kafka.network.Session@{self.number:x},"
+            f" listenerName=ListenerName({self.listener_name}),"
+            f" securityProtocol={self.security_protocol}, buffer=null, envelope={envelope})"
+        )
+
+
+class PendingUpdate(NamedTuple):
+    """A request that makes a change, and the context for its answer."""
+
+    update: Update
+    api: Api
+    request: Any
+    header: RequestHeader
+
+
+Version = tuple[object, ...]
+"""The inputs of a response: the state, compared by identity, then plain values."""
+
+
+class SideEffects(NamedTuple):
+    """The effects of a request beside its response, and the version it was handled with.
+
+    ``allowed`` and ``denied`` count decisions; ``decisions`` are those in the audit log.
+    """
+
+    version: Version
+    allowed: int
+    denied: int
+    decisions: tuple[RecordedDecision, ...]
+
+
+class Body(NamedTuple):
+    """A frame, and the offset of the request's body."""
+
+    frame: bytes
+    offset: int
+
+
+class PendingResponse(NamedTuple):
+    """A request whose response depends on later events, and the context for its answer."""
+
+    response: Awaitable[Response]
+    api: Api
+    request: Any
+    header: RequestHeader
+
+
+class PendingDecision(NamedTuple):
+    """A request that is handled again once its authorizer knows the decision."""
+
+    decision: DecisionPending
+    api: Api
+    request: Any
+    header: RequestHeader
+    body: Body
+
+
+class ChunkedResponse(NamedTuple):
+    """A request whose response is large: its ``body`` is built in chunks.
+
+    ``response`` can complete the rows that other requests reuse if this client leaves. ``effects``
+    is None where the response is not cached.
+    """
+
+    body: Slices[bytearray]
+    response: Description
+    api: Api
+    request: Any
+    header: RequestHeader
+    frame: bytes
+    effects: SideEffects | None
+
+
+class Authenticating(NamedTuple):
+    """A token that a mechanism verifies asynchronously. ``header`` is None for a bare token."""
+
+    step: Awaitable[Step]
+    header: RequestHeader | None
+
+
+class Refused(NamedTuple):
+    """A failed authentication. ``answer`` may be empty; ``reason`` holds no secret."""
+
+    answer: bytes
+    reason: str
+    reauthentication: bool
+
+
+class Closed(NamedTuple):
+    """The end of a connection without an answer. An empty ``reason`` is not logged."""
+
+    reason: str
+    fields: Mapping[str, object] = {}
+
+
+class LogEvent(NamedTuple):
+    """An event for the log; a failure has its ``error``."""
+
+    event: str
+    fields: Mapping[str, object]
+    error: BaseException | None = None
+
+
+class Login(NamedTuple):
+    """An authentication, successful or failed.
+
+    ``principal`` is None and ``reason`` is set, without secrets, if it failed. ``mechanism`` is TLS
+    for a certificate, empty if none was chosen. ``header`` is that of the deciding request, if any.
+    """
+
+    peer: Peer
+    principal: Principal | None
+    mechanism: str
+    reauthentication: bool
+    client_software: str
+    header: RequestHeader | None = None
+    reason: str | None = None
+
+
+class CompletedRequest(NamedTuple):
+    """A request and its answer, for the request log. Sizes are those of frames."""
+
+    header: RequestHeader
+    client_software: str
+    response: Response
+    request_bytes: int
+    response_bytes: int
+
+
+class Counts:
+    """Counters of all connections of a server."""
+
+    __slots__ = (
+        "answers",
+        "authentications",
+        "failed_authentications",
+        "killed_by_expiry",
+        "requests",
+        "trailing_bytes",
+        "withheld_acls",
+    )
+
+    def __init__(self, *, answers: bool = True) -> None:
+        """``answers``: connections record each answer for metrics."""
+        self.answers = answers
+        self.requests = 0
+        self.trailing_bytes = 0
+        self.failed_authentications = 0
+        self.killed_by_expiry = 0
+        self.withheld_acls = 0
+        self.authentications: Counter[tuple[str, bool]] = Counter()
+        """By mechanism, empty where none was chosen, and success."""
+
+
+# bytearray for chunked responses: a copy to bytes would double the memory of a long answer.
+AnyBytes = TypeVar("AnyBytes", bytes, bytearray)
+"""A whole response; a chunked one stays a bytearray, so that it is not copied again."""
+
+Advance = (
+    bytes
+    | PendingUpdate
+    | PendingResponse
+    | LargeRequest
+    | PendingDecision
+    | ChunkedResponse
+    | Authenticating
+    | Refused
+    | Closed
+    | None
+)

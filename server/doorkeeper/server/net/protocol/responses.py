@@ -1,0 +1,124 @@
+"""Response frames, the error code that stands for a response, and ends without an answer.
+
+A response has an error code of its own, or one for each item, or both. Where its own is zero, the
+first item with an error stands for all; a broker counts each item.
+
+Source: ``AbstractResponse.errorCounts``, which differs as said.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.server.net.protocol.exchange import Closed
+from doorkeeper_wire.api_keys import API_NAMES
+from doorkeeper_wire.headers import encode_response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from doorkeeper.acls.model import Principal
+    from doorkeeper.server.api.node import Response
+    from doorkeeper_wire.errors import Unencodable
+    from doorkeeper_wire.headers import RequestHeader
+
+
+class End(Exception):
+    """Raised where a request cannot be answered: the connection is closed."""
+
+    def __init__(self, reason: str, fields: Mapping[str, object] | None = None) -> None:
+        """An empty reason is not logged."""
+        super().__init__(reason)
+        self.closed = Closed(reason, fields or {})
+
+
+def add_header(header: RequestHeader, body: bytes, *, version: int | None = None) -> bytes:
+    """Return the whole frame of an encoded response body."""
+    if version is None:
+        version = header.api_version
+    return encode_response(header.api_key, version, header.correlation_id, body)
+
+
+def unencodable(header: RequestHeader, version: int, error: Unencodable) -> End:
+    """Return the end of a connection whose response does not fit the version."""
+    return End(
+        f"the answer does not fit version {version} of {API_NAMES[header.api_key]}",
+        {"correlation_id": header.correlation_id, "cause": str(error)},
+    )
+
+
+def request_fields(header: RequestHeader, principal: Principal) -> dict[str, object]:
+    return {
+        "api": API_NAMES[header.api_key],
+        "version": header.api_version,
+        "correlation_id": header.correlation_id,
+        "client_id": header.client_id or "",
+        "principal": str(principal),
+    }
+
+
+def _nested(topics: str, partitions: str = "partitions") -> Callable[[Any], Any]:
+    """Return what finds items that are grouped by topic."""
+    rows, items = attrgetter(topics), attrgetter(partitions)
+    return lambda response: chain.from_iterable(map(items, rows(response)))
+
+
+ITEMS: Final[dict[str, Callable[[Any], Any]]] = {
+    "AlterClientQuotasResponse": attrgetter("entries"),
+    "AlterConfigsResponse": attrgetter("responses"),
+    "AlterUserScramCredentialsResponse": attrgetter("results"),
+    "CreateAclsResponse": attrgetter("results"),
+    "CreatePartitionsResponse": attrgetter("results"),
+    "CreateTopicsResponse": attrgetter("topics"),
+    "DeleteAclsResponse": attrgetter("filter_results"),
+    "DeleteTopicsResponse": attrgetter("responses"),
+    "DescribeConfigsResponse": attrgetter("results"),
+    "DescribeGroupsResponse": attrgetter("groups"),
+    "DescribeTopicPartitionsResponse": attrgetter("topics"),
+    "DescribeUserScramCredentialsResponse": attrgetter("results"),
+    "FindCoordinatorResponse": attrgetter("coordinators"),
+    "IncrementalAlterConfigsResponse": attrgetter("responses"),
+    "MetadataResponse": attrgetter("topics"),
+    "AlterPartitionReassignmentsResponse": _nested("responses"),
+    "AlterReplicaLogDirsResponse": _nested("results"),
+    "ConsumerGroupDescribeResponse": attrgetter("groups"),
+    "DeleteGroupsResponse": attrgetter("results"),
+    "DeleteRecordsResponse": _nested("topics"),
+    "DescribeProducersResponse": _nested("topics"),
+    "DescribeQuorumResponse": _nested("topics"),
+    "DescribeTransactionsResponse": attrgetter("transaction_states"),
+    "ElectLeadersResponse": _nested("replica_election_results", "partition_result"),
+    "LeaveGroupResponse": attrgetter("members"),
+    "ListOffsetsResponse": _nested("topics"),
+    "OffsetCommitResponse": _nested("topics"),
+    "OffsetDeleteResponse": _nested("topics"),
+    "OffsetFetchResponse": lambda response: chain(
+        response.groups, *map(attrgetter("partitions"), response.topics)
+    ),
+    "OffsetForLeaderEpochResponse": _nested("topics"),
+    "FetchResponse": _nested("responses"),
+    "TxnOffsetCommitResponse": _nested("topics"),
+    "ShareGroupDescribeResponse": attrgetter("groups"),
+    "StreamsGroupDescribeResponse": attrgetter("groups"),
+    "ProduceResponse": _nested("responses", "partition_responses"),
+}
+"""The items of responses whose items have error codes, by the name of the response's class.
+
+By name, because the modules of messages that are rarely needed are imported when they are.
+"""
+
+
+def error_code_of(response: Response) -> int:
+    """Return the error code that stands for a response; 0 for success."""
+    items_of = ITEMS.get(response.__class__.__name__)
+    own: int = getattr(response, "error_code", 0)
+    # An error of the whole response, such as a missing permission, is repeated in its items.
+    if own or items_of is None:
+        return own
+    for item in items_of(response) or ():
+        if item.error_code:
+            code: int = item.error_code
+            return code
+    return 0

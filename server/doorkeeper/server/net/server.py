@@ -1,0 +1,322 @@
+"""The listeners of a server and their connections: bind, open, drain."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.net.addresses import address_of, connection_id, java_host_address
+from doorkeeper.server.net.admission import Admission
+from doorkeeper.server.net.channel import Channel
+from doorkeeper.server.net.chunked_responses import ChunkedResponses
+from doorkeeper.server.net.context import PendingUpdates, ServerContext
+from doorkeeper.server.net.fair_queue import FairQueue
+from doorkeeper.server.net.large_requests import LargeRequests
+from doorkeeper.server.net.ledger import Ledger
+from doorkeeper.server.net.listener import Listener
+from doorkeeper.server.net.options import ENCRYPTED, UNAUTHENTICATED
+from doorkeeper.server.net.peer_log import PeerLog
+from doorkeeper.server.net.protocol.connection import Connection
+from doorkeeper.server.net.protocol.exchange import Counts, Peer
+from doorkeeper.server.runtime.limits import SWEEP_INTERVAL_S_MAX
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Iterable, Mapping
+    from ssl import SSLContext
+
+    from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.api.node import Node, Services
+    from doorkeeper.server.authorizer.contract import Authorizer
+    from doorkeeper.server.net.context import Accepted, AuditLog
+    from doorkeeper.server.net.options import ConnectionSecurity, ListenerSpec
+    from doorkeeper.server.net.request_log import RequestLog
+    from doorkeeper.server.runtime.limits import Limits
+    from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.runtime.metrics.requests import RequestMeter
+
+
+class Server:
+    """Listeners and connections. Not thread-safe: all calls are made in the event loop.
+
+    ``bind`` reserves the ports, ``open`` starts to accept, listener by listener, ``drain`` ends
+    both.
+    """
+
+    def __init__(  # noqa: PLR0913  the parts of a server meet here
+        self,
+        specs: Iterable[ListenerSpec],
+        limits: Limits,
+        node: Node,
+        authorizer: Authorizer | None,
+        services: Services,
+        logger: Logger,
+        *,
+        apis: Callable[[int], Api | None],
+        clock: Callable[[], float] | None = None,
+        connect: Callable[..., Connection] = Connection,
+        requests: RequestMeter | None = None,
+        audit_log: AuditLog | None = None,
+        request_log: RequestLog | None = None,
+    ) -> None:
+        """``apis`` is the registry's lookup, ``clock`` a monotonic one in seconds.
+
+        ``requests`` counts requests for metrics; updates wait for ``audit_log``, which also records
+        logins; ``request_log`` may be switched on at run time. ``connect`` constructs the protocol
+        side of a connection: the class ``Connection`` or a subclass.
+        """
+        self._specs = tuple(specs)
+        self._limits = limits
+        self._node = node
+        if authorizer is not None and not isinstance(authorizer, GuardedAuthorizer):
+            authorizer = GuardedAuthorizer(authorizer)
+        self._authorizer: GuardedAuthorizer | None = authorizer
+        self._services = services
+        self._logger = logger
+        self._apis = apis
+        self._clock = clock
+        self._connect = connect
+        self._requests = requests
+        self._audit_log = audit_log
+        self._request_log = request_log
+        self._security = {spec.name: spec.security for spec in self._specs}
+        # The initial security must be freed with the last connection that uses it.
+        self._specs = tuple(spec.replace(security=UNAUTHENTICATED) for spec in self._specs)
+        self._listeners: dict[str, Listener] = {}
+        self._channels: dict[Channel, ListenerSpec] = {}
+        self._number = 0
+        self._empty = asyncio.Event()
+        self._admission = Admission(limits)
+        self._context: ServerContext | None = None
+        self._sweeper: asyncio.TimerHandle | None = None
+        self.counts = Counts(answers=requests is not None)
+
+    async def bind(self) -> None:
+        """Reserve every listener's port; connections are refused until ``open``.
+
+        Raises:
+            BindError: an address is not available, or a host in the limits is unknown; nothing
+                stays bound.
+        """
+        loop = asyncio.get_running_loop()
+        self._admission.overrides = resolved_overrides(self._limits)
+        self._context = ServerContext(
+            loop,
+            self._clock or loop.time,
+            self._limits,
+            self._authorizer,
+            self._services,
+            self._logger,
+            PeerLog(self._logger, loop),
+            Ledger(self._limits.queued_in_bytes_max),
+            Ledger(self._limits.queued_out_bytes_max),
+            PendingUpdates(),
+            self._forget,
+            FairQueue(loop, self._limits.unauthenticated_percent / 100),
+            ChunkedResponses(loop),
+            LargeRequests(loop),
+            self._requests,
+            self._audit_log,
+            self._request_log,
+        )
+        try:
+            for spec in self._specs:
+                self._listeners[spec.name] = Listener(
+                    spec,
+                    admission=self._admission,
+                    make=self._channel,
+                    tls=self._tls,
+                    fair_queue=self._context.fair_queue,
+                    logger=self._logger,
+                )
+        except BaseException:
+            for listener in self._listeners.values():
+                await listener.close()
+            self._listeners.clear()
+            raise
+        self._sweep()
+
+    def bound_port(self, listener_name: str) -> int:
+        """Return the port of a listener; known after ``bind``."""
+        return self._listeners[listener_name].port
+
+    async def open(self, listener_name: str) -> None:
+        """Accept connections on a listener.
+
+        Raises:
+            BindError: another process listens on its address by now.
+        """
+        self._listeners[listener_name].open()
+
+    def use_security(self, listener_name: str, security: ConnectionSecurity) -> None:
+        """Replace the security of a listener, for new connections."""
+        self._security[listener_name] = security
+
+    def use_admission(
+        self, limits: Limits, overrides: Mapping[str, int], listener_maximums: Mapping[str, int]
+    ) -> None:
+        """Replace the connection limits.
+
+        ``overrides`` are the limits' own as ``resolved_overrides`` gives them.
+        """
+        self._admission.use(limits, overrides, listener_maximums)
+
+    @property
+    def connections(self) -> int:
+        return self._admission.total
+
+    def connections_on(self, listener_name: str) -> int:
+        return self._admission.on_listener(listener_name)
+
+    def accepted_connections_on(self, listener_name: str) -> int:
+        """Return the number of connections accepted since the start."""
+        return self._admission.accepted[listener_name]
+
+    def handshakes_on(self, listener_name: str) -> tuple[int, int]:
+        """Return the numbers of successful and of failed TLS handshakes."""
+        return self._listeners[listener_name].handshakes
+
+    @property
+    def listener_names(self) -> list[str]:
+        """Return the names of the bound listeners."""
+        return list(self._listeners)
+
+    @property
+    def encrypted_listener_names(self) -> list[str]:
+        """Return the names of bound listeners with TLS."""
+        return [
+            spec.name
+            for spec in self._specs
+            if spec.security_protocol in ENCRYPTED and spec.name in self._listeners
+        ]
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether every listener accepts connections."""
+        return bool(self._listeners) and all(each.is_open for each in self._listeners.values())
+
+    @property
+    def are_keys_loaded(self) -> bool:
+        """Return whether every listener with TLS has a certificate."""
+        return all(
+            self._security[spec.name].tls is not None
+            for spec in self._specs
+            if spec.security_protocol in ENCRYPTED
+        )
+
+    def waiting(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        """Return the numbers of updates in flight and of their items, by operation."""
+        if self._context is None:
+            return {}, {}
+        return self._context.updates.updates, self._context.updates.items
+
+    @property
+    def updates_in_flight(self) -> int:
+        return len(self._context.updates) if self._context else 0
+
+    @property
+    def bytes_incoming(self) -> int:
+        """Return the bytes received and not yet answered."""
+        return self._context.incoming.total if self._context else 0
+
+    @property
+    def bytes_outgoing(self) -> int:
+        """Return the bytes of answers that peers have not read."""
+        return self._context.outgoing.total if self._context else 0
+
+    async def drain(self, timeout_s: float) -> int:
+        """Stop accepting, answer received requests, wait for updates, close all connections.
+
+        Return the number of connections that were cut off after the time-out.
+        """
+        for listener in self._listeners.values():
+            await listener.close()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        # Two turns of the loop read what the kernel has already received.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        for channel in list(self._channels):
+            channel.drain()
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._all_done()
+        # Updates that are still running keep their tasks; only their connections are cut off.
+        except TimeoutError:
+            pass
+        if self._context is not None:
+            self._context.peer_log.close()
+            self._context.large_requests.close()
+        left = list(self._channels)
+        for channel in left:
+            channel.abort("connection cut off: the server stops")
+        # Let the loop call ``connection_lost`` of the aborted connections.
+        if left:
+            await asyncio.sleep(0)
+        return len(left)
+
+    async def _all_done(self) -> None:
+        while self._channels:
+            self._empty.clear()
+            await self._empty.wait()
+        assert self._context is not None
+        await self._context.updates.wait_for_none()
+
+    def _channel(
+        self, spec: ListenerSpec, accepted: socket.socket, address: tuple[Any, ...]
+    ) -> Channel:
+        """Create both sides of a connection."""
+        assert self._context is not None, "bound before anything is accepted"
+        # As in a broker, the number wraps at 2**31 and stays positive.
+        number, self._number = self._number, (self._number + 1) & 0x7FFF_FFFF
+        peer = Peer(
+            connection_id(accepted.getsockname(), address, 0, number),
+            java_host_address(address),
+            spec.name,
+            spec.security_protocol,
+            controller=spec.controller,
+            number=number,
+        )
+        security = self._security[spec.name]
+        connection = self._connect(
+            peer,
+            node=self._node,
+            apis=self._apis,
+            mechanisms=security.mechanisms,
+            builder=security.builder,
+            limits=self._limits,
+            counts=self.counts,
+        )
+        channel = Channel(connection, self._context)
+        self._channels[channel] = spec
+        self._logger.debug("connection accepted", connection=peer.connection_id)
+        return channel
+
+    def _tls(self, spec: ListenerSpec) -> SSLContext | None:
+        return self._security[spec.name].tls
+
+    def _forget(self, channel: Accepted) -> None:
+        channel = cast("Channel", channel)
+        self._admission.leave(self._channels.pop(channel), channel.connection.peer.host)
+        if not self._channels:
+            self._empty.set()
+
+    def _sweep(self) -> None:
+        """Close idle connections; schedule the next sweep."""
+        assert self._context is not None
+        idle_s = self._limits.idle_ms / 1000
+        deadline_s = self._context.clock() - idle_s
+        for channel in [one for one in self._channels if one.idle_since(deadline_s)]:
+            channel.abort("connection closed: idle for too long")
+        interval_s = min(idle_s / self._limits.sweeps_per_idle_time, SWEEP_INTERVAL_S_MAX)
+        self._sweeper = self._context.loop.call_later(interval_s, self._sweep)
+
+
+def resolved_overrides(limits: Limits) -> dict[str, int]:
+    """Return the limits of single addresses, by the text of the address.
+
+    Raises:
+        BindError: a host is unknown.
+    """
+    return {address_of(host): most for host, most in limits.connections_per_ip_overrides.items()}

@@ -1,0 +1,399 @@
+"""The protocol's side of a connection: what each kind of input leads to."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.acls.model import ANONYMOUS
+from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
+from doorkeeper.server.authorizer.contract import AclCreateResult
+from doorkeeper.server.net.options import UNAUTHENTICATED, ConnectionSecurity
+from doorkeeper.server.net.protocol.exchange import Closed, LogEvent, Peer, PendingUpdate
+from doorkeeper.server.runtime.limits import Limits
+from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
+from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest
+from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from doorkeeper_wire.messages.metadata import MetadataRequest
+from testkit.deliveries import CUTS, Cut, body, closed, handled, header, one, results
+from testkit.edge import (
+    LOGIN,
+    answer,
+    bare,
+    connection,
+    create,
+    describe,
+    frames,
+    request,
+    versions,
+)
+
+# --- plain requests
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_answers_come_in_the_order_of_the_requests(cut: Cut) -> None:
+    """However the bytes are cut, each request gets one answer with its correlation id."""
+    sent = [versions(3, 5), describe("a", -7), describe("b", 2**31 - 1, version=1), versions(0, 0)]
+    expected = [
+        (ApiVersionsResponse, 3),
+        (DescribeAclsResponse, 3),
+        (DescribeAclsResponse, 1),
+        (ApiVersionsResponse, 0),
+    ]
+
+    found = results(connection(), b"".join(sent), cut)
+
+    answered = [
+        answer(frames(result)[0], response, version)[0]
+        for result, (response, version) in zip(found, expected, strict=True)
+    ]
+    assert answered == [5, -7, 2**31 - 1, 0]
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_bytes_behind_the_body_are_ignored_and_counted(cut: Cut) -> None:
+    """Trailing bytes change nothing, and the count of them grows."""
+    frame = describe("a")
+    longer = (len(frame) - 4 + 3).to_bytes(4) + frame[4:] + b"xyz"
+    to = connection()
+
+    found = results(to, longer + describe("b", 2), cut)
+
+    names = [body(result, DescribeAclsResponse, 3).error_message for result in found]
+    assert names == ["a", "b"]
+    assert to._counts.trailing_bytes == 3
+
+
+def test_a_request_carries_who_and_from_where() -> None:
+    """The context has the principal and the host."""
+    to = connection()
+
+    who = body(one(to, describe("principal")), DescribeAclsResponse, 3).error_message
+
+    assert who == "User:ANONYMOUS@127.0.0.1"
+
+
+def test_a_client_without_a_name_is_served() -> None:
+    """A null client id is an empty one."""
+    message = DescribeAclsRequest(resource_name_filter="principal")
+
+    found = one(connection(), request(message, 2, client=None))
+
+    assert body(found, DescribeAclsResponse, 2).error_message == "User:ANONYMOUS@127.0.0.1"
+
+
+def test_a_handler_that_fails_is_answered_and_noted() -> None:
+    """The client gets -1 without a text; the note has the request and the exception."""
+    to = connection()
+
+    found = body(one(to, describe("fail", 9)), DescribeAclsResponse, 3)
+
+    assert (found.error_code, found.error_message) == (-1, None)
+    (note,) = [each for each in to.events if isinstance(each, LogEvent)]
+    assert isinstance(note.error, RuntimeError)
+    assert note.fields["correlation_id"] == 9
+    assert note.fields["api"] == "DescribeAcls"
+
+
+# --- frames
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize(
+    ("prefix", "reason"),
+    [
+        (b"\xff\xff\xff\xff", "Invalid receive (size = -1)"),
+        (b"\x80\x00\x00\x00", "Invalid receive (size = -2147483648)"),
+        (b"\x06\x40\x00\x01", "Invalid receive (size = 104857601 larger than 104857600)"),
+        (b"GET ", "Invalid receive (size = 1195725856 larger than 104857600)"),
+    ],
+)
+def test_a_bad_size_ends_it_after_what_came_before(cut: Cut, prefix: bytes, reason: str) -> None:
+    """Requests before a bad size are answered; then the connection ends, and nothing follows."""
+    found = results(connection(), describe("a") + prefix + describe("b"), cut)
+
+    assert body(found[0], DescribeAclsResponse, 3).error_message == "a"
+    assert found[1:] == [Closed(reason)]
+
+
+def test_tls_where_there_is_none() -> None:
+    """The greeting of a TLS client is a size that is too large; the line has a hint."""
+    reason = "Invalid receive (size = 369295618 larger than 104857600)"
+
+    assert results(connection(), b"\x16\x03\x01\x02\0\1") == [
+        Closed(reason, {"hint": "the client speaks TLS"})
+    ]
+
+
+def test_an_empty_frame_is_no_request() -> None:
+    """Size 0 is a frame, but has no header: the line names offset and field."""
+    found = closed(connection(), bare(b""))
+
+    assert found.reason == "malformed request header"
+    assert found.fields["offset"] == 0
+    assert found.fields["field"] == "header"
+
+
+def test_elements_are_bounded_over_the_whole_request() -> None:
+    """A request of more elements than allowed ends it; one of as many is served."""
+    limits = Limits(elements_max=100)
+
+    to = connection(limits=limits)
+    assert isinstance(handled(to, one(to, create(["t"] * 100))), PendingUpdate)
+    found = closed(connection(limits=limits), create(["t"] * 101))
+
+    assert found.reason == "Error getting request for apiKey: CreateAcls, apiVersion: 3"
+    assert found.fields["field"] == "creations"
+    assert found.fields["cause"] == "101 more elements are more than allowed in all"
+
+
+@pytest.mark.parametrize(("tags", "is_served"), [(32, True), (33, False)])
+def test_few_elements_are_read_before_the_login(tags: int, is_served: bool) -> None:  # noqa: FBT001
+    """Tagged fields are elements; more than a client needs end the connection."""
+    unknown = tuple((number, b"") for number in range(tags))
+    asked = ApiVersionsRequest(
+        client_software_name="a", client_software_version="1", unknown_tags=unknown
+    )
+
+    found = one(connection(LOGIN), request(asked, 4))
+
+    assert isinstance(found, bytes if is_served else Closed)
+
+
+def test_what_is_promised_is_not_held() -> None:
+    """A frame of 100 MB that does not come costs its five bytes."""
+    to = connection()
+
+    assert results(to, (104_857_600).to_bytes(4) + b"x") == []
+    assert to.buffered_bytes < 10
+    assert not to.waiting
+
+
+# --- requests that are none
+
+
+def test_an_unknown_api_ends_it() -> None:
+    """The line has the guess of a broker."""
+    found = closed(connection(), bare(b"\x03\xe7\x00\x01\x00\x00\x00\x05\xff\xff"))
+
+    assert found.reason == "Error parsing request header. Our best guess of the apiKeyId is: 999"
+    assert found.fields == {"api_version": 1, "correlation_id": 5}
+
+
+def test_an_api_that_is_not_served_ends_it() -> None:
+    """One of Kafka's that this listener does not have, is named in the line."""
+    found = closed(connection(), request(MetadataRequest(), 12))
+
+    assert found.reason == "Received request for disabled api with key 3 (Metadata)"
+
+
+def test_an_api_of_the_other_kind_of_listener_ends_it() -> None:
+    """What only brokers serve is not served on a controller's listener."""
+    to = connection(controller=True)
+
+    assert isinstance(one(to, describe("a")), bytes)
+    assert "disabled api with key 30 (CreateAcls)" in closed(to, create(["a"])).reason
+
+
+@pytest.mark.parametrize("version", [0, 4, 99, -1])
+def test_an_unsupported_version_ends_it(version: int) -> None:
+    """No answer has a form for it; the line names API and version."""
+    found = closed(connection(), bare(header(29, version) + b"\xff\xff\x00\x00"))
+
+    assert found.reason == (
+        f"Received request for api with key 29 (DescribeAcls) and unsupported version {version}"
+    )
+
+
+@pytest.mark.parametrize("offers", [UNAUTHENTICATED, LOGIN])
+@pytest.mark.parametrize("version", [6, 99, -1])
+def test_unknown_versions_of_api_versions_are_answered(
+    version: int, offers: ConnectionSecurity
+) -> None:
+    """Answer in version 0: error 35 and the range of ApiVersions alone; its body is not read."""
+    to = connection(offers)
+    tags = b"\x00" if version > 0 else b""
+
+    found = one(to, bare(header(18, version, 77) + b"\xff\xff" + tags + b"\xfegarbage"))
+
+    (frame,) = frames(found)
+    correlation_id, told = answer(frame, ApiVersionsResponse, 0)
+    assert (correlation_id, told.error_code) == (77, 35)
+    assert [(api.api_key, api.min_version, api.max_version) for api in told.api_keys] == [
+        (18, 0, 5)
+    ]
+    assert body(one(to, versions()), ApiVersionsResponse, 3).error_code == 0
+
+
+def test_a_malformed_body_ends_it() -> None:
+    """The line has field, offset, API, version, correlation id and principal."""
+    frame = describe("abc", 9)
+
+    found = closed(connection(), bare(frame[4:-8]))
+
+    assert found.reason == "Error getting request for apiKey: DescribeAcls, apiVersion: 3"
+    assert set(found.fields) >= {"field", "offset", "cause", "correlation_id"}
+    assert found.fields["principal"] == str(ANONYMOUS)
+
+
+def test_a_body_that_makes_no_sense_ends_it() -> None:
+    """What a handler calls malformed ends the connection as a malformed body does."""
+    found = closed(connection(), describe("senseless"))
+
+    assert found.reason == "Error getting request for apiKey: DescribeAcls, apiVersion: 3"
+    assert (found.fields["field"], found.fields["offset"]) == ("name", 7)
+
+
+def test_an_unknown_api_of_a_stranger() -> None:
+    """Before the login it is taken for another protocol."""
+    found = closed(connection(LOGIN), bare(b"\x03\xe7\x00\x01\x00\x00\x00\x05\xff\xff"))
+
+    assert found.reason.startswith("Invalid request, potential reasons")
+    assert found.fields["cause"] == (
+        "Error parsing request header. Our best guess of the apiKeyId is: 999"
+    )
+
+
+def test_nothing_follows_the_end() -> None:
+    """After the end neither old nor new bytes are looked at."""
+    to = connection()
+    results(to, describe("a") + bare(b"") + describe("b"))
+
+    assert results(to, describe("c")) == []
+    assert not to.waiting
+    assert to.buffered_bytes == 0
+
+
+# --- updates
+
+
+def test_an_update_is_completed_with_its_results() -> None:
+    """A handler's update goes to the channel; its results make the answer."""
+    to = connection()
+
+    update = one(to, create(["a", "b"], 4))
+
+    assert isinstance(update, PendingUpdate)
+    refused = AclCreateResult(ApiError(ErrorCode.REQUEST_TIMED_OUT))
+    made = to.complete(update, [AclCreateResult(), refused])
+    assert isinstance(made, bytes)
+    correlation_id, told = answer(frames(made)[0], CreateAclsResponse, 3)
+    assert correlation_id == 4
+    assert [row.error_code for row in told.results] == [0, 7]
+
+
+def test_an_update_that_fails_whole_is_refused() -> None:
+    """Its API's own form carries the error."""
+    to = connection()
+    update = one(to, create(["a"]))
+
+    made = to.complete(update, (), RuntimeError("no"))
+
+    assert isinstance(made, bytes)
+    assert [row.error_code for row in body(made, CreateAclsResponse, 3).results] == [-1]
+    assert len(to.events) == 1
+
+
+def test_results_that_do_not_fit_are_an_error_of_ours() -> None:
+    """What ``respond`` raises is answered with -1 and noted."""
+    to = connection()
+    update = one(to, create(["a"]))
+
+    made = to.complete(update, ["nonsense"])
+
+    assert isinstance(made, bytes)
+    assert [row.error_code for row in body(made, CreateAclsResponse, 3).results] == [-1]
+
+
+def test_an_error_that_an_authorizer_raises_on_purpose_is_one_line() -> None:
+    """The code reaches the client; the event names the authorizer and has no traceback."""
+    to = connection()
+    update = one(to, create(["a"]))
+    refusal = ApiError(ErrorCode.POLICY_VIOLATION, "Not today.")
+
+    made = to.complete(update, (), AuthorizerFault("plugins.Mine", "create_acls", refusal))
+
+    assert isinstance(made, bytes)
+    assert [row.error_code for row in body(made, CreateAclsResponse, 3).results] == [44]
+    (event,) = to.events
+    assert isinstance(event, LogEvent)
+    assert (event.event, event.error) == ("the authorizer refused a request", None)
+    assert event.fields["authorizer"] == "plugins.Mine"
+    assert event.fields["error"] == "POLICY_VIOLATION"
+    assert event.fields["cause"] == "ApiError: Not today."
+
+
+def test_an_update_whose_response_does_not_fit_is_answered() -> None:
+    """With -1 in every row, as a broker does, and with one line in the log."""
+    to = connection()
+    pending = one(to, create(["a"]))
+    row = AclCreationResult(error_code=42, error_message="x" * 32_768)
+    update = pending.update._replace(respond=lambda _: CreateAclsResponse(results=(row,)))
+
+    made = to.complete(pending._replace(update=update), [AclCreateResult()])
+
+    assert isinstance(made, bytes)
+    assert [row.error_code for row in body(made, CreateAclsResponse, 3).results] == [-1]
+    (event,) = to.events
+    assert isinstance(event, LogEvent)
+    assert (event.event, event.error) == ("a response does not fit", None)
+
+
+def test_a_response_that_can_never_be_encoded_closes_the_connection() -> None:
+    """Where even the refusal does not fit, or fails, the request does not hang."""
+    to = connection()
+    update = one(to, create(["a"]))
+    row = AclCreationResult(error_message="x" * 32_768)
+
+    def fails(*_: object) -> CreateAclsResponse:
+        raise RuntimeError("no form")
+
+    too_long = update.api._replace(refuse=lambda *_: CreateAclsResponse(results=(row,)))
+    unfit = to.complete(update._replace(api=too_long), (), RuntimeError("no"))
+    failing = to.complete(
+        update._replace(api=update.api._replace(refuse=fails)), (), RuntimeError("no")
+    )
+
+    assert isinstance(unfit, Closed)
+    assert unfit.reason == "the answer does not fit version 3 of CreateAcls"
+    assert isinstance(failing, Closed)
+    assert failing.fields["cause"] == "RuntimeError: no form"
+
+
+def test_an_api_without_a_form_for_errors_ends_it() -> None:
+    """Where nothing can be said the connection ends."""
+    to = connection()
+    update = one(to, request(DeleteTopicsRequest(topic_names=("a",), timeout_ms=5), 5))
+    formless = update._replace(api=update.api._replace(refuse=lambda *_: None))
+
+    assert isinstance(to.complete(formless, (), RuntimeError("no")), Closed)
+
+
+def test_a_connection_is_empty_when_all_that_came_is_handled() -> None:
+    """The beginning of a frame, a whole one and a wrong size are something."""
+    client = connection()
+    frame = describe("a")
+    seen = [client.is_empty]
+
+    for data in (frame[:3], frame[3:]):
+        client.receive(data)
+        seen.append(client.is_empty)
+    client.advance(0)
+    seen.append(client.is_empty)
+    client.receive(b"\xff\xff\xff\xff")
+    seen.append(client.is_empty)
+
+    assert seen == [True, False, False, True, False]
+
+
+@pytest.mark.parametrize(("release", "envelope"), [("4.3", "None"), ("4.4", "Optional.empty")])
+def test_a_peer_is_described_as_a_broker_does(release: str, envelope: str) -> None:
+    """The text of refusals names the connection, the listener and the protocol."""
+    peer = Peer("127.0.0.1:9092-127.0.0.1:5-0-1", "127.0.0.1", "SASL", "SASL_PLAINTEXT", number=255)
+
+    assert peer.description(release) == (
+        "Request(processor=0, connectionId=127.0.0.1:9092-127.0.0.1:5-0-1,"
+        " session=org.apache.kafka.network.Session@ff, listenerName=ListenerName(SASL),"
+        f" securityProtocol=SASL_PLAINTEXT, buffer=null, envelope={envelope})"
+    )

@@ -1,0 +1,109 @@
+"""Large requests are handled in a thread, while others are answered."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from doorkeeper.server.authorizer.contract import AclCreateResult
+from doorkeeper.server.net.protocol.connection import HANDLED_HERE_ELEMENTS_MAX
+from testkit.channels import PendingAuthorizer, World
+from testkit.edge import create, describe, until
+from testkit.edge_apis import APIS
+from testkit.load import scaled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pytest
+
+    from doorkeeper.server.api.node import Node, Outcome
+    from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper_wire.messages.create_acls import CreateAclsRequest
+
+CREATE_ACLS = 30
+LARGE = create(["t"] * (HANDLED_HERE_ELEMENTS_MAX + 1), 1)
+
+
+class Handler:
+    """Handles CreateAcls; each request waits until the test lets it go on."""
+
+    def __init__(self) -> None:
+        self._handle = APIS[CREATE_ACLS].handle
+        self.threads: list[str] = []
+        self.begun, self.may_end = threading.Event(), threading.Event()
+
+    def __call__(self, request: CreateAclsRequest, context: RequestContext, node: Node) -> Outcome:
+        self.threads.append(threading.current_thread().name)
+        self.begun.set()
+        assert self.may_end.wait(scaled(20))
+        return self._handle(request, context, node)
+
+
+@contextmanager
+def handling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
+    """Serve CreateAcls by a handler that waits."""
+    handler = Handler()
+    monkeypatch.setitem(APIS, CREATE_ACLS, APIS[CREATE_ACLS]._replace(handle=handler))
+    try:
+        yield handler
+    finally:
+        handler.may_end.set()
+
+
+async def test_others_are_answered_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client's own next request waits; that of another one does not."""
+    authorizer = PendingAuthorizer()
+    world = World(authorizer=authorizer)
+    (large, large_pipe), (small, small_pipe) = world.connect(), world.connect()
+    with handling(monkeypatch) as handler:
+        large.data_received(LARGE + describe("after", 2))
+        small.data_received(describe("a"))
+        assert small_pipe.names() == ["a"]
+        assert not large_pipe.writes
+    await until(lambda: bool(authorizer.futures))
+    for future in authorizer.futures:
+        future.set_result(AclCreateResult())
+    await until(lambda: len(large_pipe.answers()) == 2)
+
+    (thread,) = handler.threads
+    assert thread.startswith("doorkeeper-large")
+    assert [int.from_bytes(frame[:4]) for frame in large_pipe.answers()] == [1, 2]
+
+
+async def test_a_client_that_leaves_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request in the thread ends without an answer; one that waits for it never begins."""
+    world = World(authorizer=PendingAuthorizer())
+    (first, first_pipe), (second, second_pipe) = world.connect(), world.connect()
+    (third, third_pipe) = world.connect()
+    with handling(monkeypatch) as handler:
+        first.data_received(LARGE)
+        assert handler.begun.wait(scaled(20))
+        second.data_received(LARGE)
+        third.data_received(create(["t"] * 9_000, 3))
+        first.connection_lost(None)
+        second.connection_lost(None)
+    await until(lambda: len(handler.threads) == 2)
+
+    assert not first_pipe.writes
+    assert not second_pipe.writes
+    third.connection_lost(None)
+    assert not third_pipe.writes
+
+
+async def test_small_requests_and_those_that_change_something_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are handled on the event loop; large ones of the second kind are decoded first."""
+    authorizer = PendingAuthorizer()
+    world = World(authorizer=authorizer)
+    with handling(monkeypatch) as handler:
+        handler.may_end.set()
+        world.connect()[0].data_received(create(["t"] * HANDLED_HERE_ELEMENTS_MAX))
+        monkeypatch.setitem(APIS, CREATE_ACLS, APIS[CREATE_ACLS]._replace(in_thread=False))
+        world.connect()[0].data_received(LARGE)
+        world.connect()[0].data_received(create(["t"] * 9_000))
+        await until(lambda: len(handler.threads) == 3)
+
+    assert set(handler.threads) == {threading.current_thread().name}
