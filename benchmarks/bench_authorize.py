@@ -36,7 +36,6 @@ from doorkeeper.acls.model import (
 )
 from doorkeeper.acls.operations import satisfied_by
 from doorkeeper.acls.search import find
-from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.server.authorizer.contract import (
     Action,
     AuthorizationResult,
@@ -47,6 +46,7 @@ from doorkeeper.server.authorizer.contract import (
 )
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.operations.logs.thresholds import LoggerThreshold
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acls.model import AclOperation, PatternType, Principal, ResourcePattern
-from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.server.authorizer.contract import (
     Action,
     AuthorizationResult,
@@ -29,6 +28,7 @@ from doorkeeper.server.authorizer.contract import (
     Endpoint,
 )
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.operations.logs.thresholds import LoggerThreshold
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.declared import ACL

@@ -55,7 +55,9 @@ def _records(root: Path) -> Iterator[tuple[Path, str]]:
     """Yield what is made of the records that cross our own boundaries."""
     event = "schemas/records/audit_event.json"
     events = read_events(root / event)
-    yield _file(ROOT / "server/doorkeeper/audit/events.py", events_source(events, event))
+    yield _file(
+        ROOT / "server/doorkeeper/server/operations/audit/events.py", events_source(events, event)
+    )
     tables = [table_of(events, "audit_event"), *read_tables(root / "schemas/records/tables")]
     yield _file(ROOT / "pipeline/doorkeeper_pipeline/schemas.py", tables_source(tables))
 

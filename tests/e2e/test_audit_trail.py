@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.audit.verifying import verify_log
+from doorkeeper.server.operations.audit.verifying import verify_log
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.e2e import EVERYTHING, STANDARD, configured, principals_of

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from doorkeeper.audit.events import Event
 from doorkeeper.server.authorizer.standard_keys import POLICY_DEFAULTS
+from doorkeeper.server.operations.audit.events import Event
 from doorkeeper_pipeline.sources import trail as pipeline_trail
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from testkit.e2e import command

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.live_changes import Stage
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.clusters.drift import Bindings
-    from doorkeeper.clusters.events import ClusterEvent
+    from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
     from doorkeeper.server.state.state import State
 
 BROKERS = (1, 2, 3)

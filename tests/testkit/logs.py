@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from doorkeeper.logs.pipeline import Logs
+from doorkeeper.server.operations.logs.pipeline import Logs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import zstandard
 
-from doorkeeper.audit.names import files_in, open_name, whole_name
-from doorkeeper.audit.options import AuditOptions
-from doorkeeper.audit.writer import Clocks
 from doorkeeper.server.net.protocol.exchange import Login, Peer
+from doorkeeper.server.operations.audit.names import files_in, open_name, whole_name
+from doorkeeper.server.operations.audit.options import AuditOptions
+from doorkeeper.server.operations.audit.writer import Clocks
 
 if TYPE_CHECKING:
     import asyncio
@@ -168,9 +168,11 @@ class Disk:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             fallocate(descriptor, offset, min(size, 4096))
 
-        monkeypatch.setattr("doorkeeper.audit.writer.os.write", writing)
-        monkeypatch.setattr("doorkeeper.audit.writer.os.fdatasync", syncing)
-        monkeypatch.setattr("doorkeeper.audit.files.os.posix_fallocate", allocating)
+        monkeypatch.setattr("doorkeeper.server.operations.audit.writer.os.write", writing)
+        monkeypatch.setattr("doorkeeper.server.operations.audit.writer.os.fdatasync", syncing)
+        monkeypatch.setattr(
+            "doorkeeper.server.operations.audit.files.os.posix_fallocate", allocating
+        )
 
 
 def options(folder: Path, **changes: Any) -> AuditOptions:

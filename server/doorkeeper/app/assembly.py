@@ -70,15 +70,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from doorkeeper.app.operations_port import OperationsPort
-    from doorkeeper.audit.audit_log import AuditLog
     from doorkeeper.base.credentials import ScramCredential
-    from doorkeeper.logs.authorizer_file import AuthorizerFile
-    from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.net.options import ConnectionSecurity
     from doorkeeper.server.net.protocol.exchange import Version
+    from doorkeeper.server.operations.audit.audit_log import AuditLog
+    from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
+    from doorkeeper.server.operations.logs.pipeline import Logger, Logs
     from doorkeeper.server.resources.catalog.loading import Catalog
     from doorkeeper.server.schema.change import Committed
     from doorkeeper.server.state.postgres.membership import Membership

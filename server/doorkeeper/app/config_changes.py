@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from doorkeeper.app.reconfiguration import Reconfiguration, Usable
-    from doorkeeper.logs.pipeline import Logger
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.operations.logs.pipeline import Logger
     from doorkeeper.server.resources.settings.operations import AlteredResource
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change, Committed, Origin

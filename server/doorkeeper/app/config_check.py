@@ -19,9 +19,9 @@ from doorkeeper.construction.clusters import clusters_of
 from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.listeners import ServerSecurity
 from doorkeeper.construction.policies import policies_of
-from doorkeeper.logs.command_log import command_logs
 from doorkeeper.server.config.loading import STANDARD_AUTHORIZER, Loaded, load
 from doorkeeper.server.config.naming import LISTENER_PREFIX
+from doorkeeper.server.operations.logs.command_log import command_logs
 from doorkeeper.server.runtime.logger import NoLog
 from doorkeeper.server.security.provider import Sources
 from doorkeeper.server.state.storage.database import connect_readonly

@@ -14,11 +14,11 @@ from doorkeeper.server.resources.policies.guard import Policies
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from doorkeeper.logs.pipeline import Logger
     from doorkeeper.server.api.node import AclDescriber, ApiRange, AuthorizerReads
     from doorkeeper.server.api.updates.tokens import DelegationTokens
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.operations.logs.pipeline import Logger
     from doorkeeper.server.resources.cluster import Group
     from doorkeeper.server.resources.tokens import TokenReads
     from doorkeeper.server.resources.topics.table import Topics

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.base.version import __version__
 from doorkeeper.construction.errors import StartError
-from doorkeeper.http.checks import CheckResult, Readiness
-from doorkeeper.http.exposition import Exposition
-from doorkeeper.http.heartbeat import Heartbeat
-from doorkeeper.http.history_pages import HistoryPages
-from doorkeeper.http.pages import Pages
-from doorkeeper.http.port import HttpPort
 from doorkeeper.server.api.node import UpdateOperation
+from doorkeeper.server.operations.http.checks import CheckResult, Readiness
+from doorkeeper.server.operations.http.exposition import Exposition
+from doorkeeper.server.operations.http.heartbeat import Heartbeat
+from doorkeeper.server.operations.http.history_pages import HistoryPages
+from doorkeeper.server.operations.http.pages import Pages
+from doorkeeper.server.operations.http.port import HttpPort
 from doorkeeper.server.runtime.metrics import table
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from doorkeeper.app.node import LiveNode
     from doorkeeper.clusters.fleet import ClusterFleet
     from doorkeeper.construction.history import StoreHistory
-    from doorkeeper.http.checks import Check
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.config.http import HttpSettings
     from doorkeeper.server.net import Server
     from doorkeeper.server.net.protocol.exchange import Counts
+    from doorkeeper.server.operations.http.checks import Check
     from doorkeeper.server.runtime.limits import Limits
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.metrics.hooks import SightedStore

@@ -12,7 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TextIO
 
-from doorkeeper.logs.pipeline import Logs
+from doorkeeper.server.operations.logs.pipeline import Logs
 
 # The log first: it prevents structlog from importing unused modules.
 import structlog  # isort: skip
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
-    from doorkeeper.logs.pipeline import Logger
     from doorkeeper.server.config.loading import Loaded
+    from doorkeeper.server.operations.logs.pipeline import Logger
 
 STDOUT = 1
 STDERR = 2

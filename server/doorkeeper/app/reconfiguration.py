@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from doorkeeper.app.node import LiveNode
     from doorkeeper.base.entry import Entry
     from doorkeeper.construction.listeners import ListenerSecurity, ServerSecurity
-    from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.server.api.updates.tokens import DelegationTokens
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.net import Server
+    from doorkeeper.server.operations.logs.pipeline import Logger, Logs
 
 # Keys that apply without a restart if the authorizer supports them.
 OF_AUTHORIZERS = frozenset({SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT})

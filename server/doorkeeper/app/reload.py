@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from doorkeeper.base.slices import Slices
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.construction.catalogs import Declared
-    from doorkeeper.logs.pipeline import Logger
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.operations.logs.pipeline import Logger
 
 
 async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> None:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from doorkeeper.audit.showing import format_event
-from doorkeeper.audit.tailing import Tail
-from doorkeeper.audit.verifying import Verdict, verify_log
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.interrupts import INTERRUPTED
 from doorkeeper.cli.terminal import FAILED, fail, paint, printable, say, show, show_json
+from doorkeeper.server.operations.audit.showing import format_event
+from doorkeeper.server.operations.audit.tailing import Tail
+from doorkeeper.server.operations.audit.verifying import Verdict, verify_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.clusters.config import ClusterConfig
-    from doorkeeper.clusters.events import ClusterEvent
+    from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
     from doorkeeper.server.schema.change import Committed
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.state import State

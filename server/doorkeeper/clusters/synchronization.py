@@ -31,12 +31,12 @@ from doorkeeper.clusters.drift import (
     ignored_text,
 )
 from doorkeeper.clusters.enforcement import AclEdits, Enforcement
-from doorkeeper.clusters.events import ClusterEvent, EventKind
 from doorkeeper.clusters.following import LogFollower
 from doorkeeper.clusters.incremental import IncrementalComparison
 from doorkeeper.clusters.look_ups import FEW, look_ups
 from doorkeeper.clusters.receipts import Receipt, ReceiptBook
 from doorkeeper.clusters.remote import ClusterError, RemoteCluster
+from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent, EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,10 +11,10 @@ from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthoriz
 if TYPE_CHECKING:
     import asyncio
 
-    from doorkeeper.audit.audit_log import AuditLog, Meter
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.config.audit import AuditSettings
+    from doorkeeper.server.operations.audit.audit_log import AuditLog, Meter
     from doorkeeper.server.runtime.logger import Logger
 
 
@@ -35,10 +35,14 @@ def open_audit_log(
     if settings.folder is None:
         return None
     # A server without an audit log imports none of its modules.
-    from doorkeeper.audit.audit_log import AuditLog  # noqa: PLC0415
-    from doorkeeper.audit.files import AuditLogError  # noqa: PLC0415
-    from doorkeeper.audit.options import AuditOptions, Recorded, Sync  # noqa: PLC0415
-    from doorkeeper.audit.writer import Clocks  # noqa: PLC0415
+    from doorkeeper.server.operations.audit.audit_log import AuditLog  # noqa: PLC0415
+    from doorkeeper.server.operations.audit.files import AuditLogError  # noqa: PLC0415
+    from doorkeeper.server.operations.audit.options import (  # noqa: PLC0415
+        AuditOptions,
+        Recorded,
+        Sync,
+    )
+    from doorkeeper.server.operations.audit.writer import Clocks  # noqa: PLC0415
 
     options = AuditOptions(
         folder=settings.folder,

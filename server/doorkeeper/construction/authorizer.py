@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.construction.errors import StartError
-from doorkeeper.logs.authorizer_file import AuthorizerFile
 from doorkeeper.server.authorizer.awaitables import as_future
 from doorkeeper.server.authorizer.contract import AuthorizerServerInfo, Endpoint
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.loading import KEY, authorizer_class
 from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.server.config.plug_ins import UnusableClass
+from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
 from doorkeeper.server.runtime.threads import threads_of_others
 
 if TYPE_CHECKING:

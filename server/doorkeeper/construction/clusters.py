@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from doorkeeper.audit.audit_log import AuditLog
     from doorkeeper.clusters.config import ClusterConfig
-    from doorkeeper.clusters.events import ClusterEvent
     from doorkeeper.clusters.fleet import ClusterFleet
     from doorkeeper.server.api.node import AuthorizerUpdates
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.operations.audit.audit_log import AuditLog
+    from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.state.log import StateLog
 

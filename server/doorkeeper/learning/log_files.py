@@ -25,16 +25,16 @@ from doorkeeper.acls.formats.authorizer_message import (
 )
 from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper.acls.recorded_access import RecordedAccess
-from doorkeeper.audit.names import COMPRESSED, AuditFile
-from doorkeeper.audit.reading import UnreadableFile, event_of, lines_of
 from doorkeeper.learning.requests import counted_request
+from doorkeeper.server.operations.audit.names import COMPRESSED, AuditFile
+from doorkeeper.server.operations.audit.reading import UnreadableFile, event_of, lines_of
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from doorkeeper.audit.reading import Line
+    from doorkeeper.server.operations.audit.reading import Line
 
 _API_KEYS: Final = {name: key for key, name in API_NAMES.items()}
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

@@ -26,7 +26,6 @@ from doorkeeper.construction.authorizer import (
     start_authorizer,
 )
 from doorkeeper.construction.errors import StartError
-from doorkeeper.logs.command_log import command_logs
 from doorkeeper.offline.log import OfflineAuditLog, offline_log
 from doorkeeper.server.authorizer.contract import Endpoint
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
@@ -34,6 +33,7 @@ from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthoriz
 from doorkeeper.server.authorizer.standard_keys import read_policy
 from doorkeeper.server.config.audit import AuditSettings
 from doorkeeper.server.config.loading import with_stored_values
+from doorkeeper.server.operations.logs.command_log import command_logs
 from doorkeeper.server.schema.change import Edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.store import StorageError, StoreInUse

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from typing import Any
 
-    from doorkeeper.audit.audit_log import AuditLog
     from doorkeeper.server.config.audit import AuditSettings
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.operations.audit.audit_log import AuditLog
     from doorkeeper.server.schema.change import Committed, Origin
     from doorkeeper.server.state.log import Plan
 
@@ -57,8 +57,8 @@ class OfflineAuditLog:
         if self._settings.folder is None or self._audit_log is not None:
             return
         # A command without an audit log imports none of its modules.
-        from doorkeeper.audit.files import AuditLogInUse  # noqa: PLC0415
         from doorkeeper.construction.audit_log import open_audit_log  # noqa: PLC0415
+        from doorkeeper.server.operations.audit.files import AuditLogInUse  # noqa: PLC0415
 
         loop = asyncio.get_running_loop()
         try:
@@ -106,7 +106,9 @@ class OfflineAuditLog:
     def record_report(self, items: Sequence[Any], results: Sequence[Any]) -> None:
         """Record the changes that an authorizer with its own storage reports."""
         if self._audit_log is not None:
-            from doorkeeper.audit.event_builder import change_from_results  # noqa: PLC0415 - as above
+            from doorkeeper.server.operations.audit.event_builder import (  # noqa: PLC0415 - as above
+                change_from_results,
+            )
 
             self._audit_log.record_change(change_from_results(items, results), None, SERVER)
 
@@ -199,6 +201,6 @@ def audit_log_output(settings: Settings) -> AbstractContextManager[None]:
     """Show problems of the audit log on stderr; without an audit log import nothing for it."""
     if settings.audit.folder is None:
         return nullcontext()
-    from doorkeeper.logs.command_log import command_logs  # noqa: PLC0415
+    from doorkeeper.server.operations.logs.command_log import command_logs  # noqa: PLC0415
 
     return command_logs()

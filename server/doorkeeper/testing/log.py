@@ -10,8 +10,8 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from doorkeeper.logs.secrets import hide
 from doorkeeper.server.authorizer.authorizer_log import StandardLibraryLog
+from doorkeeper.server.operations.logs.secrets import hide
 
 if TYPE_CHECKING:
     from types import TracebackType

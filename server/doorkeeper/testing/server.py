@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.app.assembly import Assembly
     from doorkeeper.learning.recorder import Recorder
-    from doorkeeper.logs.pipeline import Logs
     from doorkeeper.offline.acls import OfflineAcls
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.operations.logs.pipeline import Logs
     from doorkeeper.server.schema.change import Change
     from doorkeeper.testing.answers import Answer
     from doorkeeper.testing.denials import Denial, Denials

@@ -13,8 +13,8 @@ from doorkeeper.client.errors import ClientError
 from doorkeeper.client.metadata_log import MetadataLog
 from doorkeeper.clusters.config import load
 from doorkeeper.clusters.drift import binding_text
-from doorkeeper.clusters.events import EventKind
 from doorkeeper.clusters.following import log_refusal
+from doorkeeper.server.operations.audit.cluster_changes import EventKind
 from testkit.acl import DESCRIBE, READ, allow, topic
 from testkit.acl import cluster as cluster_pattern
 from testkit.kafka_broker import jaas
@@ -25,7 +25,7 @@ from testkit.synchronized import cluster, doorkeeper, eventually, status, synchr
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.clusters.events import ClusterEvent
+    from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
 
 RELEASE = "4.3.1"
 HOUR_MS = 3_600_000

@@ -8,8 +8,8 @@ import pytest
 
 from doorkeeper.app.operations_port import OperationsPort, Parts, check_files, checks_of
 from doorkeeper.construction.errors import StartError
-from doorkeeper.http.checks import Readiness
 from doorkeeper.server.config.http import HttpSettings
+from doorkeeper.server.operations.http.checks import Readiness
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.runtime.metrics.hooks import StoreStatus
 from doorkeeper.server.runtime.metrics.series import Meters

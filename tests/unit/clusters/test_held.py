@@ -13,7 +13,7 @@ from doorkeeper.acls.model import CLUSTER_NAME, AclOperation
 from doorkeeper.acls.plan import EVERYTHING, Selector, SelectorUnion
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.clusters.config import EnforcementLimits
-from doorkeeper.clusters.events import EventKind
+from doorkeeper.server.operations.audit.cluster_changes import EventKind
 from testkit.acl import READ, allow, cluster, deny, topic
 from testkit.lagging_cluster import Lagging, kept
 from testkit.load import scaled

@@ -19,7 +19,7 @@ from testkit.trails import Log, Meter, lines_in
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.audit.audit_log import AuditLog
+    from doorkeeper.server.operations.audit.audit_log import AuditLog
 
 
 def opened(settings: AuditSettings) -> AuditLog | None:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
     from pathlib import Path
 
-    from doorkeeper.logs.authorizer_file import AuthorizerFile
     from doorkeeper.server.authorizer.contract import Authorizer, AuthorizerServerInfo
+    from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
 
 STANDARD = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 

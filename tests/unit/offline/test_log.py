@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.audit.files import AuditFolder
-from doorkeeper.audit.names import open_name
 from doorkeeper.construction.errors import StartError
 from doorkeeper.offline.log import audit_log_output, offline_log, submit
+from doorkeeper.server.operations.audit.files import AuditFolder
+from doorkeeper.server.operations.audit.names import open_name
 from doorkeeper.server.schema.change import SERVER
 from testkit.settings import settings_of
 from testkit.stores import adding, numbers_in, open_store
@@ -142,7 +142,7 @@ async def test_it_is_synced_before_the_command_goes_on(
         synced.append(len(lines_in(tmp_path / "audit")))
         fdatasync(descriptor)
 
-    monkeypatch.setattr("doorkeeper.audit.writer.os.fdatasync", syncing)
+    monkeypatch.setattr("doorkeeper.server.operations.audit.writer.os.fdatasync", syncing)
     settings = at(tmp_path, "doorkeeper.audit.sync=strict\n")
     async with offline_log(settings, make_store=True) as (log, trail):
         await submit(log, trail, lambda _state: adding(1), SERVER)

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from doorkeeper.audit.cluster_events import (
+from doorkeeper.cli.completion import files
+from doorkeeper.cli.terminal import fail, paint, printable
+from doorkeeper.offline.stores import settings_at
+from doorkeeper.repositories.addresses import AddressKind
+from doorkeeper.server.operations.audit.cluster_events import (
     KIND,
     brokers_text,
     cluster_events,
@@ -15,12 +19,8 @@ from doorkeeper.audit.cluster_events import (
     receipts_of,
     time_ms_of,
 )
-from doorkeeper.audit.reading import UnreadableFile
-from doorkeeper.audit.tailing import Tail
-from doorkeeper.cli.completion import files
-from doorkeeper.cli.terminal import fail, paint, printable
-from doorkeeper.offline.stores import settings_at
-from doorkeeper.repositories.addresses import AddressKind
+from doorkeeper.server.operations.audit.reading import UnreadableFile
+from doorkeeper.server.operations.audit.tailing import Tail
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.history.moments import time_text
 

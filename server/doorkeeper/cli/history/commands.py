@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from doorkeeper.acls.model import Principal
-from doorkeeper.audit.cluster_events import time_ms_of
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.acls.addresses import moment
 from doorkeeper.cli.addresses import address, complete_address
@@ -30,6 +29,7 @@ from doorkeeper.cli.options import config_option, output_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.offline.stores import open_history
 from doorkeeper.repositories.addresses import STORES, Address, AddressKind
+from doorkeeper.server.operations.audit.cluster_events import time_ms_of
 from doorkeeper.server.schema.declared import KINDS
 from doorkeeper.server.state.history.moments import time_text
 from doorkeeper.server.state.history.reading import revision_at

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doorkeeper.logs.pipeline import Logs
+from doorkeeper.server.operations.logs.pipeline import Logs
 
 # The log first: it prevents structlog from importing unused modules.
 from doorkeeper.app.assembly import Assembly  # isort: skip

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.server.net.request_log import DEBUG
+from doorkeeper.server.operations.logs.thresholds import LoggerThreshold
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.server.api.node import UpdateOperation
 from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net import handshake_log, peer_log
@@ -16,6 +15,7 @@ from doorkeeper.server.net.handshake_log import HandshakeLog
 from doorkeeper.server.net.peer_log import PeerLog
 from doorkeeper.server.net.protocol.exchange import LogEvent, Login
 from doorkeeper.server.net.request_log import DEBUG, RequestLog
+from doorkeeper.server.operations.logs.thresholds import LoggerThreshold
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.runtime.metrics.requests import RequestMeter

@@ -1,0 +1,249 @@
+"""The audit log of a server.
+
+ on_decision, record_login     counted, then queued; never wait, and are dropped without room
+ record_commit, record_update  queued; ``wait_until_recorded`` waits until they are in the file
+ refusal                       why no change is possible now: only with sync=strict and a
+                               failing disk
+
+All methods are for the event loop's thread; only ``open`` and ``close`` block.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.operations.audit import merging, writer
+from doorkeeper.server.operations.audit.event_builder import change_events, change_from_results
+from doorkeeper.server.operations.audit.events import Cluster, Recovered, Reload, Start, Stop
+from doorkeeper.server.operations.audit.files import AuditFolder, AuditLogError
+from doorkeeper.server.operations.audit.merging import Merging
+from doorkeeper.server.operations.audit.options import Recorded, Sync
+from doorkeeper.server.operations.audit.queue import Queue, QueuedEvents
+from doorkeeper.server.operations.audit.writer import Writer
+from doorkeeper.server.state.log import origin_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from doorkeeper.server.net.protocol.exchange import Login
+    from doorkeeper.server.operations.audit import files
+    from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
+    from doorkeeper.server.operations.audit.events import Event
+    from doorkeeper.server.operations.audit.merging import Basis
+    from doorkeeper.server.operations.audit.options import AuditOptions
+    from doorkeeper.server.operations.audit.writer import Clocks
+    from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+    from doorkeeper.server.schema.change import Change, Committed, Origin
+
+CLOSE_TIMEOUT_S: Final = 10.0
+"""How long the end of the process waits for an unresponsive disk."""
+
+
+class Meter(merging.MergingMeter, writer.WriterMeter, Protocol):
+    """The counters and the gauge of the server's metrics."""
+
+    def queue(self, length: Callable[[], int]) -> None:
+        """Set the function that returns the number of queued events."""
+        ...
+
+
+class AuditLog:
+    """The audit log of one node."""
+
+    def __init__(
+        self,
+        options: AuditOptions,
+        folder: AuditFolder,
+        recovered: Sequence[files.Recovered],
+        loop: asyncio.AbstractEventLoop,
+        *,
+        clocks: Clocks,
+        logger: Logger,
+        meter: Meter,
+    ) -> None:
+        """Start to write; the first events are those of recovered files."""
+        self.options = options
+        self._now_ns = clocks.now_ns
+        self._folder = folder
+        self._log = logger
+        self._loop = loop
+        self._queue = Queue(options.queue_events_max)
+        self._writer = Writer(
+            self._queue, folder, options, loop, clocks=clocks, logger=logger, meter=meter
+        )
+        self._merging = Merging(self._queue, options, loop, now_ns=clocks.now_ns, meter=meter)
+        meter.queue(lambda: self._queue.length)
+        self.on_decision = self._merging.on_decision
+        """Counts decisions of an authorizer."""
+        self.on_repeat = self._merging.on_repeat
+        """Counts decisions again for another request."""
+        self._last_change: asyncio.Future[str | None] | None = None
+        """Completed when the last change, and all before it, are written."""
+        self._stopping = False
+        self.records_decisions = options.decisions is not Recorded.NONE
+        for file in recovered:
+            logger.info(
+                "a file of the audit log was completed",
+                file=file.name,
+                lines=file.lines,
+                torn_bytes=file.torn_bytes,
+            )
+            self._put(
+                Recovered(
+                    seq=0,
+                    node=0,
+                    ts_ns=0,
+                    time="",
+                    file=file.name,
+                    lines=file.lines,
+                    torn_bytes=file.torn_bytes,
+                )
+            )
+        self._writer.start()
+
+    @classmethod
+    def open(
+        cls,
+        options: AuditOptions,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        clocks: Clocks,
+        logger: Logger,
+        meter: Meter,
+    ) -> Self:
+        """Lock the folder, complete the file of a killed server, and start to write.
+
+        Raises:
+            AuditLogError: the folder cannot be used.
+
+        """
+        folder = AuditFolder(options.folder, options.node, compress=options.compress)
+        try:
+            recovered = folder.recover()
+        except OSError as error:
+            folder.release()
+            reason = f"the audit log cannot be recovered: {error.strerror}"
+            raise AuditLogError(f"{error.filename or options.folder}: {reason}") from error
+        return cls(options, folder, recovered, loop, clocks=clocks, logger=logger, meter=meter)
+
+    # --- what is recorded
+
+    def explain_by(self, basis: Basis) -> None:
+        """Compute rules behind decisions from ``basis``; without it a plug-in decides."""
+        self._merging.basis = basis
+
+    def record_login(self, login: Login) -> None:
+        self._merging.record_login(login)
+
+    def record_commit(self, committed: Committed) -> None:
+        """Record a change of this node; other nodes record their own."""
+        if committed.origin is not None:
+            self.record_change(committed.change, committed.revision, committed.origin)
+
+    def record_change(self, change: Change, revision: int | None, origin: Origin) -> None:
+        """Record a change; ``revision`` is None if an authorizer has its own storage."""
+        if not change:
+            return
+        events = partial(change_events, change, revision, origin)
+        item = QueuedEvents(self._now_ns(), events, changes=1, must_be_kept=True)
+        self._last_change = self._loop.create_future()
+        self._queue.put(item, self._last_change)
+
+    def record_update(
+        self, items: Sequence[Any], results: Sequence[Any], context: AuthorizableRequestContext
+    ) -> None:
+        """Record the changes that a plug-in with its own storage reports."""
+        self.record_change(change_from_results(items, results), None, origin_of(context))
+
+    def record_start(
+        self, *, cluster_id: str, version: str, authorizer: str | None, listeners: Sequence[str]
+    ) -> None:
+        """Record the start of the server."""
+        self._put(
+            Start(
+                seq=0,
+                node=0,
+                ts_ns=0,
+                time="",
+                cluster_id=cluster_id,
+                version=version,
+                authorizer=authorizer,
+                listeners=tuple(listeners),
+                sync=self.options.sync.value,
+                decisions=self.options.decisions.value,
+            )
+        )
+
+    def record_reload(self, problem: str | None) -> None:
+        """Record a reload; ``problem`` is the reason of a rejected one."""
+        outcome = "SUCCEEDED" if problem is None else "FAILED"
+        self._put(Reload(seq=0, node=0, ts_ns=0, time="", outcome=outcome, reason=problem))
+
+    def record_cluster(self, event: ClusterEvent) -> None:
+        """Record an event of a Kafka cluster that gets the ACLs of this server."""
+        self._put(
+            Cluster(
+                seq=0,
+                node=0,
+                ts_ns=0,
+                time="",
+                cluster=event.cluster,
+                event=event.kind.name,
+                revision=event.revision,
+                missing=event.missing,
+                extra=event.extra,
+                brokers=tuple(map(str, event.brokers)),
+                reason=event.detail or None,
+            )
+        )
+
+    def _put(self, event: Event) -> None:
+        # Rare and not caused by clients, so they always have room.
+        self._queue.put(QueuedEvents(self._now_ns(), lambda: (event,), must_be_kept=True))
+
+    # --- what a change waits for
+
+    def refusal(self) -> ApiError | None:
+        """Return why no change is possible now; None if changes are possible."""
+        failing = self._writer.failing
+        if failing is None or self.options.sync is not Sync.STRICT:
+            return None
+        return ApiError(
+            ErrorCode.KAFKA_STORAGE_ERROR,
+            "Nothing was changed: the audit log cannot be written, and doorkeeper.audit.sync is"
+            f" strict: {failing}",
+        )
+
+    async def wait_until_recorded(self) -> str | None:
+        """Wait until every change so far is in the file, synced as configured.
+
+        Return the problem of the disk if that fails, which only happens with strict, for changes
+        during the failure.
+        """
+        last = self._last_change
+        if last is None:
+            return None
+        # Not the future itself: a waiter may be cancelled, and others wait too.
+        await asyncio.wait((last,))
+        if last is self._last_change:
+            self._last_change = None
+        return last.result()
+
+    # --- the end
+
+    def close(self, *, serves: bool = True) -> None:
+        """Write the queued events, with that of the end if it ``serves``; close the file."""
+        if self._stopping:
+            return
+        self._stopping = True
+        self._merging.close()
+        if serves:
+            self._put(Stop(seq=0, node=0, ts_ns=0, time=""))
+        self._queue.close()
+        if not self._writer.join(CLOSE_TIMEOUT_S):
+            self._log.error("the audit log was not closed in time", dir=str(self._folder.path))
+        self._folder.release()

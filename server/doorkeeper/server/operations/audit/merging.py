@@ -1,0 +1,341 @@
+"""Merging of equal decisions, and of equal logins, into one event for each window of time.
+
+Decisions are equal if their events would differ only in times and correlation ids, and the state of
+the ACLs is the same object, because the rule is computed later from that state. Entries of several
+states that turn out to have the same rule become one event.
+
+A client that repeats its last request, or is answered from the cache, costs the event loop one
+increment for the whole request, however many decisions it has: the writer's thread adds it to the
+entries.
+
+ first            -> an entry with the state
+ equal            -> count, last time, last correlation id
+ the same request -> the same for all its entries together
+ end of the window, or too many entries -> all entries become one item of the queue
+
+Recorded are the decisions that Kafka logs at DEBUG or INFO, as the flags of the action tell.
+Decisions that are not an access by themselves (KIP-430's masks, filters of listings), which Kafka
+logs at TRACE, are not recorded: a single Metadata request has thousands of them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, Protocol
+
+from doorkeeper.acls.snapshot import EMPTY as NO_ACLS
+from doorkeeper.server.authorizer.contract import AuthorizationResult
+from doorkeeper.server.authorizer.guard import RecordedDecision
+from doorkeeper.server.operations.audit.event_builder import (
+    Repetition,
+    Seen,
+    SeenLogin,
+    window_events,
+)
+from doorkeeper.server.operations.audit.options import Recorded
+from doorkeeper.server.operations.audit.queue import QueuedEvents
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Sequence
+
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.snapshot import Snapshot
+    from doorkeeper.server.authorizer.contract import Action
+    from doorkeeper.server.net.protocol.exchange import Login
+    from doorkeeper.server.operations.audit.options import AuditOptions
+    from doorkeeper.server.operations.audit.queue import Queue
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+
+# About 5 MB. A request with more topics has one event for each of them anyway.
+ENTRIES_MAX: Final = 10_000
+
+_COUNT: Final = attrgetter("count")
+
+# A module constant: looking a member up on its class costs more than the rest of a test (3.11).
+_ALLOWED: Final = AuthorizationResult.ALLOWED
+
+
+class Basis(Protocol):
+    """An authorizer whose decisions can be explained from two values."""
+
+    policy: Policy
+    """Super users, and the default without ACLs."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Return the current ACLs."""
+        ...
+
+
+class MergingMeter(Protocol):
+    """The counters of merging."""
+
+    def record_dropped(self, events: int = 1) -> None: ...
+
+
+class ClientDecisions:
+    """The counts of one client: of each decision, and of its last request as a whole."""
+
+    __slots__ = ("policy", "recorded", "seen", "snapshot")
+
+    def __init__(self) -> None:
+        self.seen: dict[tuple[Action, bool], Seen] = {}
+        self.recorded: RecordedDecision | None = None
+        """The last request; its decisions used the two values below."""
+        self.policy: Policy | None = None
+        self.snapshot: Snapshot | None = None
+
+
+class Merging:
+    """The counts of the current window. For the event loop's thread."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        options: AuditOptions,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        now_ns: Callable[[], int],
+        meter: MergingMeter,
+        basis: Basis | None = None,
+        entries_max: int = ENTRIES_MAX,
+    ) -> None:
+        """``basis`` is None if a plug-in decides."""
+        self._queue = queue
+        self._window_s = options.merge_s
+        self._loop = loop
+        self._now_ns = now_ns
+        self._meter = meter
+        self.basis = basis
+        # A window that the queue can never hold would never be handed over.
+        self._entries_max = min(entries_max, options.queue_events_max)
+        self._allowed_too = options.decisions is Recorded.ALL
+        self._seen: dict[object, ClientDecisions] = {}
+        """The counts by client: by all fields of a context except the correlation id."""
+        self._window = object()
+        """The identity of the current window. It refers to nothing, so recorded decisions can refer
+        to it without a reference cycle."""
+        self._entries: list[Seen] = []
+        """All entries of the window in order, including those of earlier states."""
+        self._again: list[RecordedDecision] = []
+        """Repeated requests."""
+        self._logins: dict[object, SeenLogin] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def on_decision(
+        self,
+        context: AuthorizableRequestContext,
+        actions: Sequence[Action],
+        results: Sequence[AuthorizationResult],
+        basis: Basis | None = None,
+    ) -> RecordedDecision | None:
+        """Count the decisions on a request's actions; ``basis`` is what decided, if not the own.
+
+        Return a handle for repetitions; None if nothing is recorded.
+        """
+        now_ns = self._now_ns()
+        policy, snapshot = by = self._basis_of(context, basis or self.basis)
+        # The client: all fields of the context but its eighth, the correlation id.
+        asked = context[:7] + context[8:]
+        client = self._seen.get(asked)
+        if client is not None:
+            recorded = client.recorded
+            if (
+                recorded is not None
+                and results == recorded.results
+                and actions == recorded.actions
+                and client.snapshot is snapshot
+                and client.policy is policy
+            ):
+                if not recorded.count:
+                    self._again.append(recorded)
+                recorded.count += 1
+                recorded.last_ns = now_ns
+                recorded.last_correlation_id = context[7]
+                return recorded
+        return self._count_each(asked, context, actions, results, now_ns, by)
+
+    def on_repeat(self, recorded: RecordedDecision, correlation_id: bytes) -> None:
+        """Count decisions again for a request that was answered like the one before.
+
+        The correlation id stays as four bytes until an event is built. While the count is above
+        zero, callers may increment it themselves (see ``RecordedDecision``).
+        """
+        now_ns = self._now_ns()
+        if recorded.window is self._window:
+            if not recorded.count:
+                self._again.append(recorded)
+            recorded.count += 1
+            recorded.last_ns = now_ns
+            recorded.last_correlation_id = correlation_id
+            return
+        number = int.from_bytes(correlation_id, signed=True)
+        context = recorded.context._replace(correlation_id=number)
+        asked = context[:7] + context[8:]
+        by = self._basis_of(context, self.basis)
+        new = self._count_each(asked, context, recorded.actions, recorded.results, now_ns, by)
+        if new is not None:
+            recorded.entries, recorded.window = new.entries, new.window
+
+    def _basis_of(
+        self, context: AuthorizableRequestContext, basis: Basis | None
+    ) -> tuple[Policy | None, Snapshot | None]:
+        """Return the policy and the ACLs of the decisions on a request; None with a plug-in."""
+        if basis is None:
+            return None, None
+        policy, user = basis.policy, context.principal
+        # No ACL decides on super users: an administrator who changes ACLs, each time from another
+        # state, asks the same again.
+        if f"{user.principal_type}:{user.name}" in policy.super_users:
+            return policy, NO_ACLS
+        return policy, basis.snapshot
+
+    def _count_each(
+        self,
+        asked: tuple[object, ...],
+        context: AuthorizableRequestContext,
+        actions: Sequence[Action],
+        results: Sequence[AuthorizationResult],
+        now_ns: int,
+        by: tuple[Policy | None, Snapshot | None],
+    ) -> RecordedDecision | None:
+        """Count decisions one by one; ``by`` has the policy and the ACLs that decided."""
+        window = self._window
+        policy, snapshot = by
+        client = self._seen.get(asked) or ClientDecisions()
+        entries: list[Seen] = []
+        wanted = 0
+        for action, result in zip(actions, results):  # noqa: B905 - the guard has counted them
+            allowed = result is _ALLOWED
+            # By index, because it is faster: the flags log_if_allowed and log_if_denied.
+            if not (action[3] and self._allowed_too if allowed else action[4]):
+                continue
+            wanted += 1
+            entry = client.seen.get((action, allowed))
+            if entry is not None and entry.snapshot is snapshot and entry.policy is policy:
+                entry.count += 1
+                entry.last_ns = now_ns
+                entry.last_correlation_id = context[7]
+            elif self._has_room(now_ns):
+                key = (asked, action, allowed)
+                entry = Seen(
+                    key=key,
+                    context=context,
+                    action=action,
+                    allowed=allowed,
+                    policy=policy,
+                    snapshot=snapshot,
+                    first_ns=now_ns,
+                    last_ns=now_ns,
+                    last_correlation_id=context[7],
+                )
+                self._entries.append(entry)
+                # _has_room may have handed over the window: then the client's counts start again.
+                client = self._seen.setdefault(
+                    asked, client if self._window is window else ClientDecisions()
+                )
+                client.seen[action, allowed] = entry
+            else:
+                continue
+            entries.append(entry)
+        if not wanted:
+            return None
+        recorded = RecordedDecision((context, actions, results))
+        # If some had no room or were handed over, the next request counts one by one again.
+        # Only then do the entries cover every action of the request.
+        if len(entries) == wanted and self._window is window:
+            recorded.entries, recorded.window = entries, window
+            client.recorded, client.policy, client.snapshot = recorded, policy, snapshot
+        return recorded
+
+    def record_login(self, login: Login) -> None:
+        """Count a successful or failed login."""
+        now_ns = self._now_ns()
+        header = login.header
+        key = (
+            login.peer.host,
+            login.peer.listener_name,
+            login.principal,
+            login.mechanism,
+            login.reason,
+            login.reauthentication,
+            login.client_software,
+            None if header is None else (header.api_key, header.api_version, header.client_id),
+        )
+        correlation_id = None if header is None else header.correlation_id
+        known = self._logins.get(key)
+        if known is not None:
+            known.count += 1
+            known.last_ns = now_ns
+            known.last_correlation_id = correlation_id
+        elif self._has_room(now_ns):
+            self._logins[key] = SeenLogin(
+                login=login, first_ns=now_ns, last_ns=now_ns, last_correlation_id=correlation_id
+            )
+
+    def hand_over(self) -> None:
+        """Queue all counts as one item, if the queue has room."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        decisions, logins = self._entries, [*self._logins.values()]
+        count = len(decisions) + len(logins)
+        if not count:
+            return
+        again = [
+            Repetition(each.entries, each.count, self._last_ns(each), each.last_correlation_id)
+            for each in self._again
+        ]
+        events = partial(window_events, decisions, again, logins)
+        happened = self._occurrences()
+        # All or nothing: a part of a window would need its own counts.
+        if not self._queue.put(QueuedEvents(self._now_ns(), events, count, happened)):
+            # Counting on costs no space; there may be room at the end of the next window.
+            self._start_timer()
+            return
+        for recorded in self._again:
+            recorded.count, recorded.last_s = 0, 0.0
+        self._seen, self._entries, self._again, self._logins = {}, [], [], {}
+        self._window = object()
+
+    def _last_ns(self, recorded: RecordedDecision) -> int:
+        """Return the time of the last decision; repetitions from the cache have the loop's time."""
+        if not recorded.last_s:
+            return recorded.last_ns
+        since_ns = int((self._loop.time() - recorded.last_s) * 1e9)
+        return max(recorded.last_ns, self._now_ns() - since_ns)
+
+    def close(self) -> None:
+        """Hand over the last window; without room its events are counted as dropped."""
+        self.hand_over()
+        if self._timer is None:
+            return
+        self._timer.cancel()
+        self._timer = None
+        dropped = self._occurrences()
+        self._queue.lose(dropped, self._now_ns())
+        self._meter.record_dropped(dropped)
+
+    def _occurrences(self) -> int:
+        """Return the number of decisions and logins in the window."""
+        happened: int = sum(map(_COUNT, (*self._entries, *self._logins.values())))
+        for each in self._again:
+            happened += each.count * len(each.entries)
+        return happened
+
+    def _has_room(self, now_ns: int) -> bool:
+        """Return whether another entry may start; if not, count it as dropped."""
+        if len(self._entries) + len(self._logins) >= self._entries_max:
+            self.hand_over()
+            if self._entries or self._logins:
+                self._queue.lose(1, now_ns)
+                self._meter.record_dropped()
+                return False
+        if self._timer is None:
+            self._start_timer()
+        return True
+
+    def _start_timer(self) -> None:
+        self._timer = self._loop.call_later(self._window_s, self.hand_over)

@@ -1,0 +1,226 @@
+"""Verification of an audit log: complete numbers, readable lines, correct order.
+
+Kinds of problems:
+
+ gap          numbers are missing between two events of a node
+ order        a repeated number, or numbers that go back
+ torn         the last line of a closed file is incomplete
+ unreadable   a line that is not an event, or a file that is unreadable or contradicts its name
+ clock        the time goes back by more than a second; a hint, not an error: clocks are set
+
+The first number of a node need not be 1: old files are deleted. An open file may end in the middle
+of a line. The server may be running: files that it closes, or deletes for their age, between the
+listing and the reading are listed again and are not problems.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.server.operations.audit.names import files_in
+from doorkeeper.server.operations.audit.reading import GoneFile, UnreadableFile, event_of, lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from doorkeeper.server.operations.audit.names import AuditFile
+
+GAP, ORDER, TORN, UNREADABLE, CLOCK = "gap", "order", "torn", "unreadable", "clock"
+
+# Clocks are corrected by less than this all the time.
+CLOCK_NS: Final = 1_000_000_000
+
+PROBLEMS_MAX: Final = 1000
+"""Greatest number of listed problems; further ones are only counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditProblem:
+    """One problem. ``line`` is None for a problem of the whole file."""
+
+    kind: str
+    node: int
+    file: str
+    line: int | None
+    text: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Verdict:
+    """The result of a verification."""
+
+    files: int = 0
+    open_files: int = 0
+    events: Counter[str] = field(default_factory=Counter)
+    dropped: int = 0
+    """The number of missing occurrences according to the log itself."""
+    first: dict[int, int] = field(default_factory=dict)
+    last: dict[int, int] = field(default_factory=dict)
+    problems: list[AuditProblem] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether there are events without a problem; a clock that was set back is none."""
+        faults = any(count for kind, count in self.counts.items() if kind != CLOCK)
+        return bool(self.events) and not faults
+
+    def add(self, problem: AuditProblem) -> None:
+        self.counts[problem.kind] += 1
+        if len(self.problems) < PROBLEMS_MAX:
+            self.problems.append(problem)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the verdict as JSON values."""
+        return {
+            "whole": self.is_whole,
+            "files": self.files,
+            "open_files": self.open_files,
+            "events": dict(sorted(self.events.items())),
+            "dropped": self.dropped,
+            "nodes": [
+                {"node": node, "first": self.first[node], "last": self.last[node]}
+                for node in sorted(self.first)
+            ],
+            "problem_counts": dict(self.counts),
+            "problems": [
+                {
+                    "kind": each.kind,
+                    "node": each.node,
+                    "file": each.file,
+                    "line": each.line,
+                    "text": each.text,
+                }
+                for each in self.problems
+            ],
+        }
+
+
+def verify_log(folder: Path) -> Verdict:
+    """Verify an audit log.
+
+    Raises:
+        OSError: the folder cannot be read.
+
+    """
+    verdict = Verdict()
+    for node in sorted({file.node for file in files_in(folder)}):
+        _verify_node(folder, _Node(node, verdict))
+    return verdict
+
+
+def _verify_node(folder: Path, check: _Node) -> None:
+    left = _files_of(folder, check.node)
+    while left:
+        file = left.pop(0)
+        try:
+            check.take(file)
+        except GoneFile:
+            now = _files_of(folder, check.node)
+            if file in now:
+                check.miss(file, "it is a link that leads nowhere")
+            elif all(each.first >= file.first for each in now):
+                check.begin_anew()  # deleted for its age, as all before it
+            elif all(each.first != file.first for each in now):
+                check.miss(file, "it was there and is gone")
+            # The server has closed the file under another name meanwhile: continue with the new
+            # listing.
+            left = [each for each in now if each.first >= file.first and each != file]
+        else:
+            check.count(file)
+
+
+def _files_of(folder: Path, node: int) -> list[AuditFile]:
+    """Return a node's files; a closed file hides the open one with the same first event."""
+    found = [file for file in files_in(folder) if file.node == node]
+    whole = {file.first for file in found if file.last is not None}
+    return [file for file in found if file.last is not None or file.first not in whole]
+
+
+class _Node:
+    """The state of a node's verification, event after event."""
+
+    def __init__(self, node: int, verdict: Verdict) -> None:
+        self.node = node
+        self._verdict = verdict
+        self._last_seq: int | None = None
+        self._last_ns = 0
+
+    def count(self, file: AuditFile) -> None:
+        self._verdict.files += 1
+        self._verdict.open_files += file.last is None
+
+    def begin_anew(self) -> None:
+        """Accept any number next: the files before were deleted."""
+        self._last_seq = None
+
+    def miss(self, file: AuditFile, text: str) -> None:
+        """Record a file that vanished, although not for its age."""
+        self._wrong(UNREADABLE, file, None, text)
+
+    def take(self, file: AuditFile) -> None:
+        """Verify the next file.
+
+        Raises:
+            GoneFile: it no longer exists; nothing of it was read.
+
+        """
+        seqs = []
+        try:
+            for line, event in self._events(file):
+                self._check(file, line, event)
+                seqs.append(event["seq"])
+        except GoneFile:
+            raise
+        except UnreadableFile as error:
+            self._wrong(UNREADABLE, file, None, str(error))
+            # The rest of the file is unread: report the file, not a gap after it.
+            self._last_seq = file.last
+            return
+        if file.last is not None and seqs[:1] + seqs[-1:] != [file.first, file.last]:
+            found = f"{seqs[0]} to {seqs[-1]}" if seqs else "none"
+            expected = f"{file.first} to {file.last}"
+            self._wrong(UNREADABLE, file, None, f"its name says events {expected}; found {found}")
+
+    def _events(self, file: AuditFile) -> Iterator[tuple[int, dict[str, Any]]]:
+        for line in lines_of(file):
+            if not line.is_whole:
+                if file.last is not None:
+                    text = f"the last line has no end: {len(line.data)} bytes"
+                    self._wrong(TORN, file, line.number, text)
+                return
+            event = event_of(line.data)
+            if event is None:
+                self._wrong(UNREADABLE, file, line.number, "the line is no event")
+            else:
+                yield line.number, event
+
+    def _check(self, file: AuditFile, line: int, event: dict[str, Any]) -> None:
+        verdict, seq, ts_ns = self._verdict, event["seq"], event["ts_ns"]
+        verdict.events[event["kind"]] += 1
+        if event["kind"] == "dropped" and isinstance(event.get("count"), int):
+            verdict.dropped += event["count"]
+        if event["node"] != self.node:
+            self._wrong(UNREADABLE, file, line, f"an event of node {event['node']}")
+        last = self._last_seq
+        if last is not None and seq > last + 1:
+            missing = (
+                f"event {last + 1} is" if seq == last + 2 else f"events {last + 1} to {seq - 1} are"
+            )
+            self._wrong(GAP, file, line, f"{missing} missing")
+        elif last is not None and seq <= last:
+            self._wrong(ORDER, file, line, f"event {seq} comes after event {last}")
+        if ts_ns + CLOCK_NS < self._last_ns:
+            back_s = (self._last_ns - ts_ns) / 1e9
+            self._wrong(CLOCK, file, line, f"the time goes back by {back_s:.1f} s")
+        self._last_seq, self._last_ns = seq, ts_ns
+        verdict.first.setdefault(self.node, seq)
+        verdict.last[self.node] = seq
+
+    def _wrong(self, kind: str, file: AuditFile, line: int | None, text: str) -> None:
+        self._verdict.add(
+            AuditProblem(kind=kind, node=self.node, file=file.path.name, line=line, text=text)
+        )

@@ -1,0 +1,387 @@
+"""The writer's thread of the audit log: take items, build lines, write, sync, rotate files.
+
+ queue -> lines -> the open file -> sync (by policy) -> complete the waiters
+      |
+      full or old: closed; old files deleted
+
+If the disk is full or fails, a partial write is truncated, so that the file ends with a complete
+line, and
+
+ none, interval   the events are lost, and counted in the next event that can be written
+ strict           decisions and logins are lost and counted; changes in flight use a reserve of
+                  disk space, as do events of the server itself; new changes are rejected until
+                  the disk works again
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from doorkeeper.server.operations.audit.events import Dropped
+from doorkeeper.server.operations.audit.files import NO_SPACE
+from doorkeeper.server.operations.audit.lines import Lines
+from doorkeeper.server.operations.audit.options import SYNC_INTERVAL_S, Sync
+from doorkeeper.server.operations.audit.queue import Loss, QueuedEvents
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from doorkeeper.server.operations.audit.files import AuditFolder
+    from doorkeeper.server.operations.audit.options import AuditOptions
+    from doorkeeper.server.operations.audit.queue import Batch, Queue, Waiter
+    from doorkeeper.server.runtime.logger import Logger
+
+# About half a megabyte of lines.
+CHUNK_EVENTS: Final = 1000
+
+# Disk space for the changes in flight when a disk fills: two of the largest requests, or some
+# thousands of usual ones.
+RESERVE_BYTES: Final = 8 * 1024 * 1024
+
+RETRY_S: Final = 1.0
+"""Interval of attempts on a failed disk while no events come."""
+
+QUEUE, DISK = "queue", "disk"
+
+
+class WriterMeter(Protocol):
+    """The counters of the writer."""
+
+    def record_written(self, events: int) -> None: ...
+
+    def record_lost(self, events: int) -> None: ...
+
+    def record_sync(self, took_s: float) -> None: ...
+
+
+class Clocks(NamedTuple):
+    """Nanoseconds since 1970, and monotonic seconds."""
+
+    now_ns: Callable[[], int]
+    steady_s: Callable[[], float]
+
+
+class Writer:
+    """The thread and its file. ``failing`` is why lines cannot be written now, or None."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        folder: AuditFolder,
+        options: AuditOptions,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        clocks: Clocks,
+        logger: Logger,
+        meter: WriterMeter,
+    ) -> None:
+        self._queue = queue
+        self._folder = folder
+        self._options = options
+        self._loop = loop
+        self._clocks = clocks
+        self._log = logger
+        self._meter = meter
+        self._lines = Lines(options.node)
+        self._file: _File | None = None
+        self._seq = folder.last_seq()
+        self._lost: dict[str, Loss] = {}
+        self._held: list[QueuedEvents] = []
+        self._unsynced_since_s: float | None = None
+        self._reserved = False
+        self._strict = options.sync is Sync.STRICT
+        # Why the last batch may not be on disk although its lines were written; for strict only.
+        self._unsure: str | None = None
+        self._thread = threading.Thread(target=self._run, name="doorkeeper-audit", daemon=True)
+        self.failing: str | None = None
+
+    def start(self) -> None:
+        if self._strict:
+            self._take_reserve()
+        self._thread.start()
+
+    def join(self, timeout_s: float) -> bool:
+        """Wait for the end of the thread after the queue was closed; return whether it ended."""
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    # --- the thread
+
+    def _run(self) -> None:
+        closing = False
+        while not closing:
+            batch = self._queue.take(self._timeout_s())
+            closing = batch.closing
+            try:
+                self._work(batch)
+            except Exception as error:  # noqa: BLE001 - the thread must survive any item
+                self._log.error("events could not be made for the audit log", cause=repr(error))
+                self._lose(batch.items)
+                self._notify(batch.waiting, repr(error))
+        self._queue.take(0)  # frees the room of the last items
+        self._close_file()
+        if self._reserved:
+            self._folder.free_reserve()
+
+    def _timeout_s(self) -> float | None:
+        """Return the time until the next sync, rotation or retry; None if there is none."""
+        now_s = self._clocks.steady_s()
+        waits = []
+        if self._unsynced_since_s is not None and self._options.sync is not Sync.NONE:
+            waits.append(self._unsynced_since_s + SYNC_INTERVAL_S - now_s)
+        if self._file is not None:
+            waits.append(self._file.opened_s + self._options.file_age_max_s - now_s)
+        if self.failing is not None or self._lost:
+            waits.append(RETRY_S)
+        return max(0.0, min(waits)) if waits else None
+
+    def _work(self, batch: Batch) -> None:
+        self._unsure = None
+        if batch.lost is not None:
+            self._lost[QUEUE] = batch.lost.and_also(self._lost.get(QUEUE))
+        # Held changes first: the order of events is that of their changes.
+        self._record([*self._held, *batch.items])
+        if self._is_sync_due(batch):
+            self._sync()
+        self._notify(batch.waiting, self.failing if self._held else self._unsure)
+        # After the waiters: compression of a closed file takes time.
+        file, now_s = self._file, self._clocks.steady_s()
+        if file is not None and now_s - file.opened_s >= self._options.file_age_max_s:
+            self._close_file()
+
+    def _record(self, items: list[QueuedEvents]) -> None:
+        """Write items, after the event of losses; keep or lose those that cannot be written."""
+        self._held = []
+        if self._strict and not self._reserved and not self._take_reserve():
+            # The released reserve has space only for events that must not be lost.
+            self._lose(item for item in items if not item.must_be_kept)
+            items = [item for item in items if item.must_be_kept]
+        elif self._lost:
+            try:
+                self._append(_dropped_items(self._lost, self._clocks))
+                self._lost = {}
+            except OSError as error:
+                self._fail(error)
+        for at in range(0, len(items), CHUNK_EVENTS):
+            chunk = items[at : at + CHUNK_EVENTS]
+            try:
+                self._append(chunk)
+            except OSError as error:
+                if not self._append_to_reserve(chunk, error):
+                    self._give_up(items[at:])
+                    return
+
+    def _append_to_reserve(self, items: list[QueuedEvents], error: OSError) -> bool:
+        """Write events that must be kept to the reserve; return whether they were written."""
+        # Without decisions and logins the rest may fit.
+        kept = [item for item in items if item.must_be_kept]
+        has_space = kept and error.errno in NO_SPACE and self._use_reserve()
+        self._fail(error)
+        if not has_space:
+            return False
+        try:
+            self._append(kept)
+        except OSError as again:
+            self._fail(again)
+            return False
+        self._lose(item for item in items if not item.must_be_kept)
+        return True
+
+    def _append(self, items: list[QueuedEvents]) -> None:
+        """Write the events of items, all or none.
+
+        Raises:
+            OSError: the file cannot be written.
+
+        """
+        data, count = self._lines.of(items, self._seq + 1)
+        file = self._file
+        if file is not None and file.size and file.size + len(data) > self._options.file_bytes_max:
+            self._close_file()
+        if self._file is None:
+            path, descriptor = self._folder.open(self._seq + 1)
+            self._file = _File(path, descriptor, self._seq + 1, self._clocks.steady_s())
+        self._file.append(data)
+        self._seq += count
+        self._meter.record_written(count)
+        if self._unsynced_since_s is None:
+            self._unsynced_since_s = self._clocks.steady_s()
+        # With strict the disk counts as working only when the reserve is back too.
+        if self.failing is not None and (self._reserved or not self._strict):
+            self._recover()
+
+    # --- durability
+
+    def _is_sync_due(self, batch: Batch) -> bool:
+        since_s = self._unsynced_since_s
+        if since_s is None or self._options.sync is Sync.NONE:
+            return False
+        return (self._strict and bool(batch.waiting)) or (
+            self._clocks.steady_s() - since_s >= SYNC_INTERVAL_S
+        )
+
+    def _sync(self) -> None:
+        """Sync the open file."""
+        self._unsynced_since_s = None
+        if self._file is None:
+            return
+        began_s = self._clocks.steady_s()
+        try:
+            self._file.sync()
+        except OSError as error:
+            self._fail(error)
+            self._unsure = self.failing if self._strict else None
+            # Lines that were not synced may be lost, and another fsync would not report it: the
+            # next lines go to a new file. With strict, changes wait for a new reserve.
+            self._reserved = False
+            self._close_file()
+        else:
+            self._meter.record_sync(self._clocks.steady_s() - began_s)
+
+    def _notify(self, waiting: list[Waiter], problem: str | None) -> None:
+        # A closed loop has no waiters.
+        if waiting:
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(_set_results, waiting, problem)
+
+    # --- files
+
+    def _close_file(self) -> None:
+        """Close the open file under its final name, and delete old files."""
+        file, self._file = self._file, None
+        self._unsynced_since_s = None
+        if file is None:
+            return
+        try:
+            file.close()
+            if file.size:
+                self._folder.close(file.path, file.first, self._seq)
+            else:
+                file.path.unlink()
+            self._folder.delete_old(
+                self._clocks.now_ns() / 1e9,
+                self._options.retention_days,
+                self._options.retention_bytes,
+            )
+        except OSError as error:
+            # The file stays open by its name; the next start closes it.
+            self._fail(error)
+            self._unsure = self.failing if self._strict else None
+            self._log.error(
+                "a file of the audit log could not be closed",
+                file=str(file.path),
+                cause=error.strerror,
+            )
+
+    # --- a disk that takes no more
+
+    def _take_reserve(self) -> bool:
+        try:
+            self._folder.reserve(RESERVE_BYTES)
+        except OSError as error:
+            self._fail(error)
+            return False
+        self._reserved = True
+        if self.failing is not None:
+            self._recover()
+        return True
+
+    def _use_reserve(self) -> bool:
+        if not self._reserved:
+            return False
+        self._reserved = False
+        return self._folder.free_reserve()
+
+    def _fail(self, error: OSError) -> None:
+        reason = error.strerror or repr(error)
+        if self.failing is None:
+            self._log.error(
+                "the audit log cannot be written", dir=str(self._folder.path), cause=reason
+            )
+        self.failing = reason
+
+    def _recover(self) -> None:
+        self.failing = None
+        self._log.info("the audit log is written again", dir=str(self._folder.path))
+
+    def _give_up(self, items: list[QueuedEvents]) -> None:
+        """Lose items; with strict hold back those that must be kept, for the next attempt."""
+        if self._strict:
+            self._held = [item for item in items if item.must_be_kept]
+            items = [item for item in items if not item.must_be_kept]
+        self._lose(items)
+
+    def _lose(self, items: Iterable[QueuedEvents]) -> None:
+        items = list(items)
+        if not items:
+            return
+        self._meter.record_lost(sum(item.events for item in items))
+        lost = Loss(
+            sum(item.happened for item in items),
+            sum(item.changes for item in items),
+            min(item.ts_ns for item in items),
+            max(item.ts_ns for item in items),
+        )
+        self._lost[DISK] = lost.and_also(self._lost.get(DISK))
+
+
+def _set_results(waiting: list[Waiter], problem: str | None) -> None:
+    for waiter in waiting:
+        if not waiter.done():
+            waiter.set_result(problem)
+
+
+def _dropped_items(losses: dict[str, Loss], clocks: Clocks) -> list[QueuedEvents]:
+    """Return the events that report losses."""
+
+    def build(reason: str, loss: Loss) -> Dropped:
+        return Dropped(
+            seq=0,
+            node=0,
+            ts_ns=0,
+            time="",
+            count=loss.happened,
+            changes=loss.changes,
+            first_ns=loss.first_ns,
+            last_ns=loss.last_ns,
+            reason=reason,
+        )
+
+    events = [build(reason, loss) for reason, loss in losses.items()]
+    return [QueuedEvents(clocks.now_ns(), lambda: events, events=len(events))]
+
+
+class _File:
+    """The open file."""
+
+    __slots__ = ("descriptor", "first", "opened_s", "path", "size")
+
+    def __init__(self, path: Path, descriptor: int, first: int, opened_s: float) -> None:
+        self.path = path
+        self.descriptor = descriptor
+        self.first = first
+        self.opened_s = opened_s
+        self.size = 0
+
+    def append(self, data: bytes) -> None:
+        """Write all data or nothing."""
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self.descriptor, view) :]
+        except OSError:
+            # O_APPEND: the next write must follow the last complete line.
+            os.ftruncate(self.descriptor, self.size)
+            raise
+        self.size += len(data)
+
+    def sync(self) -> None:
+        os.fdatasync(self.descriptor)
+
+    def close(self) -> None:
+        os.close(self.descriptor)

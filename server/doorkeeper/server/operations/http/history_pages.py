@@ -1,0 +1,174 @@
+"""The history of the store, as JSON in pages and as a stream of server-sent events.
+
+    /history        the newest changes; since, until, principal, resource, author, kind, limit and
+                    before as for doorkeeper history
+    /history/watch  every change from now on, or behind Last-Event-ID, or from ``from`` on
+
+A stream holds one part of the log at a time. Its reader has ``WRITE_S`` for each write, else the
+connection is closed; it resumes with the last id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.acls.model import Principal
+from doorkeeper.server.operations.http.answers import JSON, TEXT, Page
+from doorkeeper.server.state.history.moments import parse_moment
+from doorkeeper.server.state.history.reading import BeforeHistory
+from doorkeeper.server.state.history.revisions import RevisionFilter, read_page
+from doorkeeper.server.state.history.watching import next_revisions
+from doorkeeper.server.state.store import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from doorkeeper.server.operations.http.answers import PageRequest
+    from doorkeeper.server.state.history.revisions import Revision
+    from doorkeeper.server.state.storage.portable import Portable
+
+    ReadHistory = Callable[[Callable[[Portable], Awaitable[Any]]], Awaitable[Any]]
+
+EVENTS: Final = "text/event-stream"
+
+LIMIT: Final = 100
+LIMIT_MAX: Final = 1_000
+
+LOOK_S: Final = 0.05
+"""Interval of looks at the state's revision: a stream notices a change so much later."""
+
+HEARTBEAT_S: Final = 15.0
+"""Interval of comments in a stream without changes, so that proxies keep it open."""
+
+_TEXTS: Final = ("principal", "resource", "author", "kind")
+
+
+class HistoryPages:
+    """The pages. ``read`` calls a function with the open store; ``head`` is the newest revision."""
+
+    def __init__(self, read: ReadHistory, head: Callable[[], int]) -> None:
+        self._read = read
+        self._head = head
+
+    async def revisions(self, request: PageRequest) -> Page:
+        """Return a page of the newest changes that match."""
+        try:
+            query = _Query(request)
+            limit = query.number("limit", LIMIT, LIMIT_MAX)
+            before = query.number("before", None)
+            wanted = query.filter()
+        except ValueError as error:
+            return _refusal(HTTPStatus.BAD_REQUEST, str(error))
+
+        async def work(store: Portable) -> bytes:
+            found = await read_page(store, wanted, limit or LIMIT, before)
+            return json.dumps(found.record()).encode() + b"\n"
+
+        try:
+            return Page(HTTPStatus.OK, await self._read(work), JSON)
+        except StorageError as error:
+            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+
+    async def watch(self, request: PageRequest) -> Page:
+        """Return a stream of changes."""
+        try:
+            query = _Query(request)
+            first = query.number("from", None)
+            after = self._head() if first is None else first - 1
+            if request.last_event_id:
+                after = int(request.last_event_id)
+            wanted = query.filter()
+        except ValueError as error:
+            return _refusal(HTTPStatus.BAD_REQUEST, str(error))
+        try:
+            # Before the stream, so that a revision that was pruned is an error page.
+            await self._read(partial(next_revisions, after=after))
+        except BeforeHistory as error:
+            return _refusal(HTTPStatus.GONE, str(error))
+        except StorageError as error:
+            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+        return Page(HTTPStatus.OK, b"", EVENTS, stream=self._events(after, wanted))
+
+    async def _events(self, after: int, wanted: RevisionFilter) -> AsyncIterator[bytes]:
+        # An id without data is no event, and the place where a reader resumes.
+        yield f"id: {after}\nretry: 1000\n\n".encode()
+        heard_s = time.monotonic()
+        while True:
+            if self._head() <= after:
+                await asyncio.sleep(LOOK_S)
+                if time.monotonic() - heard_s >= HEARTBEAT_S:
+                    heard_s = time.monotonic()
+                    yield b": no changes\n\n"
+                continue
+            try:
+                found: list[Revision] = await self._read(partial(next_revisions, after=after))
+            except StorageError:
+                return  # the reader connects again, and gets the reason
+            for revision in found:
+                after = revision.revision
+                if wanted.matches(revision):
+                    heard_s = time.monotonic()
+                    yield _event(revision)
+
+
+def _event(revision: Revision) -> bytes:
+    text = json.dumps(revision.record())
+    return f"id: {revision.revision}\nevent: change\ndata: {text}\n\n".encode()
+
+
+class _Query:
+    """The parameters of a request."""
+
+    def __init__(self, request: PageRequest) -> None:
+        self._values = request.query
+        allowed = {*_TEXTS, "since", "until", "limit", "before", "from"}
+        if unknown := sorted(set(self._values) - allowed):
+            raise ValueError(f"found {unknown[0]!r}; allowed: {', '.join(sorted(allowed))}")
+
+    def number(self, name: str, default: int | None, most: int = (1 << 63) - 1) -> int | None:
+        values = self._values.get(name)
+        if not values:
+            return default
+        text = values[-1]
+        if not (text.isascii() and text.isdecimal() and 0 < int(text) <= most):
+            raise ValueError(f"{name}: found {text!r}; allowed: 1 to {most}")
+        return int(text)
+
+    def filter(self) -> RevisionFilter:
+        texts = {name: frozenset(self._values.get(name, ())) for name in _TEXTS}
+        for name in ("principal", "author"):
+            for each in texts[name]:
+                _check_principal(name, each)
+        return RevisionFilter(
+            self._time_ms("since"),
+            self._time_ms("until"),
+            texts["principal"],
+            texts["resource"],
+            texts["author"],
+            texts["kind"],
+        )
+
+    def _time_ms(self, name: str) -> int | None:
+        values = self._values.get(name)
+        if not values:
+            return None
+        moment = parse_moment(values[-1], time.time_ns() // 1_000_000)
+        if moment.time_ms is None:
+            raise ValueError(f"{name}: found {values[-1]!r}; allowed: a time")
+        return moment.time_ms
+
+
+def _check_principal(name: str, text: str) -> None:
+    try:
+        Principal.parse(text)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _refusal(status: HTTPStatus, text: str) -> Page:
+    return Page(status, f"{text}\n".encode("utf-8", "backslashreplace"), TEXT)

@@ -1,0 +1,386 @@
+"""The operations port: Kafka's listener code accepts, aiohttp serves.
+
+No fault may reach the Kafka side: a page that raises is a 500 and a line in the log, and memory and
+time of each request are bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+from http import HTTPStatus
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Final
+
+from aiohttp import web
+
+from doorkeeper.server.config.http import LISTENER, is_loopback
+from doorkeeper.server.net.addresses import BindError, connection_id, java_host_address
+from doorkeeper.server.net.admission import Admission
+from doorkeeper.server.net.fair_queue import FairQueue
+from doorkeeper.server.net.listener import Listener
+from doorkeeper.server.net.options import ListenerSpec
+from doorkeeper.server.operations.http.answers import Page, PageRequest
+from doorkeeper.server.operations.http.connection import OneRequest
+from doorkeeper.server.operations.http.credentials import read_credentials
+from doorkeeper.server.operations.http.file_value import FileValue
+from doorkeeper.server.runtime.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from doorkeeper.server.config.http import HttpSettings
+    from doorkeeper.server.operations.http.credentials import Credentials
+    from doorkeeper.server.operations.http.pages import Pages
+    from doorkeeper.server.runtime.logger import Logger
+
+LIMITS: Final = Limits(
+    # Probes and scrapers are few; each connection is gone after one request, or ten seconds.
+    connections_max=32,
+    connections_per_ip_max=16,
+    backlog=32,
+    tls_handshakes_max=8,
+    tls_handshake_ms=5_000,
+    tls_shutdown_ms=5_000,
+)
+LINE_BYTES_MAX: Final = 2048
+HEADER_BYTES_MAX: Final = 8190
+HEADERS_MAX: Final = 64
+"""The first line, each header line (a bearer token may be long), and the number of headers."""
+
+READ_BYTES_MAX: Final = 16_384
+"""Bytes of a request read ahead. Bodies are not read."""
+
+FAILED_LOGIN_S: Final = 0.1
+"""The delay of an answer to wrong credentials, as on Kafka's listeners."""
+
+STREAMS_MAX: Final = 8
+"""Streams at a time: the other connections are for probes and scrapers."""
+
+WRITE_S: Final = 10.0
+"""How long a stream waits for a reader that does not read, before it closes the connection."""
+
+CLOSE_S: Final = 1.0
+"""Time for answers in progress when the port closes."""
+
+
+def _silent() -> logging.Logger:
+    """Return a logger for aiohttp, which would log input of any client with a traceback."""
+    logger = logging.getLogger("doorkeeper.http.aiohttp")
+    logger.disabled = True
+    return logger
+
+
+class HttpPort:
+    """The operations port, from binding to closing. Not thread-safe."""
+
+    def __init__(self, settings: HttpSettings, logger: Logger) -> None:
+        """Read the files that the settings name.
+
+        Raises:
+            ValueError: a file cannot be used; the text begins with its key.
+
+        """
+        self._settings = settings
+        self._logger = logger
+        self._spec = ListenerSpec(
+            name=LISTENER,
+            security_protocol="https" if settings.is_encrypted else "http",
+            host=settings.host,
+            port=settings.port,
+        )
+        self._tls = _tls_of(settings, logger)
+        self._credentials = _credentials_of(settings, logger)
+        self._admission = Admission(LIMITS)
+        self._connections: dict[OneRequest, str] = {}
+        self._number = 0
+        self._server: _Handlers | None = None
+        self._listener: Listener | None = None
+
+    @property
+    def credentials(self) -> Callable[[], Credentials] | None:
+        """Return a reader of the current credentials; None admits every client."""
+        return None if self._credentials is None else self._credentials.now
+
+    @property
+    def url(self) -> str:
+        """Return the URL of the port; known after ``open``."""
+        assert self._listener is not None, "opened before"
+        host = f"[{self._settings.host}]" if ":" in self._settings.host else self._settings.host
+        scheme = "https" if self._settings.is_encrypted else "http"
+        return f"{scheme}://{host}:{self._listener.port}"
+
+    @property
+    def connections(self) -> int:
+        return len(self._connections)
+
+    async def open(self, pages: Pages) -> None:
+        """Bind and accept.
+
+        Raises:
+            BindError: the address is not available, or is not loopback and lacks https and a login.
+        """
+        self._server = _Handlers(pages, self._logger, self._settings.host)
+        self._listener = Listener(
+            self._spec,
+            admission=self._admission,
+            make=self._connection,
+            tls=lambda _: None if self._tls is None else self._tls.now(),
+            # A queue of its own: clients of Kafka and of this port do not wait for each other.
+            fair_queue=FairQueue(asyncio.get_running_loop(), share=1.0),
+            logger=self._logger,
+        )
+        address = self._listener.address
+        self._server.only_local_names = is_loopback(address) and not self._settings.has_login
+        if not (self._settings.is_encrypted and self._settings.has_login) and not is_loopback(
+            address
+        ):
+            await self._listener.close()
+            raise BindError(
+                f"{LISTENER}: {self._settings.host} is {address}, which is not loopback: it needs"
+                " https and a login"
+            )
+        self._listener.open()
+
+    async def close(self) -> None:
+        """Stop accepting, finish answers in progress, close all connections."""
+        if self._listener is not None:
+            await self._listener.close()
+        if self._server is not None:
+            await self._server.shutdown(CLOSE_S)
+        for connection in list(self._connections):
+            connection.abort("the server stops")
+
+    def _connection(
+        self, _spec: ListenerSpec, accepted: socket.socket, address: tuple[Any, ...]
+    ) -> OneRequest:
+        assert self._server is not None, "there before anything is accepted"
+        self._number += 1
+        peer_id = connection_id(accepted.getsockname(), address, 0, self._number)
+        handler = self._server()
+        connection = OneRequest(handler, peer_id, self._forget)
+        handler.stay_open = connection.stay_open
+        self._connections[connection] = java_host_address(address)
+        # At the limit accepting would stop, and silent peers would keep probes out.
+        if self._admission.total >= LIMITS.connections_max:
+            self._make_room()
+        return connection
+
+    def _make_room(self) -> None:
+        """Close the oldest connection of the address with most: silent peers must not block others.
+
+        Handshakes make room by themselves; see ``Handshakes.wait_for_room``.
+        """
+        held: dict[str, list[OneRequest]] = {}
+        for connection, host in self._connections.items():
+            if connection.is_connected:
+                held.setdefault(host, []).append(connection)
+        if held:
+            max(held.values(), key=len)[0].abort("others wait")
+
+    def _forget(self, connection: OneRequest) -> None:
+        self._admission.leave(self._spec, self._connections.pop(connection))
+
+
+# --- aiohttp
+
+
+class _Bare(web.Response):
+    """A response without a ``Server`` header."""
+
+    async def _prepare_headers(self) -> None:
+        await super()._prepare_headers()
+        self.headers.popall("Server", None)
+
+
+class _BareStream(web.StreamResponse):
+    """A streamed response without a ``Server`` header."""
+
+    async def _prepare_headers(self) -> None:
+        await super()._prepare_headers()
+        self.headers.popall("Server", None)
+
+
+class _Handler(web.RequestHandler):
+    """aiohttp's protocol of one connection."""
+
+    __slots__ = ("stay_open",)
+
+    stay_open: Callable[[], None]
+    """Lift the limit of the connection's time."""
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,  # noqa: ARG002  as in aiohttp
+        status: int = HTTPStatus.INTERNAL_SERVER_ERROR,
+        exc: BaseException | None = None,
+        message: str | None = None,  # noqa: ARG002  it quotes what was sent
+    ) -> web.StreamResponse:
+        """Answer input that is no HTTP request."""
+        if exc is not None:
+            # It refers to the connection, which refers to it: a circle that no collection may see.
+            exc.__traceback__ = None
+        return _response(_of_status(HTTPStatus(status)))
+
+
+class _Handlers(web.Server):
+    """Creates handlers, and answers their requests."""
+
+    def __init__(self, pages: Pages, logger: Logger, own_name: str) -> None:
+        super().__init__(self._answer)
+        self._pages = pages
+        self._our_logger = logger
+        self._own_name = own_name.lower()
+        self._streams = 0
+        self.only_local_names = True
+        """Whether a request for another host is refused: on loopback without a login."""
+
+    def __call__(self) -> _Handler:
+        return _Handler(
+            self,
+            loop=self._loop,
+            access_log=_silent(),
+            logger=_silent(),
+            lingering_time=0,
+            read_bufsize=READ_BYTES_MAX,
+            max_line_size=LINE_BYTES_MAX,
+            max_field_size=HEADER_BYTES_MAX,
+            max_headers=HEADERS_MAX,
+        )
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if self.only_local_names:
+            name = host_name(request.headers.get("Host", ""))
+            if name != self._own_name and not is_local_name(name):
+                return _response(_of_status(HTTPStatus.MISDIRECTED_REQUEST))
+        asked = PageRequest(
+            request.method,
+            request.path,
+            request.headers.get("Authorization", ""),
+            request.headers.get("Accept", ""),
+            {name: tuple(request.query.getall(name)) for name in request.query},
+            request.headers.get("Last-Event-ID", ""),
+        )
+        fault: Exception | None = None
+        try:
+            page = await self._pages.answer(asked)
+        except Exception as error:  # noqa: BLE001 - nothing of it may reach the other side
+            page, fault = _of_status(HTTPStatus.INTERNAL_SERVER_ERROR), error
+        if fault is not None:
+            self._our_logger.error("a page failed", path=asked.path[:100], exc_info=fault)
+        # Guessing is slowed down, also on pages that need no login.
+        if page.status == HTTPStatus.UNAUTHORIZED or page.guessed:
+            await asyncio.sleep(FAILED_LOGIN_S)
+        if page.stream is None or request.method == "HEAD":
+            return _response(page)
+        if self._streams >= STREAMS_MAX:
+            return _response(_of_status(HTTPStatus.SERVICE_UNAVAILABLE))
+        self._streams += 1
+        try:
+            return await self._stream(request, page, page.stream)
+        finally:
+            self._streams -= 1
+
+    async def _stream(
+        self, request: web.BaseRequest, page: Page, parts: AsyncIterator[bytes]
+    ) -> web.StreamResponse:
+        handler = request.protocol
+        assert isinstance(handler, _Handler)
+        handler.stay_open()
+        response = _BareStream(
+            status=page.status,
+            headers={"Content-Type": page.content_type, "Cache-Control": "no-store"},
+        )
+        response.force_close()
+        await response.prepare(request)
+        try:
+            async for part in parts:
+                # The buffer is bounded: a write ends when the reader has taken enough of it.
+                async with asyncio.timeout(WRITE_S):
+                    await response.write(part)
+        except TimeoutError:
+            if request.transport is not None:
+                request.transport.abort()
+        except ConnectionError:
+            pass  # the reader has left
+        return response
+
+
+def host_name(header: str) -> str:
+    """Return the host of a ``Host`` header, in lower case, without port and brackets."""
+    host = header.strip().lower()
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0].removesuffix(".")
+
+
+def is_local_name(name: str) -> bool:
+    """Return whether no DNS server can make a browser send a request for this host here.
+
+    A page of a foreign name that its DNS server suddenly resolves to 127.0.0.1 is that name's own
+    page to a browser, which lets it read the answers (DNS rebinding).
+    """
+    if not name or name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _of_status(status: HTTPStatus) -> Page:
+    return Page(status, f"{status.value} {status.phrase}\n".encode())
+
+
+def _response(page: Page) -> web.StreamResponse:
+    response = _Bare(
+        status=page.status,
+        body=page.body,
+        headers={"Content-Type": page.content_type, "Cache-Control": "no-store", **page.headers},
+    )
+    response.force_close()
+    return response
+
+
+# --- files
+
+
+def _credentials_of(settings: HttpSettings, logger: Logger) -> FileValue[Credentials] | None:
+    files = [each for each in (settings.tokens_file, settings.users_file) if each is not None]
+    if not files:
+        return None
+    try:
+        return FileValue(
+            lambda: read_credentials(settings.tokens_file, settings.users_file), logger, *files
+        )
+    except ValueError as error:
+        raise ValueError(f"{LISTENER}: the login cannot be used: {error}") from None
+
+
+def _tls_of(settings: HttpSettings, logger: Logger) -> FileValue[ssl.SSLContext] | None:
+    certificate, key = settings.certificate_file, settings.key_file
+    if certificate is None or key is None:
+        return None
+
+    def context() -> ssl.SSLContext:
+        for file in (certificate, key):
+            # OpenSSL does not say which of the two it could not read.
+            file.open("rb").close()
+        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        made.minimum_version = ssl.TLSVersion.TLSv1_2
+        made.set_alpn_protocols(["http/1.1"])
+        try:
+            # A password is given, so that an encrypted key fails instead of prompting.
+            made.load_cert_chain(certificate, key, password="")
+        except ssl.SSLError as error:
+            reason = (error.reason or "no certificate, or an encrypted key").lower()
+            raise ValueError(f"{certificate}, {key}: {reason.replace('_', ' ')}") from None
+        return made
+
+    try:
+        return FileValue(context, logger, certificate, key)
+    except ValueError as error:
+        raise ValueError(f"{LISTENER}: https cannot be used: {error}") from None

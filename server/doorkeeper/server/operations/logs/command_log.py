@@ -1,0 +1,39 @@
+"""The log of a command that does not serve: warnings and errors, on stderr."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.server.operations.logs.pipeline import Logs
+
+# The log comes first: it keeps structlog from importing rich and greenlet.
+import structlog  # isort: skip
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STDERR: Final = 2
+
+
+@contextmanager
+def command_logs() -> Iterator[None]:
+    """Log events of plug-ins and parts of the server until the end of the block."""
+    root, configuration = logging.root, structlog.get_config()
+    handlers, level = root.handlers, root.level
+    logs = Logs(
+        descriptor=STDERR,
+        form="console",
+        terminal=os.isatty(STDERR),
+        levels={"root": logging.WARNING},
+        now_ns=time.time_ns,
+    )
+    try:
+        yield
+    finally:
+        logs.close()
+        structlog.configure(**configuration)
+        root.handlers, root.level = handlers, level

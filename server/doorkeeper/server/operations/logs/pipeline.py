@@ -1,0 +1,175 @@
+"""From an event to a queued line: the configuration of structlog.
+
+log = structlog.get_logger("doorkeeper.net")
+log.info("connection refused", peer="10.0.0.7", reason="limit of one address")
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+# structlog imports rich (for tracebacks in colours) and greenlet where they are installed. The
+# server uses neither, and rich is a fifth of the start's time.
+_hidden = [name for name in ("rich", "greenlet") if name not in sys.modules]
+for _name in _hidden:
+    sys.modules[_name] = None  # type: ignore[assignment]
+import structlog  # noqa: E402  after the lines above, which are for this import
+import structlog.dev  # noqa: E402
+
+for _name in _hidden:
+    del sys.modules[_name]
+
+from doorkeeper.server.config.levels import LEVELS  # noqa: E402
+from doorkeeper.server.operations.logs.line_writer import LineWriter  # noqa: E402
+from doorkeeper.server.operations.logs.rendering import renderer_of  # noqa: E402
+from doorkeeper.server.operations.logs.secrets import hide  # noqa: E402
+from doorkeeper.server.operations.logs.shortening import shorten  # noqa: E402
+from doorkeeper.server.operations.logs.standard_library import Bridge  # noqa: E402
+from doorkeeper.server.operations.logs.thresholds import LoggerThreshold, Thresholds  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from structlog.typing import EventDict, Processor, WrappedLogger
+
+AUTHORIZER_LOGGER: Final = "kafka.authorizer.logger"
+CLOSE_TIMEOUT_S: Final = 2.0
+"""Time that the process waits at its end for a stalled reader of the log."""
+
+_LEVEL_NAMES = {5: "TRACE", 10: "DEBUG", 20: "INFO", 30: "WARN", 40: "ERROR", 50: "FATAL"}
+
+
+class _Output:
+    """The output of one logger."""
+
+    __slots__ = ("msg", "name", "threshold")
+
+    def __init__(
+        self, name: str, threshold: LoggerThreshold, write: Callable[[bytes], None]
+    ) -> None:
+        self.name = name
+        self.threshold = threshold
+        self.msg = write
+
+
+class Logger(structlog.BoundLoggerBase):
+    """Logs events with fields, from the level of its name."""
+
+    _logger: _Output
+
+    @property
+    def threshold(self) -> LoggerThreshold:
+        """Return the lowest level that is written: one object, whose ``level`` may change."""
+        return self._logger.threshold
+
+    def is_enabled(self, level: int) -> bool:
+        """Return whether an event of this level is written."""
+        return level >= self._logger.threshold.level
+
+    def trace(self, event: str, **fields: object) -> None:
+        self.write(5, event, fields)
+
+    def debug(self, event: str, **fields: object) -> None:
+        self.write(10, event, fields)
+
+    def info(self, event: str, **fields: object) -> None:
+        self.write(20, event, fields)
+
+    def warning(self, event: str, **fields: object) -> None:
+        self.write(30, event, fields)
+
+    def error(self, event: str, **fields: object) -> None:
+        self.write(40, event, fields)
+
+    def exception(self, event: str, **fields: object) -> None:
+        """Log an error with the traceback of the exception being handled."""
+        self.write(40, event, {"exc_info": True, **fields})
+
+    def write(self, level: int, event: str, fields: Mapping[str, object]) -> None:
+        """Log at a level of ``LEVELS``."""
+        if level >= self._logger.threshold.level:
+            self._proxy_to_logger("msg", event, level=_LEVEL_NAMES[level], **fields)
+
+
+class AuthorizerLogger:
+    """Writes the lines of Kafka's authorizer log unchanged."""
+
+    def __init__(self, logger: Logger) -> None:
+        self._logger = logger
+        self.threshold = logger.threshold
+        """The lowest level that is written."""
+
+    def write(self, level: int, text: str) -> None:
+        self._logger.write(level, text, {})
+
+
+class Logs:
+    """The log of one process."""
+
+    def __init__(
+        self,
+        *,
+        descriptor: int,
+        form: str,
+        terminal: bool,
+        levels: Mapping[str, int],
+        now_ns: Callable[[], int],
+    ) -> None:
+        """Configure structlog for this process and start the writer."""
+        self._now_ns = now_ns
+        self._thresholds = Thresholds(levels)
+        self._processors: Sequence[Processor] = (
+            self._head,
+            hide,
+            shorten,
+            structlog.processors.format_exc_info,
+            renderer_of(form, terminal=terminal),
+        )
+        self._writer = LineWriter(descriptor, self.lost_line)
+        structlog.configure(
+            processors=self._processors,
+            wrapper_class=Logger,
+            context_class=dict,
+            logger_factory=self._output,
+            # Loggers are looked up by module-level names; without the cache each event would bind
+            # anew.
+            cache_logger_on_first_use=True,
+        )
+        self._bridge = Bridge(self.logger, levels)
+        self.authorizer_log = AuthorizerLogger(self.logger(AUTHORIZER_LOGGER))
+
+    def logger(self, name: str) -> Logger:
+        return Logger(self._output(name), self._processors, {})
+
+    def set_levels(self, levels: Mapping[str, int]) -> None:
+        """Replace the levels of all loggers."""
+        self._thresholds.replace(levels)
+        self._bridge.set_levels(levels)
+
+    def close(self) -> None:
+        """Write the queued lines; give up after ``CLOSE_TIMEOUT_S``."""
+        self._writer.close(CLOSE_TIMEOUT_S)
+
+    def _output(self, *names: Any) -> _Output:  # noqa: ANN401  structlog hands on what it got
+        name = str(names[0]) if names else "doorkeeper"
+        return _Output(name, self._thresholds.of(name), self._writer.write)
+
+    def _head(self, logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        event["timestamp_ns"] = self._now_ns()
+        event["logger"] = logger.name
+        return event
+
+    def lost_line(self, count: int) -> bytes:
+        """Return the line with the number of dropped lines."""
+        event: EventDict = {
+            "event": "log lines were lost because nobody read them",
+            "level": "WARN",
+            "logger": "doorkeeper.logs",
+            "timestamp_ns": self._now_ns(),
+            "lines": count,
+        }
+        return bytes(self._processors[-1](None, "", event))  # type: ignore[arg-type]
+
+
+assert set(_LEVEL_NAMES) <= set(LEVELS.values())

@@ -1,0 +1,91 @@
+"""doorkeeper.server.operations.audit.audit_log: the trail as the server sees it, with its thread."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
+from doorkeeper.server.operations.audit.audit_log import AuditLog
+from doorkeeper.server.operations.audit.options import Sync
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import Committed, edit
+from doorkeeper.server.schema.declared import ACL
+from doorkeeper.server.state.log import origin_of
+from testkit.acl import allow, request_of
+from testkit.trails import LOGIN, Disk, Log, Meter, Time, lines_in, options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+ORDERS = ResourcePattern(ResourceType.TOPIC, "orders", PatternType.LITERAL)
+BINDING = allow("bob", AclOperation.READ, ORDERS)
+CHANGE = Committed(
+    1, edit(ACL, set=[StoredBinding("id-1", BINDING)]), origin_of(request_of("root"))
+)
+
+
+def opened(folder: Path, **changes: Any) -> AuditLog:
+    return AuditLog.open(
+        options(folder, **changes),
+        asyncio.get_running_loop(),
+        clocks=Time().clocks,
+        logger=Log(),
+        meter=Meter(),
+    )
+
+
+async def test_a_life(tmp_path: Path) -> None:
+    """From start to stop everything that is told is a line, numbered without gaps."""
+    trail = opened(tmp_path)
+    trail.record_start(cluster_id="c", version="1", authorizer=None, listeners=["A=b:1"])
+    trail.on_decision(
+        request_of("bob"), [Action(AclOperation.READ, ORDERS)], [AuthorizationResult.DENIED]
+    )
+    trail.record_login(LOGIN)
+    trail.record_commit(CHANGE)
+    trail.record_commit(CHANGE._replace(change={}))
+    trail.record_commit(CHANGE._replace(origin=None))
+    trail.record_reload(None)
+    trail.record_reload("a wrong key")
+    trail.close()
+    trail.close()
+
+    events = lines_in(tmp_path)
+    kinds = [event["kind"] for event in events]
+    assert kinds == ["start", "change", "reload", "reload", "decision", "login", "stop"]
+    assert [event["seq"] for event in events] == [1, 2, 3, 4, 5, 6, 7]
+    assert (events[0]["sync"], events[0]["decisions"]) == ("interval", "all")
+    assert [event.get("outcome") for event in events[2:4]] == ["SUCCEEDED", "FAILED"]
+
+
+async def test_a_full_disk_refuses_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With strict a change that could not be recorded is answered with an error, and the next one
+    is refused before it is made; without strict neither."""
+    disk = Disk(monkeypatch)
+    strict, usual = opened(tmp_path / "s", sync=Sync.STRICT), opened(tmp_path / "u")
+    disk.full = disk.no_room = True
+    answers = []
+    for trail in (strict, usual):
+        assert trail.refusal() is None
+        trail.record_commit(CHANGE)
+        answers.append((await trail.wait_until_recorded(), trail.refusal()))
+
+    (failed, refused), fine = answers
+    assert failed == "No space left on device"
+    assert refused is not None
+    assert refused.code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert refused.message == (
+        "Nothing was changed: the audit log cannot be written, and doorkeeper.audit.sync is"
+        " strict: No space left on device"
+    )
+    assert fine == (None, None)
+    disk.full = disk.no_room = False
+    strict.close()
+    usual.close()
+    assert [event["kind"] for event in lines_in(tmp_path / "s")] == ["change", "stop"]
+    assert [event["kind"] for event in lines_in(tmp_path / "u")] == ["dropped", "stop"]

@@ -1,0 +1,312 @@
+"""doorkeeper.server.operations.audit.writer: what the thread does, turn by turn, also with a disk that is full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.server.operations.audit.events import Reload
+from doorkeeper.server.operations.audit.files import AuditFolder
+from doorkeeper.server.operations.audit.names import open_name, whole_name
+from doorkeeper.server.operations.audit.options import Sync
+from doorkeeper.server.operations.audit.queue import Queue, QueuedEvents
+from doorkeeper.server.operations.audit.writer import RETRY_S, Writer
+from testkit.load import scaled
+from testkit.trails import Disk, HandLoop, Log, Meter, Time, Waiter, lines_in, options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    Make = Callable[..., "World"]
+
+
+class World:
+    """A writer whose turns the test takes."""
+
+    def __init__(self, folder: Path, **changes: Any) -> None:
+        self.options = options(folder, **changes)
+        self.folder = AuditFolder(folder, 1, compress=self.options.compress)
+        self.queue, self.log, self.meter, self.time = Queue(1000), Log(), Meter(), Time()
+        self.writer = self.made()
+        self.told: list[str | None] = []
+        if self.options.sync is Sync.STRICT:
+            self.writer._take_reserve()
+
+    def made(self) -> Writer:
+        return Writer(
+            self.queue,
+            self.folder,
+            self.options,
+            HandLoop().loop,
+            clocks=self.time.clocks,
+            logger=self.log,
+            meter=self.meter,
+        )
+
+    def put(
+        self,
+        name: str = "a",
+        *,
+        is_change: bool = False,
+        happened: int = 1,
+        waiter: Any = None,
+    ) -> None:
+        event = Reload(seq=0, node=0, ts_ns=0, time="", outcome="SUCCEEDED", reason=name)
+        item = QueuedEvents(
+            self.time.ns,
+            lambda: [event],
+            happened=happened,
+            changes=int(is_change),
+            must_be_kept=is_change,
+        )
+        assert self.queue.put(item, waiter)
+
+    def turn(self) -> None:
+        """Take what waits and work it off, as the thread does."""
+        batch = self.queue.take(0)
+        self.writer._work(batch._replace(waiting=[Waiter(self.told).future]))
+
+    def idle(self) -> None:
+        self.writer._work(self.queue.take(0))
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return lines_in(self.options.folder)
+
+    def problem(self) -> str | None:
+        return self.writer.failing
+
+    @property
+    def reasons(self) -> list[object]:
+        return [line["reason"] for line in self.lines]
+
+    @property
+    def names(self) -> list[str]:
+        return sorted(path.name for path in self.options.folder.glob("audit-*.jsonl*"))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[Make]:
+    worlds = []
+
+    def make(**changes: Any) -> World:
+        worlds.append(World(tmp_path / "audit", **changes))
+        return worlds[-1]
+
+    yield make
+    for each in worlds:
+        each.writer._close_file()
+        each.folder.release()
+
+
+def test_events_are_lines(world: Make) -> None:
+    """What was put is in the open file before who waits is told, numbered from 1."""
+    w = world()
+    w.put("a")
+    w.put("b")
+
+    w.turn()
+
+    assert [(line["seq"], line["reason"]) for line in w.lines] == [(1, "a"), (2, "b")]
+    assert w.told == [None]
+    assert w.names == [open_name(1, 1)]
+    assert w.meter.counts["written"] == 2
+
+
+def test_a_file_that_would_be_too_large_is_closed(world: Make) -> None:
+    """A file is closed before it would exceed its bound, and compressed where that is wanted."""
+    w = world(file_bytes_max=300, compress=True)
+    for name in ("a", "b", "c"):
+        w.put(name)
+        w.turn()
+
+    assert w.names == [whole_name(1, 1, 2, compressed=True), open_name(1, 3)]
+    assert w.reasons == ["a", "b", "c"]
+
+
+def test_a_file_that_is_old_is_closed(world: Make) -> None:
+    """A file is closed when its time is over, without another event; an idle trail has none."""
+    w = world(file_age_max_s=30)
+    w.put()
+    w.turn()
+    assert w.writer._timeout_s() == pytest.approx(0.1)
+    w.time.sleep(29)
+    w.idle()
+    assert w.names == [open_name(1, 1)]
+    assert w.writer._timeout_s() == pytest.approx(1)
+    w.time.sleep(1)
+
+    w.idle()
+
+    assert w.names == [whole_name(1, 1, 1, compressed=False)]
+    assert w.writer._timeout_s() is None
+
+
+@pytest.mark.parametrize(("sync", "after"), [(Sync.NONE, 0), (Sync.INTERVAL, 1), (Sync.STRICT, 2)])
+def test_when_it_is_synced(world: Make, sync: Sync, after: int) -> None:
+    """Strict syncs before who waits is told; interval after 100 ms; none never."""
+    w = world(sync=sync)
+    w.put()
+    w.turn()
+    assert w.meter.counts["syncs"] == (sync is Sync.STRICT)
+    w.put()
+    for _ in range(2):
+        w.time.sleep(0.11)
+        w.idle()
+
+    assert w.meter.counts["syncs"] == after
+
+
+def test_what_had_no_room_is_in_the_trail(world: Make) -> None:
+    """The count of what the queue refused is written, with its times, before what came later."""
+    w = world()
+    w.queue.lose(3, 50)
+    w.queue.lose(1, 70)
+    w.put("later")
+
+    w.turn()
+
+    dropped, later = w.lines
+    assert dropped["kind"] == "dropped"
+    assert {
+        name: dropped[name] for name in ("count", "changes", "first_ns", "last_ns", "reason")
+    } == {
+        "count": 4,
+        "changes": 0,
+        "first_ns": 50,
+        "last_ns": 70,
+        "reason": "queue",
+    }
+    assert later["reason"] == "later"
+
+
+def test_a_full_disk_without_strict(world: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events are lost and counted, nobody is held up, and the count is written when it can be."""
+    w, disk = world(), Disk(monkeypatch)
+    w.put("a")
+    w.turn()
+    disk.full = disk.half = True
+    w.put("b", happened=5)
+    w.put("c", is_change=True)
+    w.turn()
+
+    assert w.told == [None, None]
+    assert w.problem() == "No space left on device"
+    assert w.reasons == ["a"]
+    assert w.meter.counts["lost"] == 2
+    assert w.writer._timeout_s() == pytest.approx(0.1)
+    disk.full = False
+    w.put("d")
+    w.turn()
+
+    _, dropped, last = w.lines
+    assert (dropped["count"], dropped["changes"], dropped["reason"]) == (6, 1, "disk")
+    assert (last["reason"], last["seq"]) == ("d", 3)
+    assert w.problem() is None
+    assert w.log.texts == [
+        "the audit log cannot be written",
+        "the audit log is written again",
+    ]
+
+
+def test_a_full_disk_with_strict(world: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes under way go where the reserve was; decisions are counted; then nothing may change
+    until there is a reserve again."""
+    disk = Disk(monkeypatch)
+    w = world(sync=Sync.STRICT)
+    reserve = w.options.folder / "audit-1.reserve"
+    assert reserve.exists()
+    disk.full = disk.no_room = True
+    free_reserve = AuditFolder.free_reserve
+
+    def freed(folder: AuditFolder) -> bool:
+        disk.full = False
+        return free_reserve(folder)
+
+    monkeypatch.setattr(AuditFolder, "free_reserve", freed)
+    w.put("decision")
+    w.put("change", is_change=True)
+    w.turn()
+
+    assert w.told == [None]
+    assert w.reasons == ["change"]
+    assert w.problem() == "No space left on device"
+    assert not reserve.exists()
+    w.put("decision")
+    w.put("another that was under way", is_change=True)
+    w.turn()
+    assert w.told == [None, None]
+    assert w.reasons == ["change", "another that was under way"]
+    assert w.writer._timeout_s() == pytest.approx(RETRY_S)
+    disk.no_room = False
+    w.idle()
+
+    assert w.problem() is None
+    assert reserve.exists()
+    assert (w.lines[-1]["kind"], w.lines[-1]["count"], w.lines[-1]["changes"]) == ("dropped", 2, 0)
+
+
+def test_no_room_even_for_changes(world: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With strict a change that cannot be written is answered with an error, kept, and written
+    when that is possible."""
+    disk = Disk(monkeypatch)
+    w = world(sync=Sync.STRICT)
+    disk.full = disk.no_room = True
+    w.put("change", is_change=True)
+    w.turn()
+
+    assert w.told == ["No space left on device"]
+    assert w.lines == []
+    disk.full = disk.no_room = False
+    w.turn()
+
+    assert w.reasons == ["change"]
+    assert w.told[-1] is None
+    assert w.meter.counts["lost"] == 0
+
+
+@pytest.mark.parametrize(
+    ("sync", "told"), [(Sync.INTERVAL, None), (Sync.STRICT, "Input/output error")]
+)
+def test_a_disk_that_cannot_sync(
+    world: Make, monkeypatch: pytest.MonkeyPatch, sync: Sync, told: str | None
+) -> None:
+    """With strict the error is told; the next lines go to another file."""
+    w, disk = world(sync=sync), Disk(monkeypatch)
+    disk.no_sync = True
+    w.put("a", is_change=True)
+    w.time.sleep(1)
+    w.writer._unsynced_since_s = 0.0
+    w.turn()
+
+    assert w.told == [told]
+    assert w.names == [whole_name(1, 1, 1, compressed=False)]
+    disk.no_sync = False
+    w.put("b")
+    w.turn()
+    assert w.told[-1] is None
+    assert w.names == [whole_name(1, 1, 1, compressed=False), open_name(1, 2)]
+
+
+def test_the_thread(world: Make) -> None:
+    """The thread writes, tells, survives an event that cannot be made, and closes the file."""
+    w = world()
+    w.writer.start()
+
+    def broken() -> list[Reload]:
+        raise ValueError("odd")
+
+    w.queue.put(QueuedEvents(1, broken))
+    w.put("a", waiter=Waiter(w.told).future)
+    w.queue.close()
+
+    assert w.writer.join(scaled(10))
+    assert w.names in (
+        [],
+        [whole_name(1, 1, 1, compressed=False)],
+        [whole_name(1, 1, 2, compressed=False)],
+    )
+    assert w.log.texts == ["events could not be made for the audit log"]
+    assert w.queue.length == 0

@@ -1,0 +1,19 @@
+"""What readiness looks at."""
+
+from __future__ import annotations
+
+from doorkeeper.server.operations.http.checks import CheckResult, Readiness
+
+
+def test_all_checks_are_evaluated_each_time() -> None:
+    """In their order, whatever the first one says; one that raises has failed."""
+    answers = iter([CheckResult(ok=False, detail="no"), CheckResult(ok=True, detail="yes")])
+
+    def broken() -> CheckResult:
+        raise RuntimeError("a secret")
+
+    readiness = Readiness({"a": lambda: next(answers), "b": broken})
+
+    failed = (False, "the check failed: RuntimeError")
+    assert readiness.now() == {"a": (False, "no"), "b": failed}
+    assert readiness.now() == {"a": (True, "yes"), "b": failed}

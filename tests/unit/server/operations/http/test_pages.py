@@ -1,0 +1,123 @@
+"""What the port answers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import pytest
+
+from doorkeeper.server.operations.http.answers import Page, PageRequest
+from doorkeeper.server.operations.http.checks import CheckResult, Readiness
+from doorkeeper.server.operations.http.credentials import Credentials
+from doorkeeper.server.operations.http.pages import LAG_MAX_S, Pages
+
+TOKEN = "a-token-of-some-length"
+PAGES = ("/", "/livez", "/readyz", "/metrics")
+
+
+class Heart:
+    lag_s = 0.0
+
+
+class Exposed:
+    async def text(self, accept: str) -> tuple[bytes, str]:
+        return f"numbers for {accept}".encode(), "text/numbers"
+
+
+class World:
+    def __init__(self, *, login: bool = False) -> None:
+        self.heart = Heart()
+        self.store = CheckResult(ok=True, detail="reachable")
+        self.pages = Pages(
+            Readiness({"store": lambda: self.store}),
+            cast("Any", self.heart),
+            cast("Any", Exposed()),
+            (lambda: Credentials([TOKEN])) if login else None,
+        )
+
+    async def ask(self, path: str, method: str = "GET", token: str = "") -> Page:
+        authorization = f"Bearer {token}" if token else ""
+        return await self.pages.answer(PageRequest(method, path, authorization, "x/y"))
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_every_page_answers_get_and_head(path: str) -> None:
+    """200 where all is well; 405 for other methods; the index has the link."""
+    world = World()
+
+    assert [(await world.ask(path, method)).status for method in ("GET", "HEAD")] == [200, 200]
+    refused = await world.ask(path, "POST")
+    assert (refused.status, refused.headers) == (405, {"Allow": "GET, HEAD"})
+    assert path in (await world.ask("/")).body.decode()
+
+
+async def test_other_paths_are_not_there() -> None:
+    """404, whatever the method."""
+    for path in ("/nothing", "/metrics/", "//metrics", "/livez/x", ""):
+        assert [(await World().ask(path, method)).status for method in ("GET", "DELETE")] == [
+            404
+        ] * 2
+
+
+async def test_a_loop_that_is_late_is_not_alive() -> None:
+    """503 where it is later than the bound, with how late."""
+    world = World()
+    world.heart.lag_s = LAG_MAX_S
+    assert (await world.ask("/livez")).status == 200
+
+    world.heart.lag_s = LAG_MAX_S + 1
+    page = await world.ask("/livez")
+
+    assert page.status == 503
+    assert json.loads(page.body) == {"alive": False, "loop_lag_seconds": LAG_MAX_S + 1}
+
+
+async def test_readiness_says_what_is_wrong() -> None:
+    """503 as soon as one check fails; the body names all."""
+    world = World()
+    assert json.loads((await world.ask("/readyz")).body) == {
+        "ready": True,
+        "checks": {"store": {"ok": True, "detail": "reachable"}},
+    }
+
+    world.store = CheckResult(ok=False, detail="away")
+    page = await world.ask("/readyz")
+
+    assert page.status == 503
+    assert json.loads(page.body)["checks"]["store"] == {"ok": False, "detail": "away"}
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics", "/nothing"])
+async def test_strangers_get_nothing(path: str) -> None:
+    """401 for pages that exist and for others, with how to log in."""
+    for method in ("GET", "POST"):
+        for token in ("", "another-token-of-some"):
+            page = await World(login=True).ask(path, method, token)
+
+            assert page.status == 401
+            assert page.headers == {"WWW-Authenticate": 'Basic realm="doorkeeper", Bearer'}
+
+
+async def test_probes_need_no_login_and_learn_one_word() -> None:
+    """Strangers see the status, and no check; who is known sees all."""
+    world = World(login=True)
+    world.store = CheckResult(ok=False, detail="away")
+
+    alive, ready = await world.ask("/livez"), await world.ask("/readyz")
+    assert (alive.status, json.loads(alive.body)) == (200, {"alive": True})
+    assert (ready.status, json.loads(ready.body)) == (503, {"ready": False})
+
+    assert "checks" in json.loads((await world.ask("/readyz", token=TOKEN)).body)
+    assert (await world.ask("/metrics", token=TOKEN)).status == 200
+    assert (await world.ask("/nothing", token=TOKEN)).status == 404
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_wrong_login_is_noted_wherever_it_is_tried(path: str) -> None:
+    """Probes would else tell at once whether a password is right: they tell more to who has one."""
+    world = World(login=True)
+
+    assert (await world.ask(path, token="guessed-by-somebody")).guessed
+    assert not (await world.ask(path, token=TOKEN)).guessed
+    assert not (await world.ask(path)).guessed

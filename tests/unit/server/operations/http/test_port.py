@@ -1,0 +1,269 @@
+"""The operations port over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from doorkeeper.server.config.http import HttpSettings
+from doorkeeper.server.net.addresses import BindError
+from doorkeeper.server.operations.http import connection as http_connection
+from doorkeeper.server.operations.http import port as http_port
+from doorkeeper.server.operations.http.checks import Readiness
+from doorkeeper.server.operations.http.pages import Pages
+from doorkeeper.server.operations.http.port import LIMITS, HttpPort
+from testkit.certificates import Authority, world
+from testkit.edge import Log, until
+from testkit.http_port import ask, send
+from testkit.tls import client_context
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from doorkeeper.server.operations.http.answers import Page, PageRequest
+
+TOKEN = "a-token-of-some-length"
+
+
+class Heart:
+    lag_s = 0.0
+
+
+class Exposed:
+    async def text(self, accept: str) -> tuple[bytes, str]:
+        return b"x" * 3_000_000, "text/plain"
+
+
+class Broken(Pages):
+    async def answer(self, asked: PageRequest) -> Page:
+        raise RuntimeError("a page that fails")
+
+
+class Running:
+    """A port that is open."""
+
+    def __init__(self, port: HttpPort, log: Log) -> None:
+        self.port, self.log = port, log
+        self.number = int(port.url.rpartition(":")[2])
+
+
+def local(**settings: Any) -> HttpSettings:
+    usual: dict[str, Any] = {"host": "127.0.0.1", "port": 0}
+    return HttpSettings(**(usual | settings))
+
+
+@asynccontextmanager
+async def running(kind: type[Pages] = Pages, **settings: Any) -> AsyncIterator[Running]:
+    log = Log()
+    port = HttpPort(local(**settings), log)
+    await port.open(
+        kind(Readiness({}), cast("Any", Heart()), cast("Any", Exposed()), port.credentials)
+    )
+    try:
+        yield Running(port, log)
+    finally:
+        await port.close()
+
+
+def key_pair(folder: Path, name: str = "server") -> dict[str, Any]:
+    certified = world().server
+    files = {
+        "certificate_file": folder / f"{name}.pem",
+        "key_file": folder / f"{name}.key",
+    }
+    files["certificate_file"].write_text(certified.chain_pem)
+    files["key_file"].write_text(certified.key_pem())
+    return files
+
+
+async def test_pages_are_answered_and_the_connection_ends() -> None:
+    """Each connection is one request; HEAD has the headers only; the software is not named."""
+    async with running() as port:
+        reply = await ask(port.number, "/livez?verbose=1")
+        head = await ask(port.number, "/", method="HEAD")
+
+        assert (reply.status, reply.json["alive"]) == (200, True)
+        assert reply.headers["connection"] == "close"
+        assert reply.headers["cache-control"] == "no-store"
+        assert "server" not in reply.headers
+        assert (head.status, head.body) == (200, b"")
+        assert int(head.headers["content-length"]) > 0
+        await until(lambda: port.port.connections == 0)
+
+
+async def test_on_loopback_a_request_for_another_host_is_refused() -> None:
+    """Otherwise a page in a browser could read the metrics once its name resolves here."""
+    own = ("LOCALHOST:9404", "node.localhost.:9404", "127.0.0.1:9404", "[::1]:9404", "10.0.0.7")
+    others = ("evil.example:9404", "localhost.evil.example", "127.0.0.1.evil.example", "1")
+    async with running() as port:
+        for host in (*own, *others):
+            reply = await send(port.number, f"GET /livez HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            assert reply.status == (200 if host in own else 421), host
+            assert (b"alive" in reply.body) is (host in own)
+        old = await send(port.number, b"GET /livez HTTP/1.0\r\n\r\n")
+        assert old.status == 200
+
+
+async def test_invalid_requests_are_a_bare_400() -> None:
+    """The request is neither quoted nor logged; a request with a body is refused before it."""
+    start = b"GET / HTTP/1.1\r\nHost: a\r\n"
+    async with running() as port:
+        for data in (
+            b"GARBAGE\r\n\r\n",
+            b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+            b"GET /" + b"x" * 3000 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
+            start + b"X: " + b"x" * 9000 + b"\r\n\r\n",
+            start + b"X: y\r\n" * 100 + b"\r\n",
+        ):
+            reply = await send(port.number, data)
+            assert (reply.status, reply.body) == (400, b"400 Bad Request\n")
+            assert "server" not in reply.headers
+        assert port.log.events() == []
+        headers = {"Content-Length": "1000000000"}
+        assert (await ask(port.number, "/", method="POST", headers=headers)).status == 405
+
+
+async def test_a_page_that_fails_is_a_line_and_500() -> None:
+    """The other pages, and the server, go on."""
+    async with running(Broken) as port:
+        reply = await ask(port.number, "/metrics")
+
+        assert (reply.status, reply.body) == (500, b"500 Internal Server Error\n")
+        line = port.log.one("a page failed")
+        assert line.fields["path"] == "/metrics"
+        assert isinstance(line.fields["exc_info"], RuntimeError)
+
+
+async def test_who_says_nothing_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Silent ones, half requests, and readers that stop reading: each has its time and no more."""
+    made: list[object] = []
+
+    def hurried(*given: Any) -> http_connection.OneRequest:
+        made.append(given)
+        return http_connection.OneRequest(*given, most_s=0.05)
+
+    monkeypatch.setattr(http_port, "OneRequest", hurried)
+    async with running() as port:
+        silent = await asyncio.open_connection("127.0.0.1", port.number)
+        half = await asyncio.open_connection("127.0.0.1", port.number)
+        half[1].write(b"GET / HTTP/1.1\r\nHost:")
+        stuck = await asyncio.open_connection("127.0.0.1", port.number, limit=1)
+        stuck[1].write(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
+        await until(lambda: len(made) == 3)
+
+        await until(lambda: port.port.connections == 0)
+        for _, writer in (silent, half, stuck):
+            writer.close()
+
+
+async def test_there_are_so_many_connections_and_no_more() -> None:
+    """One more from an address is closed at once; the others stay."""
+    async with running() as port:
+        most = LIMITS.connections_per_ip_max
+        writers = [
+            (await asyncio.open_connection("127.0.0.1", port.number))[1] for _ in range(most)
+        ]
+        await until(lambda: port.port.connections == most)
+
+        reader, extra = await asyncio.open_connection("127.0.0.1", port.number)
+        assert await reader.read() == b""
+        assert port.port.connections == most
+        for writer in (*writers, extra):
+            writer.close()
+        await until(lambda: port.port.connections == 0)
+        assert (await ask(port.number)).status == 200
+
+
+async def test_silent_ones_keep_nobody_out() -> None:
+    """Two addresses that hold all there is to hold do not make probes of others fail."""
+    async with running() as port:
+        held = [
+            await asyncio.open_connection("127.0.0.1", port.number, local_addr=(host, 0))
+            for _ in range(LIMITS.connections_per_ip_max)
+            for host in ("127.0.0.2", "127.0.0.3")
+        ]
+        await until(lambda: port.port.connections >= LIMITS.connections_max - 1)
+
+        async with asyncio.timeout(http_connection.REQUEST_S / 2):
+            for _ in range(3):
+                assert (await ask(port.number, "/livez")).status == 200
+
+        for _, writer in held:
+            writer.close()
+
+
+async def test_a_login_is_asked_for_and_read_anew(tmp_path: Path) -> None:
+    """A new token counts as soon as the file has it, and the old one no longer."""
+    file = tmp_path / "tokens"
+    file.write_text(TOKEN)
+
+    async with running(tokens_file=file) as port:
+        bearer = {"Authorization": f"Bearer {TOKEN}"}
+        assert (await ask(port.number, "/metrics")).status == 401
+        assert (await ask(port.number, "/metrics", headers=bearer)).status == 200
+        file.write_text("another-token-of-some-length")
+        assert (await ask(port.number, "/metrics", headers=bearer)).status == 401
+        assert (await ask(port.number, "/livez")).status == 200
+
+
+async def test_a_wrong_login_waits(tmp_path: Path) -> None:
+    """Guessing takes time; probes without a login do not."""
+    file = tmp_path / "tokens"
+    file.write_text(TOKEN)
+    loop = asyncio.get_running_loop()
+
+    async with running(tokens_file=file) as port:
+        for path, headers in (("/", {}), ("/readyz", {"Authorization": "Bearer guessed"})):
+            began_s = loop.time()
+            await ask(port.number, path, headers=headers)
+
+            assert loop.time() - began_s >= http_port.FAILED_LOGIN_S
+
+
+async def test_https_shows_its_certificate_and_a_new_one(tmp_path: Path) -> None:
+    """A client that trusts the authority is served; new files count for the next connection."""
+    files = key_pair(tmp_path)
+
+    async with running(**files) as port:
+        assert port.port.url.startswith("https://")
+        trusting = client_context()
+        assert (await ask(port.number, "/livez", tls=trusting)).status == 200
+
+        other = Authority().server()
+        files["certificate_file"].write_text(other.chain_pem)
+        files["key_file"].write_text(other.key_pem())
+        with pytest.raises(ssl.SSLCertVerificationError):
+            await ask(port.number, "/livez", tls=client_context())
+        assert "files reloaded" in port.log.events("info")
+
+
+@pytest.mark.parametrize("wrong", ["missing", "garbage", "encrypted"])
+def test_files_that_cannot_be_used_stop_the_start(tmp_path: Path, wrong: str) -> None:
+    """One line with the file; nobody is asked for the password of a key."""
+    files = key_pair(tmp_path)
+    if wrong == "missing":
+        files["key_file"].unlink()
+    elif wrong == "garbage":
+        files["certificate_file"].write_text("no certificate")
+    else:
+        files["key_file"].write_text(world().server.key_pem("a password"))
+
+    with pytest.raises(ValueError, match=r"listener: https cannot be used") as caught:
+        HttpPort(local(**files), Log())
+
+    assert str(tmp_path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ValueError, match=r"the login cannot be used: .*users: No such file"):
+        HttpPort(local(users_file=tmp_path / "users"), Log())
+
+
+async def test_an_address_that_turns_out_to_be_others_is_refused() -> None:
+    """The address that is bound counts, whatever it was called."""
+    with pytest.raises(BindError, match=r"0\.0\.0\.0, which is not loopback"):
+        async with running(host="0.0.0.0"):
+            pass

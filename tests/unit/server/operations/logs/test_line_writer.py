@@ -1,0 +1,100 @@
+"""Lines from a bounded queue, written by a thread of their own."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.server.operations.logs.line_writer import LineWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PIPE_BYTES = 64 * 1024
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    """A pipe: its reading and its writing end."""
+    reading, writing = os.pipe()
+    yield reading, writing
+    for descriptor in (reading, writing):
+        try:
+            os.close(descriptor)
+        except OSError:
+            continue
+
+
+def lost(count: int) -> bytes:
+    return b"lost %d\n" % count
+
+
+def read_until(descriptor: int, ending: bytes) -> bytes:
+    data = b""
+    while not data.endswith(ending):
+        data += os.read(descriptor, PIPE_BYTES)
+    return data
+
+
+def read_exactly(descriptor: int, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        data += os.read(descriptor, size - len(data))
+    return data
+
+
+def test_a_stopped_reader_costs_lines_which_are_counted(pipe: tuple[int, int]) -> None:
+    """Nobody reads: write returns at once, always; the count follows the lines that were kept."""
+    reading, writing = pipe
+    writer = LineWriter(writing, lost, queued_bytes_max=10_000)
+    line = b"x" * 99 + b"\n"
+    written = 2000
+    for _ in range(written):
+        writer.write(line)
+
+    # A count may be written while lines still come, and another one after them.
+    data = b""
+    kept = dropped = 0
+    while kept + dropped < written:
+        data += os.read(reading, PIPE_BYTES)
+        complete = data[: data.rfind(b"\n") + 1].decode().splitlines()
+        dropped = sum(int(each.split()[1]) for each in complete if each.startswith("lost"))
+        kept = complete.count("x" * 99)
+    writer.close(10)
+    assert dropped > 0
+    assert kept + dropped == written
+
+
+def test_close_does_not_wait_for_ever(pipe: tuple[int, int]) -> None:
+    """A reader that never reads delays the end by the time that close is given, not more."""
+    writer = LineWriter(pipe[1], lost)
+    for _ in range(3):
+        writer.write(b"x" * PIPE_BYTES + b"\n")
+
+    writer.close(0.01)
+
+    # Its thread still waits in the write, and gets its way now, so that the pipe can be closed.
+    assert read_exactly(pipe[0], 3 * (PIPE_BYTES + 1)).count(b"\n") == 3
+    writer.close(10)
+
+
+def test_a_reader_that_is_gone_is_no_error(pipe: tuple[int, int]) -> None:
+    """When the other end is closed, lines go nowhere and nobody is disturbed."""
+    os.close(pipe[0])
+    writer = LineWriter(pipe[1], lost)
+    writer.write(b"x\n")
+    writer.close(10)
+
+    writer.write(b"y\n")
+
+
+def test_a_non_blocking_descriptor_gets_everything(pipe: tuple[int, int]) -> None:
+    """Somebody may have made the terminal non-blocking; what does not fit now waits."""
+    os.set_blocking(pipe[1], False)
+    writer = LineWriter(pipe[1], lost)
+    writer.write(b"x" * (3 * PIPE_BYTES) + b"\n")
+
+    assert len(read_until(pipe[0], b"\n")) == 3 * PIPE_BYTES + 1
+    writer.close(10)
