@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from doorkeeper.construction.listeners import ServerSecurity
+from doorkeeper.server.app.listeners import ServerSecurity
 from doorkeeper.server.net.options import ConnectionSecurity
 from doorkeeper.server.security.contract import OfferedMechanism
 from doorkeeper.server.security.passwords import PlainUsers

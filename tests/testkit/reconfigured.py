@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.app.assembly import Assembly
+from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.authorizer import Reconfigurable
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.loading import load

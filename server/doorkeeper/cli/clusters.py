@@ -26,11 +26,11 @@ from doorkeeper.clusters.config import ACCEPTED, Foreign, Mode
 from doorkeeper.clusters.drift import NO_BINDINGS, binding_text, ignored_text
 from doorkeeper.clusters.enforcement import Enforcement
 from doorkeeper.clusters.remote import ClusterError, RemoteCluster
-from doorkeeper.construction.clusters import clusters_of
-from doorkeeper.construction.errors import StartError
 from doorkeeper.offline.stores import open_for_reading, place_of
 from doorkeeper.repositories.addresses import Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.server.app.clusters import clusters_of
+from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from doorkeeper.app.config_changes import dynamic_values
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.construction.authorizer import (
+from doorkeeper.offline.log import OfflineAuditLog, offline_log
+from doorkeeper.server.app.authorizer import (
     authorizer_of,
     close,
     one_line,
@@ -25,8 +25,8 @@ from doorkeeper.construction.authorizer import (
     server_info,
     start_authorizer,
 )
-from doorkeeper.construction.errors import StartError
-from doorkeeper.offline.log import OfflineAuditLog, offline_log
+from doorkeeper.server.app.config_changes import dynamic_values
+from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.authorizer.contract import Endpoint
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer

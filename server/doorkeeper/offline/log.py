@@ -15,8 +15,8 @@ import asyncio
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.construction.errors import StartError
-from doorkeeper.construction.stores import open_store
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.stores import open_store
 from doorkeeper.server.runtime.logger import NoLog
 from doorkeeper.server.runtime.metrics.hooks import AuditMeter
 from doorkeeper.server.schema.change import SERVER
@@ -57,7 +57,7 @@ class OfflineAuditLog:
         if self._settings.folder is None or self._audit_log is not None:
             return
         # A command without an audit log imports none of its modules.
-        from doorkeeper.construction.audit_log import open_audit_log  # noqa: PLC0415
+        from doorkeeper.server.app.audit_log import open_audit_log  # noqa: PLC0415
         from doorkeeper.server.operations.audit.files import AuditLogInUse  # noqa: PLC0415
 
         loop = asyncio.get_running_loop()

@@ -9,9 +9,9 @@ from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import AclPermissionType
 from doorkeeper.acls.necessity import without_effect
 from doorkeeper.acls.networks import network_of
-from doorkeeper.app.config_changes import dynamic_values
 from doorkeeper.offline.log import audit_log_output, offline_log
 from doorkeeper.offline.repository import policy_of
+from doorkeeper.server.app.config_changes import dynamic_values
 from doorkeeper.server.config.loading import with_stored_values
 from doorkeeper.server.schema.change import Author, Origin
 from doorkeeper.server.schema.features import (

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, NoReturn
 from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.search import find
-from doorkeeper.app.config_changes import dynamic_values
 from doorkeeper.base.errors import AuthorizerFault
-from doorkeeper.construction.decision_settings import settings_of
-from doorkeeper.construction.errors import StartError
-from doorkeeper.construction.stores import open_store
 from doorkeeper.offline.acls import open_acls
 from doorkeeper.offline.stores import open_backup, open_for_reading, place_of
 from doorkeeper.repositories.addresses import AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.files import matching
 from doorkeeper.repositories.repository import AclContents, AclRepository, AclSession
+from doorkeeper.server.app.config_changes import dynamic_values
+from doorkeeper.server.app.decision_settings import settings_of
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.stores import open_store
 from doorkeeper.server.authorizer.loading import KEY, authorizer_class
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.authorizer.standard_keys import POLICY_DEFAULTS, read_policy

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from doorkeeper.construction.stores import identity_file_of, initial_rows
 from doorkeeper.offline.stores import DataFolder, open_for_reading, place_of
+from doorkeeper.server.app.stores import identity_file_of, initial_rows
 from doorkeeper.server.schema.change import NO_CHANGE
 from doorkeeper.server.state.history.verification import verify
 from doorkeeper.server.state.storage import checking

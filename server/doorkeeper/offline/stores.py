@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.construction.stores import identity_file_of
 from doorkeeper.repositories.addresses import AddressKind
+from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.config.loading import load
 from doorkeeper.server.config.shared_store import SharedStore
 from doorkeeper.server.state.storage.identity import IDENTITY_NAME

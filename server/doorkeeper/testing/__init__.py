@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Imported with the class, so that the first server of a process starts as fast as the next.
 _NEEDED_TO_START = (
     "concurrent.futures.thread",
-    "doorkeeper.app.assembly",
+    "doorkeeper.server.app.assembly",
     "doorkeeper.learning.recorder",
     "doorkeeper.net",
     "doorkeeper.testing.denials",

@@ -16,9 +16,9 @@ from abc import ABC, abstractmethod
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Self
 
-from doorkeeper.app.data_path import data_path_keys
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api import registry
+from doorkeeper.server.app.data_path import data_path_keys
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:

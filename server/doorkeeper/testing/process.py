@@ -158,7 +158,7 @@ class DoorkeeperProcess(AnyServer):
     # --- the process
 
     def _start(self, beginning: Configuration | None) -> None:
-        from doorkeeper.construction.errors import StartError  # noqa: PLC0415  of the server
+        from doorkeeper.server.app.errors import StartError  # noqa: PLC0415  of the server
 
         self._used = self._keys()
         ours, theirs = socket.socketpair()

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter, AclOperation
     from doorkeeper.acls.recorded_access import RecordedAccess
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.app.assembly import Assembly
     from doorkeeper.learning.recorder import Recorder
     from doorkeeper.offline.acls import OfflineAcls
+    from doorkeeper.server.app.assembly import Assembly
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.operations.logs.pipeline import Logs
@@ -312,9 +312,9 @@ class DoorkeeperServer(AnyServer):
 
 
 async def _open(settings: Settings, initial: Change, faults: LocalFaults) -> Assembly:
-    from doorkeeper.app.assembly import Assembly  # noqa: PLC0415
     from doorkeeper.base.uuids import random_uuid  # noqa: PLC0415
-    from doorkeeper.construction.stores import initial_rows  # noqa: PLC0415
+    from doorkeeper.server.app.assembly import Assembly  # noqa: PLC0415
+    from doorkeeper.server.app.stores import initial_rows  # noqa: PLC0415
     from doorkeeper.server.state.memory import MemoryStore  # noqa: PLC0415
     from doorkeeper.testing.faulty_connection import FaultyConnection  # noqa: PLC0415
     from doorkeeper.testing.log import TestLogs  # noqa: PLC0415

@@ -17,11 +17,11 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.app import process
-from doorkeeper.app.config_check import with_further_problems
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.construction.errors import StartError
-from doorkeeper.construction.stores import initial_rows
+from doorkeeper.server.app import process
+from doorkeeper.server.app.config_check import with_further_problems
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.resources.catalog.errors import CatalogError

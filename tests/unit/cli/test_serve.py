@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.construction.errors import StartError
+from doorkeeper.server.app.errors import StartError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ def test_a_start_that_fails_is_told_in_its_lines(monkeypatch: pytest.MonkeyPatch
     def serve(*_arguments: object) -> None:
         raise StartError("one", "two")
 
-    monkeypatch.setattr("doorkeeper.app.process.serve", serve)
+    monkeypatch.setattr("doorkeeper.server.app.process.serve", serve)
 
     result = CliRunner().invoke(doorkeeper, ["serve"])
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from doorkeeper.app.config_check import check_configuration
+from doorkeeper.server.app.config_check import check_configuration
 from testkit.checkout import ROOT
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.postgres_image import made_database

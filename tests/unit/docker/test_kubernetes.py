@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from doorkeeper.app.config_check import check_configuration
+from doorkeeper.server.app.config_check import check_configuration
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.acls.model import ANY_BINDING, exactly
-from doorkeeper.construction.errors import StartError
 from doorkeeper.offline.acls import OfflineAcls, open_acls
+from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.authorizer import AclCreateResult, AclDeleteResult, ErrorCode
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
@@ -108,7 +108,7 @@ def settings(folder: Path, name: str, text: str = "") -> Settings:
 
 def test_a_plug_in_changes_acls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It gets no context and is closed once; the audit log has its changes without revisions."""
-    monkeypatch.setattr("doorkeeper.construction.authorizer.authorizer_class", lambda name: Watches)
+    monkeypatch.setattr("doorkeeper.server.app.authorizer.authorizer_class", lambda name: Watches)
     Watches.calls.clear()
     seen: list[Any] = []
 

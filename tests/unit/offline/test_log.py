@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.construction.errors import StartError
 from doorkeeper.offline.log import audit_log_output, offline_log, submit
+from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.operations.audit.files import AuditFolder
 from doorkeeper.server.operations.audit.names import open_name
 from doorkeeper.server.schema.change import SERVER

@@ -162,11 +162,11 @@ import sys
 import pytest
 
 def pytest_itemcollected():
-    print("collecting:", "doorkeeper.app.assembly" in sys.modules)
+    print("collecting:", "doorkeeper.server.app.assembly" in sys.modules)
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtestloop():
-    print("running:", "doorkeeper.app.assembly" in sys.modules)
+    print("running:", "doorkeeper.server.app.assembly" in sys.modules)
     return (yield)
 """
 

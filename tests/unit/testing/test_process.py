@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.client import AdminClient
-from doorkeeper.construction.errors import StartError
+from doorkeeper.server.app.errors import StartError
 from doorkeeper.testing import DoorkeeperProcess
 from doorkeeper.testing.acl_options import bindings_of
 from testkit.load import scaled

@@ -13,7 +13,7 @@ import pytest
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import ApiError
 from doorkeeper.client import AdminClient, LoginRefused
-from doorkeeper.construction.errors import StartError
+from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.testing import DoorkeeperServer
 from doorkeeper.testing.acl_options import bindings_of

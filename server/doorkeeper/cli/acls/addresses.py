@@ -190,7 +190,7 @@ def _load_bytes(name: str) -> bytes:
 @contextmanager
 def _translate_errors() -> Iterator[None]:
     from doorkeeper.base.config_errors import ConfigError  # noqa: PLC0415
-    from doorkeeper.construction.errors import StartError  # noqa: PLC0415  heavy, as the next
+    from doorkeeper.server.app.errors import StartError  # noqa: PLC0415  heavy, as the next
 
     try:
         yield

@@ -343,7 +343,7 @@ def _observe(words: Sequence[str], acls: Iterable[AclBinding] | None, catalog: P
     # Imported here: help and completion need no server.
     from doorkeeper.base.config_errors import ConfigError  # noqa: PLC0415
     from doorkeeper.cli.learn.server import observe  # noqa: PLC0415
-    from doorkeeper.construction.errors import StartError  # noqa: PLC0415
+    from doorkeeper.server.app.errors import StartError  # noqa: PLC0415
 
     try:
         return observe(words, acls=acls, catalog=catalog)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from doorkeeper.server.operations.logs.pipeline import Logs
 
 # The log first: it prevents structlog from importing unused modules.
-from doorkeeper.app.assembly import Assembly  # isort: skip
+from doorkeeper.server.app.assembly import Assembly  # isort: skip
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.cli.learn.child import run_command, wait_for_end
 from doorkeeper.cli.learn.shadow import Shadow
 from doorkeeper.cli.learn.tap import Tap
-from doorkeeper.construction.stores import initial_rows
 from doorkeeper.learning.recorder import Recorder
+from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.authorizer.plans import BindingIds
 from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.net import new_runner

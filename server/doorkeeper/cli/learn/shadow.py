@@ -21,8 +21,8 @@ from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest
 
 if TYPE_CHECKING:
     from doorkeeper.acls.model import Principal
-    from doorkeeper.app.assembly import Assembly
     from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.app.assembly import Assembly
     from doorkeeper_wire.headers import RequestHeader
     from doorkeeper_wire.messages.metadata import MetadataResponse
 

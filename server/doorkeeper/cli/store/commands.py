@@ -20,10 +20,10 @@ from doorkeeper.cli.interrupts import require_yes
 from doorkeeper.cli.options import config_option, load_or_fail
 from doorkeeper.cli.store.release import release
 from doorkeeper.cli.terminal import fail, progress, say, show
-from doorkeeper.construction.stores import identity_file_of
 from doorkeeper.offline import store_moves
 from doorkeeper.offline.stores import Place, place_of, settings_at
 from doorkeeper.repositories.addresses import STORES, Address
+from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.state.storage.backup import backup as back_up
 from doorkeeper.server.state.storage.backup import restore as put_back
 from doorkeeper.server.state.storage.files import DATABASE_NAME

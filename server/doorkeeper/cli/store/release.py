@@ -12,8 +12,8 @@ from doorkeeper.cli import interrupts
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.options import config_option, load_or_fail
 from doorkeeper.cli.terminal import fail, printable, show
-from doorkeeper.construction.errors import StartError
 from doorkeeper.offline.release import change_release
+from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.schema.features import LEVELS
 from doorkeeper.server.state.store import StorageError
 

@@ -368,8 +368,10 @@ def _open(where: UsersLocation, *, make_store: bool = False) -> Iterator[Users]:
 
 @contextmanager
 def _open_store(where: UsersLocation, *, make_store: bool) -> Iterator[Users]:
-    from doorkeeper.construction.errors import StartError  # noqa: PLC0415  with the next, which is heavy
     from doorkeeper.offline.users import offline_users  # noqa: PLC0415
+    from doorkeeper.server.app.errors import (  # noqa: PLC0415  with the next, which is heavy
+        StartError,
+    )
     from doorkeeper.server.state.store import StorageError  # noqa: PLC0415  as above
 
     # The same store, audit log and author as in a start of the server.

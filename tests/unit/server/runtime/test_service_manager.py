@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.runtime.service_manager import ServiceManager
+from doorkeeper.server.app.service_manager import ServiceManager
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,523 @@
+"""Construction of a server from settings, and its orderly shutdown.
+
+ audit log   opened, if configured
+ store       opened; everything but the ACLs is read
+ authorizer  constructed and configured
+ node        combines the state log and the authorizer
+ edge        ports bound, no connection accepted yet
+ membership  with a shared store: the node joins the cluster
+ state log   started: loads the ACLs, then takes changes
+ authorizer  started with the addresses
+ edge        each listener opens when the authorizer permits
+
+The shutdown runs in reverse: the edge drains; authorizer, state log and audit log close.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Self
+
+from doorkeeper.base.version import __version__
+from doorkeeper.server.api.acl_rows import AclRows
+from doorkeeper.server.api.updates.tokens import DelegationTokens
+from doorkeeper.server.app.audit_log import open_audit_log, watch
+from doorkeeper.server.app.authorizer import (
+    authorizer_log_of,
+    authorizer_of,
+    close,
+    locate,
+    refused_start,
+    server_info,
+    start_authorizer,
+)
+from doorkeeper.server.app.catalogs import NOTHING, catalog_of, declarations_of
+from doorkeeper.server.app.clusters import ClusterRecorder, fleet_of, updates_of
+from doorkeeper.server.app.config_changes import ConfigChanges, dynamic_values
+from doorkeeper.server.app.data_path import NOTICE, open_data_path
+from doorkeeper.server.app.decision_settings import first_settings, record_settings
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.hash_records import HashRecords
+from doorkeeper.server.app.history import StoreHistory
+from doorkeeper.server.app.listeners import ServerSecurity, limits_of, options_of
+from doorkeeper.server.app.node import LiveNode, membership_of
+from doorkeeper.server.app.policies import policies_of
+from doorkeeper.server.app.reconfiguration import Reconfiguration
+from doorkeeper.server.app.services import NodeServices
+from doorkeeper.server.app.stores import check_release, open_store, utc_ms
+from doorkeeper.server.authorizer.awaitables import forget
+from doorkeeper.server.authorizer.contract import Endpoint
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.config.loading import with_stored_values
+from doorkeeper.server.net import BindError, Server
+from doorkeeper.server.net.protocol.connection import Connection
+from doorkeeper.server.net.protocol.response_cache import ResponseCache
+from doorkeeper.server.net.request_log import LOGGER_NAME, RequestLog
+from doorkeeper.server.resources.policies.guard import Policies
+from doorkeeper.server.runtime.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
+from doorkeeper.server.runtime.metrics.requests import RequestMeter
+from doorkeeper.server.runtime.metrics.series import Meters
+from doorkeeper.server.schema.declared import CREDENTIAL
+from doorkeeper.server.security.provider import Sources
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.store import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from doorkeeper.base.credentials import ScramCredential
+    from doorkeeper.server.app.operations_port import OperationsPort
+    from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
+    from doorkeeper.server.authorizer.contract import Authorizer
+    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.net.options import ConnectionSecurity
+    from doorkeeper.server.net.protocol.exchange import Version
+    from doorkeeper.server.operations.audit.audit_log import AuditLog
+    from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
+    from doorkeeper.server.operations.logs.pipeline import Logger, Logs
+    from doorkeeper.server.resources.catalog.loading import Catalog
+    from doorkeeper.server.schema.change import Committed
+    from doorkeeper.server.state.postgres.membership import Membership
+    from doorkeeper.server.state.store import Store
+
+
+CLOSE_TIMEOUT_S = 2.0
+"""How long the shutdown waits for the file of the authorizer's log."""
+
+
+class Assembly:
+    """One server with all its parts. For the event loop's thread."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        logs: Logs,
+        now_ms: Callable[[], int] | None = None,
+        *,
+        store: Store | None = None,
+        connect: Callable[..., Connection] = Connection,
+    ) -> None:
+        """Nothing is opened yet.
+
+        ``store`` replaces the configured one. ``connect`` constructs the protocol's side of each
+        connection: a test server injects faults there.
+        """
+        self._settings = settings
+        self._logs = logs
+        self._now_ms = now_ms or utc_ms
+        self._store_now_ms = now_ms
+        self._store = store
+        self._connect = connect
+        self._log: Logger = logs.logger("doorkeeper.server")
+        self._opened = AsyncExitStack()
+        self._waits: Mapping[Endpoint, asyncio.Future[None]] = {}
+        self.authorizer: Authorizer | None = None
+        """The authorizer as configured."""
+        self.guarded: GuardedAuthorizer | None = None
+        """The same authorizer behind its guard, as the server calls it."""
+        self.policies = Policies()
+        self.meters = Meters()
+        self.reloads = ReloadMeter(self.meters)
+        self.operations_port: OperationsPort | None = None
+        """The operations port, if enabled."""
+        self._draining = False
+        self._authorizer_started = False
+        self.audit_log: AuditLog | None = None
+        """The audit log, if enabled."""
+        self.declared = NOTHING
+        """The catalog's topics and groups; a reload compares them with the new ones."""
+        self.addresses: dict[str, str] = {}
+        """Advertised ``host:port`` by listener; complete after ``start``."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_exception: object) -> None:
+        self._draining = True
+        await self._opened.aclose()
+
+    async def start(self) -> None:
+        """Open everything.
+
+        Raises:
+            StartError: it failed; closing the assembly closes the open parts.
+
+        """
+        try:
+            await self._start()
+        except (BindError, StorageError) as error:
+            raise StartError(locate(self._settings.entries, error)) from error
+
+    async def _start(self) -> None:
+        self.audit_log = self._open_audit_log(asyncio.get_running_loop())
+        self.log = await self._open_log()
+        # From here on settings include the dynamic values of the store.
+        settings = self._use_stored()
+        problems: list[str] = []
+        catalog = self._make_authorizer(settings, problems)
+        self.tokens = self._make_tokens(settings)
+        security = await self._open_security(settings, problems)
+        if problems:
+            raise StartError(*problems)
+        self.declared = declarations_of(catalog, self.log.cluster_id)
+        self.log.declare(self.declared.topics)
+        self.log.amend(groups=self.declared.groups)
+        self.node = LiveNode(
+            settings=settings,
+            log=self.log,
+            authorizer=self.guarded,
+            tokens=self.tokens,
+            random_bytes=os.urandom,
+            now_ms=self._now_ms,
+            policies=self.policies,
+        )
+        if self.guarded is not None:
+            self.node.acl_rows = AclRows(self.guarded.snapshot)
+        data_path = open_data_path(settings, self.node, self.log)
+        if data_path is not None:
+            self._opened.callback(data_path.close)
+            self.node.apis = self.node.apis.with_apis(data_path.apis)
+            self._log.warning(NOTICE, memory_bytes=settings.test_broker_memory_bytes)
+        services = self._make_services(settings)
+        self.edge = self._make_edge(settings, security, services)
+        self.reconfiguration = Reconfiguration(
+            node=self.node,
+            authorizer=self.authorizer,
+            edge=self.edge,
+            security=self.security,
+            tokens=self.tokens,
+            logs=self._logs,
+        )
+        self.config_changes = ConfigChanges(
+            self.log, self.reconfiguration, self._log, self.policies
+        )
+        # Registered before the edge, so it runs after the drain.
+        self._opened.callback(self.config_changes.close)
+        services.configs = self.config_changes
+        await self._open_operations(settings)
+        self._record_hashes(settings)
+        await self.edge.bind()
+        self._opened.push_async_callback(self._drain)
+        endpoints = self._advertise()
+        services.membership = await self._join_others(settings)
+        self.record_settings()
+        self.log.start()
+        self.security.watch(self.edge.use_security)
+        if self.fleet is not None:
+            self.fleet.start()
+        await self._open_listeners(self.guarded, endpoints)
+        self.tokens.start()
+        self._record_start(settings)
+
+    def _make_services(self, settings: Settings) -> NodeServices:
+        """Construct the services of connections, and the clusters that get changes of ACLs."""
+        recorder = ClusterRecorder(self._logs.logger("doorkeeper.clusters"), self.audit_log)
+        self.fleet = fleet_of(
+            settings.clusters_file, self.log, self.guarded, recorder.record, self._now_ms
+        )
+        if self.fleet is not None:
+            # Before the edge, so that it ends after the drain: changes may wait for clusters.
+            self._opened.push_async_callback(self.fleet.close)
+        updates = updates_of(settings, self.guarded, self.fleet, self.log)
+        return NodeServices(self.log, self.tokens, updates, settings.update_timeout_ms / 1000)
+
+    def record_settings(self) -> None:
+        """Record the settings of decisions, unless a store was given: it has no history."""
+        if self._store is None:
+            record_settings(self.log, self.node.settings, self._log)
+
+    def _record_hashes(self, settings: Settings) -> None:
+        """Log hashes of the history, unless a store was given: it has none."""
+        if self._store is not None:
+            return
+        history = StoreHistory(settings)
+        logger = self._logs.logger("doorkeeper.history")
+        records = HashRecords(history.read, lambda: self.log.state.revision, logger)
+        self._opened.push_async_callback(records.close)
+        records.start()
+
+    def _record_start(self, settings: Settings) -> None:
+        if self.audit_log is not None:
+            self.audit_log.record_start(
+                cluster_id=self.log.cluster_id,
+                version=__version__,
+                authorizer=settings.authorizer_class_name or None,
+                listeners=[f"{name}={address}" for name, address in self.addresses.items()],
+            )
+
+    def _open_audit_log(self, loop: asyncio.AbstractEventLoop) -> AuditLog | None:
+        settings = self._settings
+        logger = self._logs.logger("doorkeeper.audit")
+        audit_log = open_audit_log(
+            settings.audit, settings.node_id, loop, logger=logger, meter=AuditMeter(self.meters)
+        )
+        if audit_log is not None:
+            self._opened.callback(audit_log.close)
+        return audit_log
+
+    async def _open_operations(self, settings: Settings) -> None:
+        if settings.http is None:
+            return
+        # Its modules (aiohttp, prometheus_client) are imported only if the port is enabled.
+        from doorkeeper.server.app.operations_port import OperationsPort, Parts  # noqa: PLC0415
+
+        parts = Parts(
+            self.edge,
+            limits_of(settings),
+            self.log,
+            self.node,
+            self.guarded,
+            loaded=lambda: self._is_loaded,
+            draining=lambda: self._draining,
+            history=StoreHistory(settings) if self._store is None else None,
+            fleet=self.fleet,
+            notice="" if settings.test_broker_memory_bytes is None else NOTICE,
+        )
+        logger = self._logs.logger("doorkeeper.http")
+        operations_port = OperationsPort(settings.http, parts, self.meters, logger)
+        self._opened.push_async_callback(operations_port.close)
+        await operations_port.open()
+        self.operations_port = operations_port
+        logger.info("operations port open", url=operations_port.url)
+
+    @property
+    def _is_loaded(self) -> bool:
+        """Return whether the authorizer has loaded its data."""
+        # Without endpoints nothing waits for the authorizer.
+        return self._authorizer_started and all(
+            _has_succeeded(wait) for wait in self._waits.values()
+        )
+
+    async def _join_others(self, settings: Settings) -> Membership | None:
+        """Join the nodes of a shared store; the shutdown leaves it before the edge drains.
+
+        Return None with an embedded store.
+        """
+        log = self._logs.logger("doorkeeper.nodes")
+        membership = membership_of(settings, self.node, self.log.store_id, self.tokens, log)
+        if membership is None or self._store is not None:
+            return None
+        self._opened.push_async_callback(membership.leave)
+        await membership.enter()
+        return membership
+
+    def _make_edge(
+        self, settings: Settings, security: Mapping[str, ConnectionSecurity], services: NodeServices
+    ) -> Server:
+        return Server(
+            [options_of(each, security[each.name]) for each in settings.listeners],
+            limits_of(settings),
+            self.node,
+            self.guarded,
+            services,
+            self._logs.logger("doorkeeper.net"),
+            apis=self.node.apis.finder(),
+            connect=self._connection_factory(),
+            requests=None if settings.http is None else RequestMeter(self.meters),
+            audit_log=self.audit_log,
+            request_log=RequestLog(self._logs.logger(LOGGER_NAME)),
+        )
+
+    def _connection_factory(self) -> Callable[..., Connection]:
+        """Return the factory of connections; those of production share a response cache."""
+        if self._connect is not Connection:
+            return self._connect
+        guarded = self.guarded
+        version = self._version if guarded is None else guarded.version
+        cache = ResponseCache(version, guarded, limits_of(self._settings))
+        return partial(Connection, cache=cache)
+
+    def _version(self) -> Version:
+        """Return the version of responses without an authorizer: that of the state."""
+        return (self.node.version,)
+
+    def _make_tokens(self, settings: Settings) -> DelegationTokens:
+        tokens = DelegationTokens(
+            self.log,
+            now_ms=self._now_ms,
+            random_bytes=os.urandom,
+            logger=self._logs.logger("doorkeeper.tokens"),
+        )
+        tokens.use(settings)
+        self._opened.callback(tokens.close)
+        return tokens
+
+    async def _open_security(
+        self, settings: Settings, problems: list[str]
+    ) -> dict[str, ConnectionSecurity]:
+        """Construct and start the security of all listeners; append its problems."""
+        sources = Sources(
+            scram_credential=self._scram_credential,
+            scram_iterations=self._scram_iterations,
+            token_login=self.tokens.login,
+            salt_key=self.log.store.identity.salt_key,
+            now_ms=self._now_ms,
+            logger=self._logs.logger("doorkeeper.authn"),
+        )
+        self.security = ServerSecurity(sources, self._log)
+        self._opened.push_async_callback(self.security.close)
+        try:
+            return self.security.use(
+                await self.security.prepare(settings.listeners, settings.originals)
+            )
+        except StartError as error:
+            problems += [locate(settings.entries, ValueError(each)) for each in error.problems]
+            return {}
+
+    def _scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
+        return self.log.state.credentials.credential(mechanism, user)
+
+    def _scram_iterations(self, mechanism: str) -> int:
+        return self.log.state.credentials.usual_iterations(mechanism)
+
+    async def _open_log(self) -> StateLog:
+        """Open the store, and the state log over it."""
+        settings = self._settings
+        store = self._store
+        if store is None:
+            store = await open_store(
+                settings,
+                now_ms=self._store_now_ms,
+                meter=StoreMeter(self.meters),
+                logger=self._log,
+                initial=first_settings(settings),
+            )
+        self._opened.push_async_callback(store.aclose)
+        max_age_ms = settings.store_max_age_ms
+        log = StateLog(
+            store,
+            self._logs.logger("doorkeeper.state"),
+            max_age_s=max_age_ms / 1000 if max_age_ms >= 0 else None,
+        )
+        self._opened.push_async_callback(log.aclose)
+        check_release(settings, log.state.features)
+        if self.audit_log is not None:
+            log.subscribe(self.audit_log.record_commit)
+        log.subscribe(self._note_credentials, CREDENTIAL)
+        return log
+
+    def _note_credentials(self, committed: Committed) -> None:
+        """Log changes of SCRAM credentials by this node."""
+        edit = committed.change.get(CREDENTIAL)
+        if edit is None or committed.origin is None:
+            return
+        author = committed.origin.author
+        self._log.info(
+            "SCRAM credentials changed",
+            set=", ".join(f"{each.user} ({each.mechanism})" for each in edit.set),
+            deleted=", ".join(f"{each.user} ({each.mechanism})" for each in edit.deleted),
+            principal=author.principal,
+            host=author.host,
+        )
+
+    def _authorizer_log(self, settings: Settings) -> AuthorizerLog:
+        def close_later(file: AuthorizerFile) -> None:
+            self._opened.callback(file.close, CLOSE_TIMEOUT_S)
+
+        path = settings.authorizer_log_file
+        return authorizer_log_of(path, self._logs.authorizer_log, self._log, close_later)
+
+    def _make_authorizer(self, settings: Settings, problems: list[str]) -> Catalog | None:
+        """Construct the authorizer and the policies; return the catalog, and append problems."""
+        catalog = None
+        try:
+            self.authorizer = authorizer_of(
+                settings.entries, self.log, self._authorizer_log(settings)
+            )
+        except StartError as error:
+            problems += error.problems
+        if self.authorizer is not None:
+            self.guarded = GuardedAuthorizer(
+                self.authorizer,
+                slow_ms=settings.authorizer_slow_ms,
+                updates_in_thread=settings.authorizer_updates_thread,
+            )
+            self._opened.callback(self._close_authorizer, self.guarded)
+            if self.audit_log is not None:
+                watch(self.audit_log, self.guarded, self.authorizer)
+        try:
+            self.policies = policies_of(settings.given, slow_ms=settings.authorizer_slow_ms)
+            self._opened.callback(self.policies.close)
+        except StartError as error:
+            problems += error.problems
+        try:
+            catalog = catalog_of(settings.catalog_file)
+        except StartError as error:
+            problems += error.problems
+        return catalog
+
+    def _use_stored(self) -> Settings:
+        """Apply the dynamic values of the store; log those that do not fit the file."""
+        values = dynamic_values(self.log.state.configs, self._settings.node_id)
+        self._settings, problems = with_stored_values(self._settings, values)
+        for problem in problems:
+            self._log.error("a dynamic value has no effect", problem=str(problem))
+        self._logs.set_levels(self._settings.log_levels)
+        return self._settings
+
+    def _advertise(self) -> list[Endpoint]:
+        """Give the node its bound ports; return the endpoints for the authorizer."""
+        host_name = ""
+        endpoints = []
+        for listener in self._settings.listeners:
+            if listener.advertised_host is None and not host_name:
+                host_name = socket.getfqdn()
+            port = self.edge.bound_port(listener.name)
+            broker = self.node.advertise(listener, port, host_name)
+            host = f"[{broker.host}]" if ":" in broker.host else broker.host
+            self.addresses[listener.name] = f"{host}:{broker.port}"
+            endpoints.append(Endpoint(listener.name, listener.security_protocol, broker.host, port))
+        return endpoints
+
+    async def _open_listeners(
+        self, authorizer: Authorizer | None, endpoints: list[Endpoint]
+    ) -> None:
+        """Start the authorizer; open each listener when it permits, and wait for the last."""
+        if authorizer is None:
+            for endpoint in endpoints:
+                await self.edge.open(endpoint.listener_name)
+            return
+        info = server_info(self._settings, self.node.cluster_id, endpoints)
+        self._waits = start_authorizer(authorizer, self._settings, info)
+        self._authorizer_started = True
+        try:
+            async with asyncio.TaskGroup() as group:
+                for endpoint in endpoints:
+                    group.create_task(self._open_after(self._waits.get(endpoint), endpoint))
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+
+    async def _open_after(self, wait: asyncio.Future[None] | None, endpoint: Endpoint) -> None:
+        # An endpoint that the authorizer does not return opens at once, as in Kafka.
+        if wait is not None:
+            try:
+                # Endpoints may share a future: one that is cancelled must not cancel it for others.
+                await asyncio.shield(wait)
+            except asyncio.CancelledError as error:
+                if not wait.cancelled():
+                    raise
+                # The authorizer cancelled its own future; this start was not cancelled.
+                raise refused_start(self._settings, error) from error
+            except Exception as error:
+                raise refused_start(self._settings, error) from error
+        await self.edge.open(endpoint.listener_name)
+
+    def _close_authorizer(self, authorizer: GuardedAuthorizer) -> None:
+        close(authorizer, self._log)
+        for wait in self._waits.values():
+            # A future that the authorizer has left pending: nothing waits for it any more.
+            wait.cancel()
+            forget(wait)
+
+    async def _drain(self) -> None:
+        cut_off = await self.edge.drain(self._settings.shutdown_drain_ms / 1000)
+        if cut_off:
+            self._log.warning("connections cut off", connections=cut_off)
+
+
+def _has_succeeded(wait: asyncio.Future[None]) -> bool:
+    return wait.done() and not wait.cancelled() and wait.exception() is None

@@ -1,0 +1,75 @@
+"""The configured audit log, and the authorizer's decisions in it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from doorkeeper.server.authorizer.contract import Authorizer
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.server.config.audit import AuditSettings
+    from doorkeeper.server.operations.audit.audit_log import AuditLog, Meter
+    from doorkeeper.server.runtime.logger import Logger
+
+
+def open_audit_log(
+    settings: AuditSettings,
+    node: int,
+    loop: asyncio.AbstractEventLoop,
+    *,
+    logger: Logger,
+    meter: Meter,
+) -> AuditLog | None:
+    """Open the audit log; return None if none is configured.
+
+    Raises:
+        StartError: its folder cannot be used.
+
+    """
+    if settings.folder is None:
+        return None
+    # A server without an audit log imports none of its modules.
+    from doorkeeper.server.operations.audit.audit_log import AuditLog  # noqa: PLC0415
+    from doorkeeper.server.operations.audit.files import AuditLogError  # noqa: PLC0415
+    from doorkeeper.server.operations.audit.options import (  # noqa: PLC0415
+        AuditOptions,
+        Recorded,
+        Sync,
+    )
+    from doorkeeper.server.operations.audit.writer import Clocks  # noqa: PLC0415
+
+    options = AuditOptions(
+        folder=settings.folder,
+        node=node,
+        sync=Sync(settings.sync),
+        decisions=Recorded(settings.decisions),
+        merge_s=settings.merge_ms / 1000,
+        queue_events_max=settings.queue_events,
+        file_bytes_max=settings.file_bytes,
+        file_age_max_s=settings.file_ms / 1000,
+        compress=settings.compression != "none",
+        retention_days=settings.retention_days,
+        retention_bytes=settings.retention_bytes,
+    )
+    clocks = Clocks(time.time_ns, time.monotonic)
+    try:
+        return AuditLog.open(options, loop, clocks=clocks, logger=logger, meter=meter)
+    except AuditLogError as error:
+        raise StartError(f"doorkeeper.audit.dir: {error}") from error
+
+
+def watch(audit_log: AuditLog, guarded: GuardedAuthorizer, authorizer: Authorizer) -> None:
+    """Record an authorizer's decisions, and its changes unless the state log has them."""
+    if isinstance(authorizer, StandardAuthorizer):
+        audit_log.explain_by(authorizer)
+    if audit_log.records_decisions:
+        guarded.on_decision, guarded.on_repeat = audit_log.on_decision, audit_log.on_repeat
+        guarded.on_earlier_decision = audit_log.on_decision
+    if not isinstance(authorizer, KeepsInStore):
+        guarded.on_update = audit_log.record_update

@@ -1,0 +1,229 @@
+"""The configured authorizer and its log: construction, start, and close in bounded time."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.authorizer.awaitables import as_future
+from doorkeeper.server.authorizer.contract import AuthorizerServerInfo, Endpoint
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.authorizer.loading import KEY, authorizer_class
+from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
+from doorkeeper.server.config.plug_ins import UnusableClass
+from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
+from doorkeeper.server.runtime.threads import threads_of_others
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+    from types import FrameType
+
+    from doorkeeper.base.entry import Entry
+    from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
+    from doorkeeper.server.authorizer.contract import Authorizer
+    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.state.log import StateLog
+
+
+async def check_authorizer(entries: Sequence[Entry]) -> None:
+    """Construct the authorizer of some entries, configure it, and close it without a start.
+
+    Raises:
+        StartError: it cannot be loaded, or rejects its configuration.
+
+    """
+    authorizer = authorizer_of(entries)
+    if authorizer is not None:
+        close(GuardedAuthorizer(authorizer), _log())
+
+
+def authorizer_of(
+    entries: Sequence[Entry],
+    log: StateLog | None = None,
+    authorizer_log: AuthorizerLog | None = None,
+) -> Authorizer | None:
+    """Return the configured authorizer, not started; None if none is configured.
+
+    Raises:
+        StartError: it cannot be loaded, or rejects its configuration.
+
+    """
+    originals = {entry.key: entry.value for entry in entries}
+    name = originals.get(KEY, "").strip()
+    try:
+        found = authorizer_class(name)
+    except UnusableClass as error:
+        raise StartError(locate(entries, error)) from error
+    if found is None:
+        return None
+    authorizer: Authorizer | None = None
+    try:
+        authorizer = (
+            StandardAuthorizer(authorizer_log=authorizer_log)
+            if found is StandardAuthorizer
+            else found()
+        )
+        if log is not None and isinstance(authorizer, KeepsInStore):
+            authorizer.attach(log)
+        authorizer.configure(originals)
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
+        # A plug-in may fail in any way; the error names it in one line.
+        if authorizer is not None:
+            close(GuardedAuthorizer(authorizer), _log())
+        if isinstance(error, ValueError):
+            raise StartError(locate(entries, error)) from error
+        raise StartError(f"{KEY}={name}: {type(error).__name__}: {one_line(error)}") from error
+    return authorizer
+
+
+def authorizer_log_of(
+    path: Path | None,
+    usual: AuthorizerLog,
+    logger: Logger,
+    opened: Callable[[AuthorizerFile], object],
+) -> AuthorizerLog:
+    """Return Kafka's authorizer log: ``usual``, or the configured file.
+
+    Raises:
+        StartError: the file cannot be opened.
+
+    """
+    if path is None:
+        return usual
+
+    def log_failure(error: OSError) -> None:
+        logger.error("authorizer log not written", file=str(path), cause=error.strerror)
+
+    try:
+        file = AuthorizerFile(path, usual, now_ns=time.time_ns, failed=log_failure)
+    except OSError as error:
+        text = f"doorkeeper.authorizer.log.file: {path}: {error.strerror}"
+        raise StartError(text) from error
+    opened(file)
+    return file
+
+
+def server_info(
+    settings: Settings, cluster_id: str, endpoints: Sequence[Endpoint]
+) -> AuthorizerServerInfo:
+    """Return the information about the server that an authorizer gets."""
+    by_name = {endpoint.listener_name: endpoint for endpoint in endpoints}
+    return AuthorizerServerInfo(
+        cluster_id=cluster_id,
+        node_id=settings.node_id,
+        endpoints=tuple(endpoints),
+        inter_broker_endpoint=by_name[settings.inter_broker_listener_name],
+        early_start_listeners=settings.early_start_listeners,
+    )
+
+
+def start_authorizer(
+    authorizer: Authorizer, settings: Settings, info: AuthorizerServerInfo
+) -> Mapping[Endpoint, asyncio.Future[None]]:
+    """Start an authorizer; return a future for each endpoint that must wait.
+
+    Raises:
+        StartError: it does not start.
+
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        awaitables: object = authorizer.start(info)
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
+        raise refused_start(settings, error) from error
+    if not isinstance(awaitables, Mapping):
+        text = f"start returned {awaitables!r:.80}; expected is a mapping of endpoints"
+        raise refused_start(settings, TypeError(text))
+    return {each: as_future(awaitable, loop) for each, awaitable in awaitables.items()}
+
+
+def _log() -> Logger:
+    # Imported for problems only: a server inside a test logs without structlog.
+    import structlog  # noqa: PLC0415
+
+    logger: Logger = structlog.get_logger("doorkeeper.server")
+    return logger
+
+
+def one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())
+
+
+def locate(entries: Iterable[Entry], error: Exception) -> str:
+    """Return an error in one line, after file and line of the key with which it begins."""
+    text = one_line(error)
+    sources = {entry.key: entry.source for entry in entries}
+    source = sources.get(re.split("[:=]", text, maxsplit=1)[0], "")
+    return f"{source}: {text}" if source else text
+
+
+def refused_start(settings: Settings, error: BaseException) -> StartError:
+    """Return the error of an authorizer that does not start."""
+    text = one_line(error) or type(error).__name__
+    return StartError(f"{KEY}={settings.authorizer_class_name} does not start: {text}")
+
+
+# With the drain this must be less than the grace period of service managers (90 s for systemd, 30 s
+# for Kubernetes), so that the store closes before they kill the process.
+CLOSE_S: Final = 10.0
+
+
+class TookTooLong(BaseException):
+    """Interrupts a call that does not return; ``except Exception`` does not catch it."""
+
+
+def close(authorizer: GuardedAuthorizer, log: Logger, most_s: float = CLOSE_S) -> None:
+    """Close an authorizer once, and log problems."""
+    with time_limit(most_s):
+        authorizer.close()
+    # Not the main thread: the process belongs to a test runner, and so do its threads.
+    if threading.current_thread() is not threading.main_thread():
+        return
+    threads = threads_of_others()
+    if threads:
+        log.warning(
+            "threads outlive the authorizer",
+            authorizer=authorizer.name,
+            threads=", ".join(thread.name for thread in threads),
+        )
+
+
+@contextmanager
+def time_limit(most_s: float) -> Iterator[None]:
+    """Raise ``TookTooLong`` in the block after ``most_s`` seconds, then each second.
+
+    On other threads than the main one nothing is interrupted.
+    """
+    # An authorizer closes on the event loop's thread, which only a signal can interrupt, and Python
+    # handles signals on the main thread only.
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    is_over = False
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        if not is_over:
+            raise TookTooLong(f"it took longer than {most_s:g} s")
+
+    began_s = time.monotonic()
+    handler = signal.signal(signal.SIGALRM, interrupt)
+    # Keep the alarm of other code, for example of a test runner, at its time.
+    other_s, interval_s = signal.setitimer(signal.ITIMER_REAL, most_s, 1.0)
+    try:
+        yield
+    finally:
+        is_over = True
+        if other_s:
+            other_s = max(other_s - (time.monotonic() - began_s), 0.001)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, other_s, interval_s)

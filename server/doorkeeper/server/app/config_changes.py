@@ -1,0 +1,266 @@
+"""Changes of broker and topic configuration by requests: validate, store, then use.
+
+Requests are processed one at a time, each on the result of the one before it. If an authorizer
+fails to use values that it accepted, the old values are stored again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
+from doorkeeper.server.api.updates.resource_configs import alter_resource
+from doorkeeper.server.api.updates.topics import alter_topic
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.config.dynamic_values import DynamicValues
+from doorkeeper.server.config.loading import resolve
+from doorkeeper.server.config.naming import LISTENER_PREFIX
+from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
+from doorkeeper.server.resources.policies.guard import Policies
+from doorkeeper.server.resources.settings.broker import alter_values, check_replicas
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import CONFIG, StoredConfig
+from doorkeeper.server.state.log import origin_of
+from doorkeeper.server.state.outcome import Results, commit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from doorkeeper.server.app.reconfiguration import Reconfiguration, Usable
+    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.operations.logs.pipeline import Logger
+    from doorkeeper.server.resources.settings.operations import AlteredResource
+    from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.change import Change, Committed, Origin
+    from doorkeeper.server.schema.table import Table
+    from doorkeeper.server.state.log import StateLog
+
+ALL_BROKERS = ""
+
+
+def dynamic_values(rows: Iterable[StoredConfig], node_id: int) -> DynamicValues:
+    """Return the dynamic values of a node from the rows of a store."""
+    values: dict[str, dict[str, str]] = {ALL_BROKERS: {}, str(node_id): {}}
+    for broker, name, value in rows:
+        values.setdefault(broker, {})[name] = value
+    return DynamicValues(values[str(node_id)], values[ALL_BROKERS])
+
+
+class ConfigChanges:
+    """Changes configuration, and uses the changes of other nodes. For the event loop's thread."""
+
+    def __init__(
+        self,
+        log: StateLog,
+        reconfiguration: Reconfiguration,
+        logger: Logger,
+        policies: Policies | None = None,
+    ) -> None:
+        """Follow the log from its current state, whose values are already in use.
+
+        Without ``policies`` all changes are accepted.
+        """
+        self._policies = Policies() if policies is None else policies
+        self._state_log = log
+        self._reconfiguration = reconfiguration
+        self.turn = asyncio.Lock()
+        """Lock of everything that validates and uses configuration, including a reload."""
+        self._log: Logger = logger
+        self._followed = log.state.configs
+        self._following: asyncio.Task[None] | None = None
+        log.subscribe(self._on_commit, CONFIG)
+
+    def close(self) -> None:
+        """Stop following other nodes."""
+        if self._following is not None:
+            self._following.cancel()
+
+    async def alter_configs(
+        self, resources: Sequence[AlteredResource], context: RequestContext, *, validate_only: bool
+    ) -> Results:
+        """Alter each resource as a whole or not at all; the values are errors or None."""
+        errors: list[ApiError | None] = []
+        async with self.turn:
+            for resource in resources:
+                try:
+                    await self._alter(resource, context, validate_only=validate_only)
+                except ApiError as error:
+                    errors.append(error)
+                else:
+                    errors.append(None)
+        return Results(errors)
+
+    async def _alter(
+        self, resource: AlteredResource, context: RequestContext, *, validate_only: bool
+    ) -> None:
+        if resource.is_topic:
+            await alter_topic(
+                self._state_log, resource, context, self._policies, validate_only=validate_only
+            )
+            return
+        if resource.stored_type:
+            await alter_resource(
+                self._state_log,
+                resource,
+                context,
+                (self._reconfiguration.settings.number, self._policies),
+                validate_only=validate_only,
+            )
+            return
+        before = self._reconfiguration.settings.dynamic
+        after = _after(before, resource)
+        settings = self._settings(after)
+        try:
+            usable = await self._reconfiguration.check(settings)
+        except (ValueError, StartError) as error:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "; ".join(str(error).splitlines())) from error
+        values = after.broker if resource.name else after.cluster
+        changed = {each.name: values.get(each.name) for each in resource.alterations}
+        # Also keys with the value that they have: a controller records those of brokers again.
+        broker = ConfigResourceType.BROKER
+        self._policies.check_alteration(ConfigAlteration(broker, resource.name, changed))
+        if validate_only:
+            return
+        if after != before:
+            await self._store_and_use(before, usable, origin_of(context.authorizable))
+        elif any(name.startswith(LISTENER_PREFIX) for name in changed):
+            # A store that is named again: its file has changed, as on a broker.
+            await self._reconfiguration.refresh()
+
+    def _settings(self, dynamic: DynamicValues) -> Settings:
+        try:
+            now = self._reconfiguration.settings
+            return resolve(now.given, dynamic, now.jaas_file).settings
+        except ConfigError as error:
+            text = "; ".join(f"{each.key}: {each.text}" for each in error.problems)
+            raise ApiError(ErrorCode.INVALID_REQUEST, text) from error
+
+    async def _store_and_use(self, before: DynamicValues, usable: Usable, origin: Origin) -> None:
+        differences = differences_of(before, usable.settings.dynamic)
+        await self._store(differences, origin)
+        try:
+            self._reconfiguration.use(usable)
+        except AuthorizerFault as error:
+            # It had accepted them: restore the old values, so that the store and the values in use
+            # agree.
+            self._log.exception(
+                "the authorizer failed to use a configuration that it accepted",
+                authorizer=error.authorizer,
+            )
+            await self._store([each.inverse() for each in differences], origin)
+            raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR) from error
+        author = origin.author
+        keys = ", ".join(sorted({each.name for each in differences}))
+        self._log.info("keys changed", keys=keys, principal=author.principal, host=author.host)
+
+    async def _store(self, differences: Sequence[Difference], origin: Origin) -> None:
+        node_id = self._reconfiguration.settings.node_id
+        await commit(
+            self._state_log,
+            lambda state: plan_configs(state.configs, differences, node_id),
+            origin,
+        )
+
+    # --- what other nodes do
+
+    def _on_commit(self, committed: Committed) -> None:
+        """Schedule the use of another node's change."""
+        is_newer = self._state_log.state.configs is not self._followed
+        if committed.origin is None and is_newer and self._following is None:
+            self._following = asyncio.ensure_future(self._follow())
+
+    async def _follow(self) -> None:
+        try:
+            while self._state_log.state.configs is not self._followed:
+                async with self.turn:
+                    await self._use_newest()
+        finally:
+            self._following = None
+
+    async def _use_newest(self) -> None:
+        used, node_id = (
+            self._reconfiguration.settings.dynamic,
+            self._reconfiguration.settings.node_id,
+        )
+        before = dynamic_values(self._followed, node_id)
+        self._followed = self._state_log.state.configs
+        # Only newer changes: values that did not fit before are not tried again.
+        newer = differences_of(before, dynamic_values(self._followed, node_id))
+        dynamic = _with(used, newer)
+        if dynamic != used:
+            await self._use_others(dynamic)
+
+    async def _use_others(self, dynamic: DynamicValues) -> None:
+        differences = differences_of(self._reconfiguration.settings.dynamic, dynamic)
+        keys = ", ".join(sorted({each.name for each in differences}))
+        try:
+            self._reconfiguration.use(await self._reconfiguration.check(self._settings(dynamic)))
+        except (ApiError, AuthorizerFault, StartError, ValueError) as error:
+            self._log.error(
+                "dynamic values of another node have no effect here",
+                keys=keys,
+                cause=str(error),
+            )
+        else:
+            self._log.info("keys changed by another node", keys=keys)
+
+
+class Difference(NamedTuple):
+    """A changed value of this node or of the cluster; None: no value."""
+
+    of_cluster: bool
+    name: str
+    old: str | None
+    new: str | None
+
+    def inverse(self) -> Difference:
+        return self._replace(old=self.new, new=self.old)
+
+
+def differences_of(before: DynamicValues, after: DynamicValues) -> list[Difference]:
+    """Return the differences: the node's values by name, then the cluster's."""
+    return [
+        Difference(of_cluster, name, old.get(name), new.get(name))
+        for of_cluster, old, new in zip((False, True), before, after, strict=True)
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    ]
+
+
+def plan_configs(
+    rows: Table[StoredConfig], differences: Iterable[Difference], node_id: int
+) -> Change:
+    """Return the change that stores new values of a node and the cluster."""
+    put = []
+    gone = []
+    for of_cluster, name, _, value in differences:
+        broker = ALL_BROKERS if of_cluster else str(node_id)
+        row = rows.get(broker, name)
+        if value is not None:
+            put.append(StoredConfig(broker, name, value))
+        elif row is not None:
+            gone.append(row)
+    return edit(CONFIG, set=put, deleted=gone)
+
+
+def _with(values: DynamicValues, differences: Iterable[Difference]) -> DynamicValues:
+    """Return values after some changes."""
+    of_broker, of_cluster = dict(values.broker), dict(values.cluster)
+    for difference in differences:
+        of_owner = of_cluster if difference.of_cluster else of_broker
+        if difference.new is None:
+            of_owner.pop(difference.name, None)
+        else:
+            of_owner[difference.name] = difference.new
+    return DynamicValues(of_broker, of_cluster)
+
+
+def _after(before: DynamicValues, resource: AlteredResource) -> DynamicValues:
+    of_cluster = not resource.name
+    check_replicas(resource.alterations, of_cluster=of_cluster)
+    values: Mapping[str, str] = alter_values(
+        resource.current_values(before), resource.alterations, of_cluster=of_cluster
+    )
+    return before._replace(cluster=values) if of_cluster else before._replace(broker=values)

@@ -1,0 +1,277 @@
+"""Check of a configuration without a start: authorizer, catalog, listeners, store.
+
+Checks also run if keys are wrong, as far as possible, so that all problems are reported at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.base.credentials import ITERATIONS_MIN
+from doorkeeper.server.app.authorizer import check_authorizer, locate
+from doorkeeper.server.app.catalogs import catalog_of
+from doorkeeper.server.app.clusters import clusters_of
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.listeners import ServerSecurity
+from doorkeeper.server.app.policies import policies_of
+from doorkeeper.server.config.loading import STANDARD_AUTHORIZER, Loaded, load
+from doorkeeper.server.config.naming import LISTENER_PREFIX
+from doorkeeper.server.operations.logs.command_log import command_logs
+from doorkeeper.server.runtime.logger import NoLog
+from doorkeeper.server.security.provider import Sources
+from doorkeeper.server.state.storage.database import connect_readonly
+from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.schema import meta
+from doorkeeper.server.state.store import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from doorkeeper.base.entry import Entry
+    from doorkeeper.server.config.listeners import Listener
+    from doorkeeper.server.config.settings import Settings
+
+
+def check_configuration(file: Path | None, overrides: Sequence[str]) -> Loaded:
+    """Load a configuration, and check the parts that it names.
+
+    Raises:
+        StartError: with the problems of keys, authorizer, catalog, listeners and store.
+
+    """
+    try:
+        loaded = load(file, overrides)
+    except ConfigError as error:
+        raise StartError(*with_further_problems(error)) from error
+    problems = problems_of(loaded.settings.given)
+    told, warnings = check_listeners(loaded.settings)
+    problems += without_duplicates(told, problems)
+    problems += without_duplicates(check_operations_port(loaded.settings), problems)
+    problems += without_duplicates(check_shared_store(loaded.settings), problems)
+    told, of_clusters = check_clusters(loaded.settings)
+    problems += told
+    if problems:
+        raise StartError(*problems)
+    further = (*without_authorizer(loaded.settings), *example_passwords(loaded.settings))
+    return Loaded(loaded.settings, (*loaded.warnings, *warnings, *of_clusters, *further))
+
+
+EXAMPLE_PASSWORDS: Final = frozenset(
+    {
+        *("change-me", "change-me-too", "changeit"),
+        *("admin-secret", "alice-secret", "bob-secret", "user1-secret"),
+    }
+)
+"""The passwords of the sample, the pages and docker/development.properties, and Java's."""
+
+_WORDS: Final = re.compile(r'[^\s"\';=]+')
+
+
+def example_passwords(settings: Settings) -> list[str]:
+    """Return a warning for each key whose value has a password that everyone can read."""
+    texts = [(f"{each.source}: {each.key}", each.value) for each in settings.given]
+    texts += [
+        (settings.jaas_file.path, " ".join(map(str, module.options.values())))
+        for modules in settings.jaas_file.sections.values()
+        for module in modules
+    ]
+    return [
+        f"{place} has a password of the examples, which everyone knows"
+        for place in dict.fromkeys(
+            place for place, text in texts if not EXAMPLE_PASSWORDS.isdisjoint(_WORDS.findall(text))
+        )
+    ]
+
+
+def without_authorizer(settings: Settings) -> list[str]:
+    """Return a warning about a server that allows everything; none where there is an authorizer."""
+    if settings.authorizer_class_name.strip():
+        return []
+    text = (
+        "everything is allowed: there is no authorizer; to enable ACLs set"
+        f" authorizer.class.name={STANDARD_AUTHORIZER}"
+    )
+    return [text]
+
+
+_OF_ALL_DOORS: Final = (
+    "listeners",
+    "listener.security.",
+    "advertised.",
+    "security.",
+    "inter.broker.",
+    "principal.",
+    "config.providers",
+)
+# Prefixes of the keys on which all listeners, or those with authentication, depend.
+_OF_LOGINS: Final = ("sasl.", "doorkeeper.sasl.", "connections.max.reauth.", "delegation.token.")
+
+
+class WarningLog(NoLog):
+    """A log that collects warnings for the output of the check."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def warning(self, event: str, **fields: object) -> None:
+        told = ", ".join(f"{name} {value}" for name, value in fields.items())
+        self.lines.append(f"{event} ({told})" if told else event)
+
+    error = exception = warning
+
+
+def check_listeners(
+    settings: Settings, listeners: Iterable[Listener] | None = None
+) -> tuple[list[str], list[str]]:
+    """Return the problems and warnings of mechanisms, TLS and principal builders.
+
+    Certificates, keytabs, rules and users files are read; callback handlers are constructed and
+    closed. Nothing is started and no connection made. ``listeners`` limits the check; None: all.
+    """
+    warnings = WarningLog()
+    sources = Sources(
+        scram_credential=lambda _mechanism, _name: None,
+        scram_iterations=lambda _mechanism: ITERATIONS_MIN,
+        token_login=lambda _token_id: None,
+        salt_key=bytes(32),
+        now_ms=lambda: 0,
+        logger=warnings,
+    )
+
+    async def check() -> list[str]:
+        security = ServerSecurity(sources, warnings)
+        return await security.check(
+            settings.listeners if listeners is None else listeners, settings.originals
+        )
+
+    problems = asyncio.run(check())
+    return [locate(settings.entries, ValueError(each)) for each in problems], warnings.lines
+
+
+def check_operations_port(settings: Settings) -> list[str]:
+    """Return the problems of the operations port's files, if the port is enabled."""
+    if settings.http is None:
+        return []
+    # What it needs of others is imported only where it is on.
+    from doorkeeper.server.app.operations_port import check_files  # noqa: PLC0415
+
+    problems = check_files(settings.http, WarningLog())
+    return [locate(settings.entries, ValueError(each)) for each in problems]
+
+
+def check_shared_store(settings: Settings) -> list[str]:
+    """Return the problems of a shared store's driver and files; no connection is made."""
+    if settings.store is None:
+        return []
+    # The driver is needed only with a shared store.
+    from doorkeeper.server.state.postgres.connecting import connector  # noqa: PLC0415
+
+    try:
+        connector(settings.store)
+    except StorageError as error:
+        return [locate(settings.entries, ValueError(str(error)))]
+    return []
+
+
+def check_clusters(settings: Settings) -> tuple[list[str], list[str]]:
+    """Return the problems and warnings of the file of clusters; no connection is made."""
+    file = settings.clusters_file
+    try:
+        clusters = [each for each in clusters_of(file) if each.is_enforced]
+        store_id = embedded_store_id(settings) if clusters else None
+    except (StartError, StorageError) as error:
+        return list(getattr(error, "problems", (str(error),))), []
+    told = []
+    for each in clusters:
+        place = f"{file}: cluster {each.name}"
+        if not each.store:
+            told.append(
+                f"{place} is not changed, although its mode is enforce: it has no"
+                " store: ID (doorkeeper clusters adopt prints it)"
+            )
+        elif store_id is not None and each.store != store_id:
+            told.append(f"{place}: {each.refusal_of(store_id)}")
+    return [], told
+
+
+def embedded_store_id(settings: Settings) -> str | None:
+    """Return the id of the store in the data folder; None for a shared store, and before a start.
+
+    Raises:
+        StorageError: there is something else, or it cannot be read.
+    """
+    path = settings.data_dir / DATABASE_NAME
+    if settings.store is not None or not path.exists():
+        return None
+    with closing(connect_readonly(path)) as connection:
+        return str(meta(connection, "store_id"))
+
+
+def with_further_problems(error: ConfigError) -> list[str]:
+    """Return the problems of keys, then those of the parts that the readable entries name."""
+    told = list(map(str, error.problems))
+    told += without_duplicates(problems_of(error.entries), told)
+    if error.settings is not None:
+        wrong = [problem.key for problem in error.problems]
+        sound = [each for each in error.settings.listeners if not may_depend_on(each, wrong)]
+        told += without_duplicates(check_listeners(error.settings, sound)[0], told)
+    return told
+
+
+def may_depend_on(listener: Listener, wrong: Iterable[str]) -> bool:
+    """Return whether a listener's security may depend on a wrong key.
+
+    Problems of such a listener may be consequences of the wrong key. An empty key stands for an
+    unreadable line, which may be any key.
+    """
+    about = (
+        f"{LISTENER_PREFIX}{listener.name.lower()}.",
+        *_OF_ALL_DOORS,
+        *(["ssl."] if listener.encrypts else []),
+        *(_OF_LOGINS if listener.authenticates else ()),
+    )
+    return any(not key or key.startswith(about) for key in wrong)
+
+
+def without_duplicates(problems: Iterable[str], told: Iterable[str]) -> list[str]:
+    """Return the problems of keys that have no problem in ``told``.
+
+    A key's own rule and the authorizer may report the same fault.
+    """
+    places = {tuple(each.split(": ")[:2]) for each in told}
+    return [each for each in problems if tuple(each.split(": ")[:2]) not in places]
+
+
+def problems_of(entries: Iterable[Entry]) -> list[str]:
+    """Return the problems of the authorizer, the policies and the catalog that entries name.
+
+    A plug-in is constructed, configured and closed on an event loop, as in a server.
+    """
+    entries = tuple(entries)
+    problems: list[str] = []
+    try:
+        with command_logs():
+            asyncio.run(check_authorizer(entries))
+    except StartError as error:
+        problems += error.problems
+    try:
+        policies_of(entries).close()
+    except StartError as error:
+        problems += error.problems
+    try:
+        catalog_of(catalog_file_of(entries))
+    except StartError as error:
+        problems += error.problems
+    return problems
+
+
+def catalog_file_of(entries: Iterable[Entry]) -> Path | None:
+    """Return the file of ``doorkeeper.catalog.file``; None if its last entry is empty."""
+    texts = {entry.key: entry.value.strip() for entry in entries}
+    name = texts.get("doorkeeper.catalog.file")
+    return Path(name) if name else None

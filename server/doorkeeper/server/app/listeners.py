@@ -1,0 +1,409 @@
+"""The listeners: their limits, mechanisms, TLS contexts and principal builders.
+
+A new configuration is prepared beside the one in use, then used for new connections. Open
+connections keep their mechanisms; a mechanism closes with its last connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
+
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.config.naming import is_for_plug_ins
+from doorkeeper.server.net.options import ConnectionSecurity, ListenerSpec
+from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.security.contract import OfferedMechanism
+from doorkeeper.server.security.mechanisms import provider_of
+from doorkeeper.server.security.principals import KEY as BUILDER_KEY
+from doorkeeper.server.security.principals import principal_builder_of
+from doorkeeper.server.security.provider import Provider
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from ssl import SSLContext
+
+    from doorkeeper.server.config.listeners import Listener
+    from doorkeeper.server.config.mechanisms import MechanismSettings
+    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.security.contract import (
+        AuthenticationContext,
+        Mechanism,
+        PrincipalBuilder,
+    )
+    from doorkeeper.server.security.provider import Sources
+
+REFRESH_INTERVAL_S: Final = 5.0
+"""Interval of checks for changed files, such as renewed certificates."""
+
+
+_BOUNDS: Final = frozenset({"connections.max.reauth.ms", "max.connections"})
+
+
+class FileUser(Protocol):
+    """A part that reads files."""
+
+    def refresh(self) -> Sequence[str]:
+        """Use changed files; return one line for each problem."""
+        ...
+
+
+class Tls(FileUser, Protocol):
+    """The TLS of one listener. A refresh may replace its context."""
+
+    @property
+    def context(self) -> SSLContext:
+        """Return the context for the next connections."""
+        ...
+
+    @property
+    def warnings(self) -> Sequence[str]: ...
+
+    def check_follows(self, before: Self) -> None:
+        """Raise ValueError if clients would take the certificate for that of another server."""
+        ...
+
+
+class MechanismInstance:
+    """One mechanism of one listener; exists as long as a connection may use it."""
+
+    __slots__ = ("__weakref__", "provider", "settings")
+
+    def __init__(self, settings: MechanismSettings, provider: Provider) -> None:
+        self.settings = settings
+        self.provider = provider
+
+    def begin(self, context: AuthenticationContext) -> Mechanism:
+        """Return the server side of one authentication."""
+        return self.provider.begin(context)
+
+
+class ListenerSecurity(NamedTuple):
+    """Mechanisms, principal builder and TLS of one listener."""
+
+    listener: Listener
+    instances: tuple[MechanismInstance, ...]
+    builder: PrincipalBuilder
+    tls: Tls | None
+
+    @property
+    def for_connections(self) -> ConnectionSecurity:
+        """Return the part that connections use."""
+        mechanisms = None
+        if self.listener.authenticates:
+            bounds = {each.name: each.max_reauth_ms for each in self.listener.mechanisms}
+            mechanisms = {
+                instance.settings.name: OfferedMechanism(
+                    instance.settings.name, instance.begin, bounds[instance.settings.name]
+                )
+                for instance in self.instances
+            }
+        return ConnectionSecurity(
+            mechanisms, self.builder, None if self.tls is None else self.tls.context
+        )
+
+
+class ServerSecurity:
+    """The security of all listeners. For the event loop's thread."""
+
+    def __init__(self, sources: Sources, logger: Logger) -> None:
+        self._sources = sources
+        self._log = logger
+        self._securities: dict[str, ListenerSecurity] = {}
+        self._providers: list[Provider] = []
+        """All running providers, including those that only older connections use."""
+        self._reported: dict[int, tuple[str, ...]] = {}
+        self._refreshing = asyncio.Lock()
+        self._tasks: set[asyncio.Future[None]] = set()
+        self._on_change: Callable[[str, ConnectionSecurity], None] | None = None
+
+    async def prepare(
+        self, listeners: Iterable[Listener], originals: Mapping[str, str]
+    ) -> dict[str, ListenerSecurity]:
+        """Construct the security of listeners and start its new parts, without using it.
+
+        ``originals`` are all keys as given, for plug-ins.
+
+        Raises:
+            StartError: with every problem; the parts that were started are closed.
+
+        """
+        problems: list[str] = []
+        made: list[Provider] = []
+        securities: dict[str, ListenerSecurity] = {}
+        for listener in listeners:
+            security = self._build(listener, originals, made, problems)
+            if security is not None:
+                securities[listener.name] = security
+        for provider in made:
+            problems += await _problems(provider.start())
+        if problems:
+            for provider in made:
+                await self._close(provider)
+            # Two listeners with the same wrong key report the same problem.
+            raise StartError(*dict.fromkeys(problems))
+        for provider in made:
+            self._providers.append(provider)
+        return securities
+
+    async def check(self, listeners: Iterable[Listener], originals: Mapping[str, str]) -> list[str]:
+        """Construct the security of listeners, check its files, and close it again."""
+        problems: list[str] = []
+        made: list[Provider] = []
+        for listener in listeners:
+            self._build(listener, originals, made, problems)
+        for provider in made:
+            problems += await _problems(provider.check())
+            await self._close(provider)
+        return list(dict.fromkeys(problems))
+
+    def use(self, securities: Mapping[str, ListenerSecurity]) -> dict[str, ConnectionSecurity]:
+        """Use prepared security; return the part for new connections by listener."""
+        self._securities = dict(securities)
+        return {name: security.for_connections for name, security in self._securities.items()}
+
+    def check_certificates(self, securities: Mapping[str, ListenerSecurity]) -> None:
+        """Check that each new certificate is for the name of the one in use.
+
+        Raises:
+            ValueError: one is for another name; the text begins with the key.
+
+        """
+        for name, security in securities.items():
+            before = self._securities.get(name)
+            if before is None or before.tls is None or security.tls is None:
+                continue
+            if security.tls is not before.tls:
+                security.tls.check_follows(before.tls)
+
+    def watch(self, on_change: Callable[[str, ConnectionSecurity], None]) -> None:
+        """Start to check files; ``on_change`` gets the new security of a listener."""
+        self._on_change = on_change
+        self._task(self._watch())
+
+    async def refresh(self) -> None:
+        """Use changed files now."""
+        async with self._refreshing:
+            for watched in self._file_users():
+                # In a thread: files may be on a slow disk.
+                problems = await asyncio.to_thread(refresh_files, watched)
+                for problem in problems:
+                    if problem not in self._reported.get(id(watched), ()):
+                        self._log.error("a changed file is not used", problem=problem)
+                self._reported[id(watched)] = problems
+        for name, security in self._securities.items():
+            if security.tls is not None and self._on_change is not None:
+                self._on_change(name, security.for_connections)
+
+    async def close(self) -> None:
+        """Close all providers, after all connections have ended."""
+        # Before the providers: a task may be in the middle of a refresh.
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._securities = {}
+        while self._providers:
+            await self._close(self._providers.pop())
+
+    async def _close(self, provider: Provider) -> None:
+        for problem in await _problems(provider.close()):
+            self._log.error("a mechanism did not close", problem=problem)
+
+    def _build(
+        self,
+        listener: Listener,
+        originals: Mapping[str, str],
+        made: list[Provider],
+        problems: list[str],
+    ) -> ListenerSecurity | None:
+        """Return the security of a listener from running and new parts; these are not started.
+
+        With problems the result must not be used, or is None.
+        """
+        before = self._securities.get(listener.name)
+        known = (
+            {}
+            if before is None
+            else {instance.settings.name: instance for instance in before.instances}
+        )
+        instances = []
+        for settings in listener.mechanisms:
+            instance = known.get(settings.name)
+            # An unchanged mechanism stays: a new one would fetch keys and read files again.
+            if instance is None or not is_unchanged(instance.settings, settings):
+                try:
+                    instance = self._room(settings)
+                except ValueError as error:
+                    problems.append(str(error))
+                    continue
+                made.append(instance.provider)
+            instances.append(instance)
+        tls: Tls | None = None
+        try:
+            tls = self._tls(listener, before) if listener.encrypts else None
+        except ValueError as error:
+            problems.append(str(error))
+        try:
+            builder = principal_builder_of(
+                originals,
+                listener.name,
+                listener.security_protocol,
+                [each.name for each in listener.mechanisms],
+            )
+        except ValueError as error:
+            given_as = listener.given_as.get(BUILDER_KEY, BUILDER_KEY)
+            problems.append(str(error).replace(BUILDER_KEY, given_as, 1))
+            return None
+        return ListenerSecurity(listener, tuple(instances), builder, tls)
+
+    def _tls(self, listener: Listener, before: ListenerSecurity | None) -> Tls:
+        """Return the running TLS if its configuration is unchanged, else a new one."""
+        if (
+            before is None
+            or before.tls is None
+            or tls_values(before.listener) != tls_values(listener)
+        ):
+            tls = tls_of(listener)
+            for warning in tls.warnings:
+                self._log.warning(warning)
+            return tls
+        return before.tls
+
+    def _room(self, settings: MechanismSettings) -> MechanismInstance:
+        provider = provider_of(settings, self._sources)
+        instance = MechanismInstance(settings, provider)
+        loop = asyncio.get_running_loop()
+        # Closed when the last connection that uses it has ended.
+        leaving = weakref.finalize(instance, self._on_unused, loop, provider)
+        leaving.atexit = False
+        return instance
+
+    def _on_unused(self, loop: asyncio.AbstractEventLoop, provider: Provider) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(self._close_unused, provider)
+
+    def _close_unused(self, provider: Provider) -> None:
+        if provider in self._providers:
+            self._providers.remove(provider)
+            self._reported.pop(id(provider), None)
+            self._task(self._close(provider))
+
+    def _file_users(self) -> list[FileUser]:
+        """Return the parts whose files are checked."""
+        found: list[FileUser] = [
+            each for each in self._providers if type(each).refresh is not Provider.refresh
+        ]
+        found += [
+            security.tls for security in self._securities.values() if security.tls is not None
+        ]
+        return found
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESH_INTERVAL_S)
+            if self._file_users():
+                await self.refresh()
+
+    def _task(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _problems(work: Awaitable[None]) -> list[str]:
+    """Await; return an error as a problem."""
+    try:
+        await work
+    except ValueError as error:
+        return [str(error)]
+    # The text of an unexpected error may contain a secret.
+    except Exception as error:  # noqa: BLE001  one listener's fault is told like others
+        return [f"a mechanism fails: {type(error).__name__}"]
+    return []
+
+
+def refresh_files(watched: FileUser) -> tuple[str, ...]:
+    """Use changed files; return the problems, including unexpected errors."""
+    try:
+        return tuple(watched.refresh())
+    except Exception as error:  # noqa: BLE001  the watch goes on
+        return (f"{type(watched).__name__}: {type(error).__name__}",)
+
+
+def is_unchanged(old: MechanismSettings, new: MechanismSettings) -> bool:
+    """Return whether a mechanism can stay: bounds of the listener do not belong to it.
+
+    Nor do unknown keys for plug-ins, except those with the listener's prefix.
+    """
+    return _essence(old) == _essence(new)
+
+
+def _essence(settings: MechanismSettings) -> MechanismSettings:
+    return settings.replace(
+        values={name: text for name, text in settings.values.items() if name not in _BOUNDS},
+        given_as={name: key for name, key in settings.given_as.items() if name not in _BOUNDS},
+        originals={
+            key: text
+            for key, text in settings.originals.items()
+            if is_for_plug_ins(key, settings.listener_name)
+        },
+        max_reauth_ms=0,
+    )
+
+
+def tls_values(listener: Listener) -> dict[str, str]:
+    """Return the configuration of TLS: values, and the keys that gave them."""
+    values = {name: text for name, text in listener.values.items() if "ssl." in name}
+    given = {f"{name} as": key for name, key in listener.given_as.items() if "ssl." in name}
+    return values | given
+
+
+def tls_of(listener: Listener) -> Tls:
+    """Return the TLS of a listener.
+
+    Raises:
+        ValueError: its configuration is wrong; the text begins with the key.
+
+    """
+    # Imported only with TLS.
+    from doorkeeper.base.tls.settings import TlsSettings  # noqa: PLC0415
+    from doorkeeper.server.security.tls.listener_tls import ListenerTls  # noqa: PLC0415
+
+    return ListenerTls(
+        TlsSettings(
+            listener_name=listener.name,
+            security_protocol=listener.security_protocol,
+            values=listener.values,
+            given_as=listener.given_as,
+        )
+    )
+
+
+def limits_of(settings: Settings) -> Limits:
+    return Limits(
+        frame_bytes_max=settings.socket_request_max_bytes,
+        sasl_frame_bytes_max=settings.sasl_server_max_receive_size,
+        connections_max=settings.max_connections,
+        connections_per_ip_max=settings.max_connections_per_ip,
+        connections_per_ip_overrides=settings.max_connections_per_ip_overrides,
+        idle_ms=settings.connections_max_idle_ms,
+        failed_authentication_delay_ms=settings.connection_failed_authentication_delay_ms,
+        backlog=settings.socket_listen_backlog_size,
+        update_timeout_ms=settings.update_timeout_ms,
+        updates_waiting_max=settings.update_waiting_max,
+    )
+
+
+def options_of(listener: Listener, for_connections: ConnectionSecurity) -> ListenerSpec:
+    """Return the options of a listener for the edge."""
+    return ListenerSpec(
+        name=listener.name,
+        security_protocol=listener.security_protocol,
+        host=listener.host,
+        port=listener.port,
+        controller=listener.controller,
+        security=for_connections,
+        max_connections=listener.max_connections,
+    )

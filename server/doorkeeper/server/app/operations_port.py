@@ -1,0 +1,305 @@
+"""The operations port: its pages, its start and stop, and the gauges of a scrape."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.base.version import __version__
+from doorkeeper.server.api.node import UpdateOperation
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.operations.http.checks import CheckResult, Readiness
+from doorkeeper.server.operations.http.exposition import Exposition
+from doorkeeper.server.operations.http.heartbeat import Heartbeat
+from doorkeeper.server.operations.http.history_pages import HistoryPages
+from doorkeeper.server.operations.http.pages import Pages
+from doorkeeper.server.operations.http.port import HttpPort
+from doorkeeper.server.runtime.metrics import table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from doorkeeper.clusters.fleet import ClusterFleet
+    from doorkeeper.server.app.history import StoreHistory
+    from doorkeeper.server.app.node import LiveNode
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.server.config.http import HttpSettings
+    from doorkeeper.server.net import Server
+    from doorkeeper.server.net.protocol.exchange import Counts
+    from doorkeeper.server.operations.http.checks import Check
+    from doorkeeper.server.runtime.limits import Limits
+    from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.runtime.metrics.hooks import SightedStore
+    from doorkeeper.server.runtime.metrics.series import Meters
+    from doorkeeper.server.state.log import StateLog
+
+
+class Parts(NamedTuple):
+    """The observed parts of a server. ``loaded`` and ``draining`` are called for each check.
+
+    ``history`` is None for a store that keeps none, ``fleet`` without Kafka clusters.
+    ``notice`` is what readiness says of records; empty without a test broker.
+    """
+
+    edge: Server
+    limits: Limits
+    log: StateLog
+    node: LiveNode
+    authorizer: GuardedAuthorizer | None
+    loaded: Callable[[], bool]
+    draining: Callable[[], bool]
+    history: StoreHistory | None
+    fleet: ClusterFleet | None = None
+    notice: str = ""
+
+
+class OperationsPort:
+    """The port with its pages. For the event loop's thread."""
+
+    def __init__(
+        self, settings: HttpSettings, parts: Parts, meters: Meters, logger: Logger
+    ) -> None:
+        """Read the files of the settings.
+
+        Raises:
+            StartError: one of them cannot be used.
+
+        """
+        try:
+            self._port = HttpPort(settings, logger)
+        except ValueError as error:
+            raise StartError(str(error)) from None
+        self._meters = meters
+        self._heartbeat = Heartbeat(asyncio.get_running_loop())
+        self._readiness = Readiness(checks_of(parts, settings.store_age_max_ms / 1000))
+        self._history = None
+        if parts.history is not None:
+            self._history = HistoryPages(parts.history.read, lambda: parts.log.state.revision)
+        read_edge(meters, parts.edge, parts.limits)
+        read_store(meters, parts.log)
+        read_node(meters, parts.node)
+        if parts.authorizer is not None:
+            read_authorizer(meters, parts.authorizer)
+        self._clusters = None
+        if parts.fleet is not None:
+            self._clusters = parts.fleet.status
+            read_clusters(meters, parts.fleet)
+        meters.read(table.LOOP_LAG, lambda: self._heartbeat.lag_s)
+        meters.read(table.READY, self._ready)
+
+    @property
+    def url(self) -> str:
+        """Return the URL of the port; known after ``open``."""
+        return self._port.url
+
+    async def open(self) -> None:
+        """Accept connections.
+
+        Raises:
+            BindError: the address is not available.
+
+        """
+        await self._port.open(
+            Pages(
+                self._readiness,
+                self._heartbeat,
+                Exposition(self._meters),
+                self._port.credentials,
+                self._history,
+                self._clusters,
+            )
+        )
+
+    async def close(self) -> None:
+        self._heartbeat.stop()
+        await self._port.close()
+
+    def _ready(self) -> Mapping[tuple[str, ...], float]:
+        return {(name,): verdict.ok for name, verdict in self._readiness.now().items()}
+
+
+def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
+    """Return the checks of readiness."""
+
+    def serving() -> CheckResult:
+        draining = parts.draining()
+        return CheckResult(not draining, "draining" if draining else "serving")
+
+    def listeners() -> CheckResult:
+        is_open = parts.edge.is_open
+        return CheckResult(is_open, "open" if is_open else "not open yet")
+
+    def acls() -> CheckResult:
+        if parts.authorizer is None:
+            return CheckResult(ok=True, detail="no authorizer")
+        loaded = parts.loaded()
+        return CheckResult(loaded, "loaded" if loaded else "loading")
+
+    def store() -> CheckResult:
+        problem = parts.log.store.unavailable
+        status = parts.log.status()
+        state = "reachable" if problem is None else f"not reachable: {problem}"
+        detail = (
+            f"{state}; revision {status.revision} of {status.head_revision},"
+            f" {status.age_s:.1f} s old"
+        )
+        if parts.log.state.stale:
+            return CheckResult(ok=False, detail=f"{detail}: too old, access is denied")
+        # A shared store may return: until the state is too old, the node stays ready.
+        return CheckResult(not parts.log.store.is_lost and status.age_s <= store_age_max_s, detail)
+
+    def tls() -> CheckResult:
+        loaded = parts.edge.are_keys_loaded
+        return CheckResult(loaded, "loaded" if loaded else "a listener has no certificate")
+
+    checks = {"serving": serving, "listeners": listeners, "acls": acls, "store": store, "tls": tls}
+    fleet = parts.fleet
+    if fleet is not None:
+        # A server without its clusters is as useful to its clients as before.
+        checks["clusters"] = lambda: CheckResult(ok=True, detail=fleet.summary())
+    if parts.notice:
+        checks["records"] = lambda: CheckResult(ok=True, detail=parts.notice)
+    return checks
+
+
+def check_files(settings: HttpSettings, logger: Logger) -> list[str]:
+    """Return the problems of the files that settings name; nothing is opened."""
+    try:
+        HttpPort(settings, logger)
+    except ValueError as error:
+        return [str(error)]
+    return []
+
+
+NO_MECHANISM = "none"
+
+
+def read_edge(meters: Meters, edge: Server, limits: Limits) -> None:
+    """Register gauges of connections, their memory, and delayed operations."""
+
+    def by_listener(ask: Callable[[str], float]) -> Callable[[], Mapping[tuple[str, ...], float]]:
+        return lambda: {(name,): ask(name) for name in edge.listener_names}
+
+    def handshakes() -> Mapping[tuple[str, ...], float]:
+        found: dict[tuple[str, ...], float] = {}
+        for name in edge.encrypted_listener_names:
+            succeeded, failed = edge.handshakes_on(name)
+            found[name, "succeeded"] = succeeded
+            found[name, "failed"] = failed
+        return found
+
+    meters.read(table.CONNECTIONS, by_listener(edge.connections_on))
+    meters.read(table.CONNECTIONS_ACCEPTED, by_listener(edge.accepted_connections_on))
+    meters.read(table.HANDSHAKES, handshakes)
+    meters.read(
+        table.HELD_BYTES, lambda: {("in",): edge.bytes_incoming, ("out",): edge.bytes_outgoing}
+    )
+    meters.read(table.DELAYED_OPERATIONS, lambda: _with_labels(edge.waiting()[0]))
+    meters.read(table.PURGATORY_SIZE, lambda: _with_labels(edge.waiting()[1]))
+    meters.read(
+        table.PURGATORY_SIZE_MAX, lambda: {(UpdateOperation.ACLS,): limits.updates_waiting_max}
+    )
+    read_counts(meters, edge.counts)
+
+
+def read_counts(meters: Meters, counts: Counts) -> None:
+    """Register counters of connections."""
+
+    def authentications() -> Mapping[tuple[str, ...], float]:
+        return {
+            (mechanism or NO_MECHANISM, "succeeded" if succeeded else "failed"): count
+            for (mechanism, succeeded), count in counts.authentications.items()
+        }
+
+    meters.read(table.AUTHENTICATIONS, authentications)
+    meters.read(table.SESSIONS_EXPIRED, lambda: counts.killed_by_expiry)
+    meters.read(table.TRAILING_BYTES, lambda: counts.trailing_bytes)
+    meters.read(table.WITHHELD_ACLS, lambda: counts.withheld_acls)
+
+
+def read_authorizer(meters: Meters, authorizer: GuardedAuthorizer) -> None:
+    """Register decisions, faults and the number of ACLs."""
+
+    def acls() -> float | None:
+        count = authorizer.acl_count()
+        # A plug-in may not know its number of ACLs: -1.
+        return None if count < 0 else count
+
+    meters.read(
+        table.DECISIONS,
+        lambda: {("allowed",): authorizer.allowed, ("denied",): authorizer.denied},
+    )
+    meters.read(table.SLOW_DECISIONS, lambda: authorizer.slow_calls)
+    meters.read(table.AUTHORIZER_FAULTS, lambda: authorizer.faults)
+    meters.read(table.ACLS, acls)
+
+
+def read_store(meters: Meters, store: SightedStore) -> None:
+    """Register gauges of the store."""
+    meters.read(table.REVISION, lambda: store.status().revision)
+    meters.read(table.HEAD_REVISION, lambda: store.status().head_revision)
+    meters.read(table.SNAPSHOT_AGE, lambda: store.status().age_s)
+    meters.read(table.STORE_REACHABLE, lambda: store.status().reachable)
+
+
+def read_clusters(meters: Meters, fleet: ClusterFleet) -> None:
+    """Register the receipts and differences of Kafka clusters."""
+
+    def revisions() -> Mapping[tuple[str, ...], float]:
+        return {
+            (each.config.name,): each.receipts.last.revision
+            for each in fleet.clusters
+            if each.receipts.last is not None
+        }
+
+    def drift() -> Mapping[tuple[str, ...], float]:
+        found: dict[tuple[str, ...], float] = {}
+        for each in fleet.clusters:
+            found[each.config.name, "missing"] = len(each.differences.drift.missing)
+            found[each.config.name, "extra"] = len(each.differences.drift.extra)
+        return found
+
+    def held() -> Mapping[tuple[str, ...], float]:
+        found: Counter[tuple[str, ...]] = Counter()
+        for each in fleet.clusters:
+            for rule, acls, _ in each.holds:
+                found[each.config.name, rule] += acls
+        return found
+
+    meters.read(table.CLUSTER_REVISION, revisions)
+    meters.read(table.CLUSTER_DRIFT, drift)
+    meters.read(table.CLUSTER_HELD, held)
+    meters.read(
+        table.CLUSTER_REACHABLE,
+        lambda: {(each.config.name,): not each.failure for each in fleet.clusters},
+    )
+    # A node that does not hold a cluster neither follows nor polls it.
+    meters.read(
+        table.CLUSTER_FOLLOWS_LOG,
+        lambda: {
+            (each.config.name,): each.follower.is_following
+            for each in fleet.clusters
+            if each.is_holder
+        },
+    )
+    meters.read(
+        table.CLUSTER_READS, lambda: {(each.config.name,): each.reads for each in fleet.clusters}
+    )
+
+
+def read_node(meters: Meters, node: LiveNode) -> None:
+    """Register the number of nodes, the controller and the versions."""
+
+    def nodes() -> float | None:
+        listener = node.settings.inter_broker_listener_name
+        return len(node.brokers(listener)) if node.is_advertised(listener) else None
+
+    meters.read(table.NODES, nodes)
+    meters.read(table.IS_CONTROLLER, lambda: node.controller_id == node.node_id)
+    meters.read(table.BUILD_INFO, lambda: {(__version__, platform.python_version()): 1})
+
+
+def _with_labels(values: Mapping[str, int]) -> Mapping[tuple[str, ...], float]:
+    return {(name,): value for name, value in values.items()}

@@ -1,0 +1,49 @@
+"""The configured policies of topics and configurations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.server.app.authorizer import locate
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.resources.policies.guard import Policies
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.base.entry import Entry
+
+POLICY_KEYS: Final = ("create.topic.policy.class.name", "alter.config.policy.class.name")
+
+
+def policies_of(entries: Sequence[Entry], *, slow_ms: int = 50) -> Policies:
+    """Return the policies, configured.
+
+    Raises:
+        StartError: one of them cannot be loaded, or rejects its configuration.
+
+    """
+    originals = {entry.key: entry.value for entry in entries}
+    if not any(originals.get(key, "").strip() for key in POLICY_KEYS):
+        return Policies(slow_ms=slow_ms)
+    # Imported only where there is a policy: plug-ins are slow to check.
+    from doorkeeper.server.resources.policies.loading import (  # noqa: PLC0415
+        alter_config_policy,
+        create_topic_policy,
+    )
+
+    problems: list[str] = []
+    create_topic, alter_config = None, None
+    try:
+        create_topic = create_topic_policy(originals)
+    except ValueError as error:
+        problems.append(locate(entries, error))
+    try:
+        alter_config = alter_config_policy(originals)
+    except ValueError as error:
+        problems.append(locate(entries, error))
+    policies = Policies(create_topic, alter_config, slow_ms=slow_ms)
+    if problems:
+        policies.close()
+        raise StartError(*problems)
+    return policies

@@ -1,0 +1,209 @@
+"""The life of the process: log, event loop, signals, garbage collector, exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import signal
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TextIO
+
+from doorkeeper.server.operations.logs.pipeline import Logs
+
+# The log first: it prevents structlog from importing unused modules.
+import structlog  # isort: skip
+
+from doorkeeper.base.garbage_collection import limit_collections
+from doorkeeper.base.version import __version__
+from doorkeeper.server.app.assembly import Assembly
+from doorkeeper.server.app.config_check import without_authorizer
+from doorkeeper.server.app.process_age import process_age_ms
+from doorkeeper.server.app.reload import reload
+from doorkeeper.server.app.service_manager import ADDRESS, ServiceManager
+from doorkeeper.server.net import new_runner
+from doorkeeper.server.net.protocol.connection import Connection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from types import FrameType
+
+    from doorkeeper.server.config.loading import Loaded
+    from doorkeeper.server.operations.logs.pipeline import Logger
+
+STDOUT = 1
+STDERR = 2
+# Made here: without memory it could not be.
+_OUT_OF_MEMORY = b"doorkeeper: out of memory: the process ends\n"
+STOPS = (signal.SIGTERM, signal.SIGINT)
+# The switch interval of threads, 5 ms by default. The store's thread needs Python's global lock
+# briefly between calls into SQLite, while all changes of its batch wait.
+SWITCH_S = 0.0005
+
+SIGNAL_STATUS = 128
+"""Exit status of a process that a second signal ends, without the signal's number; as in a shell.
+"""
+
+
+def serve(
+    file: Path | None,
+    overrides: Sequence[str],
+    loaded: Loaded,
+    connect: Callable[..., Connection] = Connection,
+) -> None:
+    """Run a server until a signal stops it; ``connect`` is as in ``Assembly``.
+
+    Raises:
+        StartError: it does not start.
+
+    """
+    sys.setswitchinterval(SWITCH_S)
+    write_whole_lines(sys.stdout)
+    settings = loaded.settings
+    logs = Logs(
+        descriptor=STDOUT,
+        form=settings.log_format,
+        terminal=os.isatty(STDOUT),
+        levels=settings.log_levels,
+        now_ns=time.time_ns,
+    )
+    try:
+        with new_runner() as runner:
+            runner.run(_Process(file, overrides, loaded, logs, connect).run())
+    finally:
+        logs.close()
+
+
+def write_whole_lines(stream: TextIO) -> None:
+    """Write what a plug-in prints line by line, so that it never splits a line of the log.
+
+    With PYTHONUNBUFFERED=1 ``print`` writes the text and its newline separately; without it, a
+    pipe gets 8 KiB at a time, wherever a line ends. Lines over 4 KiB are not atomic on a pipe.
+    """
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(line_buffering=True, write_through=False)
+
+
+def end_without_memory(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Handle an error that reached the event loop: without memory the process ends at once.
+
+    A connection or a task would be left behind half done, and so the server half alive. Whatever
+    was acknowledged is durable, and the service manager starts a new process.
+    """
+    if isinstance(context.get("exception"), MemoryError):
+        os.write(STDERR, _OUT_OF_MEMORY)
+        os._exit(1)
+    loop.default_exception_handler(context)
+
+
+class _Process:
+    """One run of the server."""
+
+    def __init__(
+        self,
+        file: Path | None,
+        overrides: Sequence[str],
+        loaded: Loaded,
+        logs: Logs,
+        connect: Callable[..., Connection],
+    ) -> None:
+        self._file = file
+        self._overrides = overrides
+        self._loaded = loaded
+        self._logs = logs
+        self._connect = connect
+        self._log: Logger = structlog.get_logger("doorkeeper.server")
+        self._stopping = asyncio.Event()
+        self._reloading: set[asyncio.Future[None]] = set()
+        self._manager = ServiceManager(os.environ.get(ADDRESS))
+
+    async def run(self) -> None:
+        """Start, serve and drain."""
+        for warning in self._loaded.warnings:
+            self._log.warning(warning)
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(end_without_memory)
+        # uvloop's own executor has threads without recognizable names.
+        loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="doorkeeper-loop"))
+        for number in STOPS:
+            loop.add_signal_handler(number, self._stop, number)
+        settings = self._loaded.settings
+        # SIGHUP must not end the process before there is something to reload.
+        loop.add_signal_handler(signal.SIGHUP, self._log.info, "not reloaded: still starting")
+        assembly = Assembly(settings, self._logs, connect=self._connect)
+        async with assembly:
+            if await self._start(assembly):
+                # After the start, whose objects live as long as the process.
+                limit_collections()
+                loop.add_signal_handler(signal.SIGHUP, self._reload, assembly)
+                self._log_start(assembly)
+                self._manager.ready()
+                await self._stopping.wait()
+                for reloading in self._reloading:
+                    reloading.cancel()
+            self._manager.stopping()
+            self._log.info("stopping")
+        self._log.info("stopped")
+
+    async def _start(self, assembly: Assembly) -> bool:
+        """Start unless a signal comes first; return whether the server serves."""
+        starting = asyncio.ensure_future(assembly.start())
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        await asyncio.wait((starting, stopping), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not starting.done():
+            starting.cancel()
+            await asyncio.wait((starting,))
+            return False
+        starting.result()
+        return True
+
+    def _log_start(self, assembly: Assembly) -> None:
+        settings = self._loaded.settings
+        authorizer = assembly.guarded
+        self._log.info(
+            "started",
+            version=__version__,
+            listeners=assembly.addresses,
+            node_id=settings.node_id,
+            cluster_id=assembly.node.cluster_id,
+            authorizer=settings.authorizer_class_name or "none",
+            acls=0 if authorizer is None else authorizer.acl_count(),
+            ms=process_age_ms(),
+        )
+        for warning in without_authorizer(settings):
+            self._log.warning(warning)
+
+    def _stop(self, number: int) -> None:
+        if self._stopping.is_set():
+            self._end_now(number)
+        self._stopping.set()
+        for each in STOPS:
+            # The loop may be blocked, for example by an authorizer: the second signal gets a
+            # handler that needs no loop.
+            signal.signal(each, self._end_now)
+
+    def _end_now(self, number: int, _frame: FrameType | None = None) -> None:
+        """Exit from a new thread: the interrupted code may hold a lock of the log."""
+        threading.Thread(
+            target=self._exit, args=(number,), name="doorkeeper-end", daemon=True
+        ).start()
+
+    def _exit(self, number: int) -> None:
+        self._logs.close()
+        os._exit(SIGNAL_STATUS + number)
+
+    def _reload(self, assembly: Assembly) -> None:
+        self._manager.reloading(time.monotonic_ns())
+        reloading = asyncio.ensure_future(reload(self._file, self._overrides, assembly))
+        self._reloading.add(reloading)
+        reloading.add_done_callback(self._reloaded)
+
+    def _reloaded(self, reloading: asyncio.Future[None]) -> None:
+        self._reloading.discard(reloading)
+        if not self._reloading and not self._stopping.is_set():
+            self._manager.ready()

@@ -1,0 +1,171 @@
+"""Reload on SIGHUP: reloadable keys, those of the authorizer, the catalog, and the clusters.
+
+Everything is checked before any of it is used: with errors nothing changes, and each error is
+logged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import structlog
+
+from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.base.errors import AuthorizerFault
+from doorkeeper.server.app.authorizer import locate
+from doorkeeper.server.app.catalogs import reload_declarations
+from doorkeeper.server.app.clusters import clusters_of
+from doorkeeper.server.app.config_check import catalog_file_of, without_duplicates
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.reconfiguration import changed_keys
+from doorkeeper.server.config.loading import load
+from doorkeeper.server.resources.topics.table import let_go
+from doorkeeper.server.runtime.turns import run_in_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from doorkeeper.base.entry import Entry
+    from doorkeeper.base.slices import Slices
+    from doorkeeper.clusters.config import ClusterConfig
+    from doorkeeper.server.app.assembly import Assembly
+    from doorkeeper.server.app.catalogs import Declared
+    from doorkeeper.server.app.reconfiguration import Reconfiguration, Usable
+    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.operations.logs.pipeline import Logger
+
+
+async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> None:
+    """Load the configuration again, use it, and log the result.
+
+    Wait for changes of keys by requests.
+    """
+    log: Logger = structlog.get_logger("doorkeeper.server")
+    async with assembly.config_changes.turn:
+        try:
+            before = assembly.node.settings
+            read = await _read(file, overrides, assembly)
+            assembly.reconfiguration.use(read.usable)
+            # A list, so that let_go() can drop the last reference in slices: freeing a million
+            # topics at once would stop the loop.
+            old = [assembly.declared.topics]
+            assembly.record_settings()
+            _declare(read.declared, assembly)
+            await assembly.security.refresh()
+            if assembly.fleet is not None:
+                await assembly.fleet.use(read.clusters)
+            assembly.reloads.record_reload(applied=True)
+            log.info("reloaded")
+            _record(assembly, None)
+            _log_needing_restart(before, read.new, assembly.reconfiguration, log)
+            if old[0] is not read.declared.topics:
+                await run_in_turns(let_go(old))
+        except StartError as error:
+            assembly.reloads.record_reload(applied=False)
+            _record(assembly, "; ".join(error.problems))
+            await run_in_turns(_log_problems(log, error.problems))
+        except AuthorizerFault as fault:
+            assembly.reloads.record_reload(applied=False)
+            _record(assembly, str(fault))
+            log.exception("not reloaded", problem=str(fault), authorizer=fault.authorizer)
+
+
+class _Read(NamedTuple):
+    """A configuration that all parts accepted: as loaded, and as usable."""
+
+    new: Settings
+    usable: Usable
+    declared: Declared
+    clusters: Sequence[ClusterConfig]
+
+
+async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> _Read:
+    """Load the whole configuration, and validate it with all parts.
+
+    Raises:
+        StartError: with every problem of keys, authorizer, catalog and clusters.
+        AuthorizerFault: the authorizer fails to list its reconfigurable keys.
+
+    """
+    reconfiguration = assembly.reconfiguration
+    problems: list[str] = []
+    new = merged = declared = None
+    entries: Sequence[Entry] = ()
+    try:
+        new = load(file, overrides).settings
+        merged = reconfiguration.merge(new)
+        entries = merged.entries
+    except ConfigError as error:
+        problems += map(str, error.problems)
+        if error.entries:
+            dynamic = reconfiguration.settings.dynamic.entries()
+            entries = (*reconfiguration.entries_with(error.entries), *dynamic)
+    others: list[str] = []
+    of_catalog: Sequence[str] = ()
+    usable: Usable | None = None
+    try:
+        if entries:
+            reconfiguration.check_authorizer({each.key: each.value for each in entries})
+    except ValueError as error:
+        others.append(locate(entries, error))
+    try:
+        if merged is not None:
+            usable = await reconfiguration.usable(merged)
+    except ValueError as error:
+        others.append(locate(entries, error))
+    except StartError as error:
+        others += [locate(entries, ValueError(each)) for each in error.problems]
+    try:
+        named = catalog_file_of(entries)
+        declared = await reload_declarations(named, assembly.declared, assembly.node.cluster_id)
+    except StartError as error:
+        of_catalog = error.problems
+    clusters, of_clusters = _clusters(reconfiguration.settings.clusters_file)
+    problems += (*without_duplicates(others, problems), *of_catalog, *of_clusters)
+    if problems or new is None or usable is None or declared is None:
+        raise StartError(*problems)
+    return _Read(new, usable, declared, clusters)
+
+
+def _clusters(file: Path | None) -> tuple[Sequence[ClusterConfig], Sequence[str]]:
+    """Return the clusters of the file in use, and its problems: another path needs a restart."""
+    try:
+        return clusters_of(file), ()
+    except StartError as error:
+        return (), error.problems
+
+
+def _declare(declared: Declared, assembly: Assembly) -> None:
+    assembly.declared = declared
+    assembly.log.declare(declared.topics)
+    assembly.log.amend(groups=declared.groups)
+
+
+def _log_needing_restart(
+    before: Settings, new: Settings, reconfiguration: Reconfiguration, log: Logger
+) -> None:
+    keys = [
+        key
+        for key in changed_keys(texts_of(before), texts_of(new))
+        if not reconfiguration.is_reloaded(key)
+    ]
+    if keys:
+        log.warning("changed keys that need a restart", keys=", ".join(keys))
+
+
+def _log_problems(log: Logger, problems: Sequence[str]) -> Slices[None]:
+    """Log each problem in a slice of its own: a large catalog may have one for each topic."""
+    for problem in problems:
+        log.error("not reloaded", problem=problem)
+        yield
+
+
+def _record(assembly: Assembly, problem: str | None) -> None:
+    if assembly.audit_log is not None:
+        assembly.audit_log.record_reload(problem)
+
+
+def texts_of(settings: Settings) -> dict[str, str]:
+    """Return the texts of the file and the overrides."""
+    return {entry.key: entry.value for entry in settings.given}

@@ -1,0 +1,158 @@
+"""Opening of the configured store: embedded or shared."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.schema.change import NO_CHANGE
+from doorkeeper.server.schema.features import NEWEST, release_change, release_of
+from doorkeeper.server.state.storage.files import DATABASE_NAME, prepare_folder
+from doorkeeper.server.state.storage.identity import IDENTITY_NAME
+from doorkeeper.server.state.store import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.runtime.metrics.hooks import StoreMeter
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.declared import StoredFeature
+    from doorkeeper.server.state.store import Store
+
+NS_PER_MS: Final = 1_000_000
+
+# A change fails this long before its request times out, so that the response can tell the reason.
+EARLIER_MS: Final = 1_000
+
+
+_IF_EXPECTED: Final = (
+    "if a store was expected here, stop the server and put the store back, or restore a backup;"
+    " with doorkeeper.store.create=false no start creates one"
+)
+
+_RELEASE_KEY: Final = "doorkeeper.kafka.release"
+
+
+def utc_ms() -> int:
+    return time.time_ns() // NS_PER_MS
+
+
+def identity_file_of(settings: Settings) -> Path:
+    """Return the path of the identity file; several nodes may have one data folder."""
+    if settings.store_identity_file is not None:
+        return settings.store_identity_file
+    if settings.store is None:
+        return settings.data_dir / IDENTITY_NAME
+    return settings.data_dir / f"doorkeeper.node-{settings.node_id}.identity"
+
+
+async def open_store(
+    settings: Settings,
+    *,
+    now_ms: Callable[[], int] | None = None,
+    make_store: bool = True,
+    is_node: bool = True,
+    meter: StoreMeter | None = None,
+    logger: Logger | None = None,
+    initial: Change = NO_CHANGE,
+) -> Store:
+    """Open the store; the caller closes it with ``aclose``.
+
+    ``make_store`` permits the creation of a store, unless ``doorkeeper.store.create`` is false;
+    ``logger`` gets a warning for it. A new store has the rows of ``initial``, and follows the
+    release of the settings. A command on a shared store is not ``is_node``: it heeds the identity
+    file of the configured node, and writes none.
+
+    Raises:
+        StoreReplaced: it is not the store of the identity file, or has lost changes.
+        StorageError: there is none, it is in use, or it cannot be reached or used.
+
+    """
+    identity_file = identity_file_of(settings)
+    create = make_store and settings.store_create
+    if settings.store is not None:
+        # The driver is needed only with a shared store.
+        from doorkeeper.server.state.postgres.connecting import connector  # noqa: PLC0415
+        from doorkeeper.server.state.postgres.store import PostgresStore  # noqa: PLC0415
+
+        if is_node and settings.store_identity_file is None:
+            prepare_folder(settings.data_dir)
+        timeout_ms = settings.update_timeout_ms
+        shared = await PostgresStore.open(
+            connector(settings.store),
+            name=settings.store.display_name,
+            node_id=settings.node_id,
+            random_bytes=os.urandom,
+            timeout_s=(timeout_ms - min(EARLIER_MS, timeout_ms // 10)) / 1000,
+            retention_days=settings.change_log_retention_days,
+            meter=meter,
+            lease_timeout_s=settings.store.lease_timeout_ms / 1000,
+            identity_file=identity_file if is_node or identity_file.exists() else None,
+            create=create,
+            initial={**initial_rows(settings), **initial},
+        )
+        if shared.is_new:
+            _warn_of_new_store(logger, settings, shared, settings.store.display_name)
+        return shared
+    # Imported here: a server inside a test has no database.
+
+    from doorkeeper.server.state.storage.sqlite import SqliteStore  # noqa: PLC0415
+
+    path = settings.data_dir / DATABASE_NAME
+    is_there = path.exists()
+    # A command that only reads must not create an empty store in a mistyped folder.
+    if not make_store and settings.store_create and not is_there:
+        raise StorageError(f"{path}: there is no store; the server's first start makes it")
+    store = SqliteStore.open(
+        settings.data_dir,
+        now_ms=now_ms,
+        random_bytes=os.urandom,
+        retention_days=settings.change_log_retention_days,
+        meter=meter,
+        identity_file=identity_file,
+        create=create,
+        initial={**initial_rows(settings), **initial},
+    )
+    if not is_there:
+        _warn_of_new_store(logger, settings, store, str(path))
+    return store
+
+
+def _warn_of_new_store(logger: Logger | None, settings: Settings, store: Store, place: str) -> None:
+    """Say loudly that nothing was there: a lost data folder looks like a first start."""
+    if logger is None:
+        return
+    logger.warning(
+        "store created: none was here, and the server begins as an empty cluster",
+        store=place,
+        cluster_id=store.identity.cluster_id,
+        store_id=store.identity.store_id,
+        kafka_release=settings.kafka_release or NEWEST,
+        remedy=_IF_EXPECTED,
+    )
+
+
+def initial_rows(settings: Settings) -> Change:
+    """Return the rows that a new store begins with: the release that it follows."""
+    return release_change(settings.kafka_release or NEWEST)
+
+
+def check_release(settings: Settings, features: Iterable[StoredFeature]) -> None:
+    """Reject a store that follows another release than the configuration names.
+
+    Raises:
+        StartError: it does; the text names both and the remedies.
+
+    """
+    expected, found = settings.kafka_release, release_of(features)
+    if expected in (None, found):
+        return
+    raise StartError(
+        f"{_RELEASE_KEY}: found {expected}, but the store follows Kafka {found}: set the key to"
+        f" {found}, or change the store with doorkeeper store release {expected}"
+    )

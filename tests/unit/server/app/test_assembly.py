@@ -1,0 +1,141 @@
+"""From settings to a running server, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.server.app.assembly import Assembly
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.schema.features import metadata_level
+from testkit.logs import readable_logs
+from testkit.settings import settings_of
+from testkit.stores import NOW_MS, adding, fill, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Mapping
+    from pathlib import Path
+
+    from doorkeeper.server.authorizer.contract import AuthorizerServerInfo, Endpoint
+
+STANDARD = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+PORT_0 = "listeners=PLAINTEXT://localhost:0,CONTROLLER://localhost:0\n"
+CONTROLLER = "controller.listener.names=CONTROLLER\n"
+
+
+@asynccontextmanager
+async def assembly(folder: Path, text: str) -> AsyncIterator[Assembly]:
+    """Make an assembly over a store in the folder; its end closes everything."""
+    settings = settings_of(f"{PORT_0}{CONTROLLER}{text}", f"doorkeeper.data.dir={folder / 'data'}")
+    with readable_logs(folder / "log") as log:
+        async with Assembly(settings, log.logs, lambda: NOW_MS) as made:
+            yield made
+
+
+async def connects(port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except ConnectionRefusedError:
+        return False
+    writer.close()
+    await writer.wait_closed()
+    return True
+
+
+async def opened(port: int) -> None:
+    while not await connects(port):  # noqa: ASYNC110  a port gives no sign
+        await asyncio.sleep(0)
+
+
+async def test_a_server_starts_and_ends(tmp_path: Path) -> None:
+    """All listeners take connections, at the addresses that are told; afterwards none does."""
+    async with assembly(tmp_path, STANDARD) as server:
+        await server.start()
+        ports = {name: int(a.rpartition(":")[2]) for name, a in server.addresses.items()}
+
+        assert ports.keys() == {"PLAINTEXT", "CONTROLLER"}
+        for port in ports.values():
+            assert await connects(port)
+
+    for port in ports.values():
+        assert not await connects(port)
+
+
+async def test_the_release_of_a_store_is_that_of_the_configuration(tmp_path: Path) -> None:
+    """A store from before releases follows 4.3: a server that names 4.4 does not start on it."""
+    await fill(tmp_path / "data", adding(1))
+
+    async with assembly(tmp_path, f"{STANDARD}doorkeeper.kafka.release=4.4\n") as server:
+        with pytest.raises(StartError, match=r"the store follows Kafka 4\.3"):
+            await server.start()
+    async with assembly(tmp_path, f"{STANDARD}doorkeeper.kafka.release=4.3\n") as server:
+        await server.start()
+        assert metadata_level(server.node.state.features) == 30
+
+
+class Held(StandardAuthorizer):
+    """Opens the listeners when the test says so."""
+
+    waits: dict[str, asyncio.Future[None]] = {}  # noqa: RUF012  the test's hand on the instance
+
+    def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Awaitable[None]]:
+        loop = asyncio.get_running_loop()
+        for endpoint in server_info.endpoints:
+            self.waits[endpoint.listener_name] = loop.create_future()
+        return {each: self.waits[each.listener_name] for each in server_info.endpoints}
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> dict[str, asyncio.Future[None]]:
+    """The futures of an authorizer that waits for the test, by listener."""
+    monkeypatch.setattr("doorkeeper.server.app.authorizer.authorizer_class", lambda name: Held)
+    Held.waits.clear()
+    return Held.waits
+
+
+async def begun(waits: dict[str, asyncio.Future[None]]) -> None:
+    while len(waits) < 2:  # noqa: ASYNC110  a few turns of the loop
+        await asyncio.sleep(0)
+
+
+async def test_a_listener_opens_when_its_own_awaitable_completes(
+    tmp_path: Path, held: dict[str, asyncio.Future[None]]
+) -> None:
+    """One that is ready takes connections while another still refuses them."""
+    async with assembly(tmp_path, "authorizer.class.name=x.Y") as server:
+        starting = asyncio.ensure_future(server.start())
+        await begun(held)
+        controller, plaintext = (
+            server.edge.bound_port(name) for name in ("CONTROLLER", "PLAINTEXT")
+        )
+
+        held["CONTROLLER"].set_result(None)
+        await opened(controller)
+        assert not await connects(plaintext)
+        assert not starting.done()
+
+        held["PLAINTEXT"].set_result(None)
+        await starting
+        assert await connects(plaintext)
+
+
+async def test_an_awaitable_that_fails_stops_the_start(
+    tmp_path: Path, held: dict[str, asyncio.Future[None]]
+) -> None:
+    """The start fails with one line, and what was open is closed."""
+    async with assembly(tmp_path, "authorizer.class.name=x.Y") as server:
+        starting = asyncio.ensure_future(server.start())
+        await begun(held)
+        port = server.edge.bound_port("PLAINTEXT")
+        held["CONTROLLER"].set_exception(OSError("no database"))
+
+        with pytest.raises(StartError, match=r"x\.Y does not start: no database"):
+            await starting
+
+    assert not await connects(port)
+    # The store is free again.
+    open_store(tmp_path / "data").close()

@@ -1,0 +1,145 @@
+"""Making the authorizer that is configured, and starting it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.server.app.authorizer import (
+    authorizer_log_of,
+    authorizer_of,
+    refused_start,
+    server_info,
+    start_authorizer,
+)
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.authorizer.contract import Endpoint
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.memory import MemoryStore
+from testkit.authorizers import CollectedAuthorizerLog
+from testkit.settings import settings_of
+from testkit.trails import Log
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping
+    from pathlib import Path
+
+    from doorkeeper.server.authorizer.contract import Authorizer, AuthorizerServerInfo
+    from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
+
+STANDARD = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+class Broken(StandardAuthorizer):
+    """A plug-in that cannot be made."""
+
+    def __init__(self) -> None:
+        raise OSError("no licence")
+
+
+def made(text: str) -> Authorizer | None:
+    return authorizer_of(
+        settings_of(text).entries, StateLog(MemoryStore()), CollectedAuthorizerLog()
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("authorizer.class.name=no.such.Class", "line 1: authorizer.class.name=no.such.Class: "),
+        (f"{STANDARD}\nsuper.users=admin", "line 2: super.users: "),
+    ],
+)
+def test_what_cannot_be_made_is_one_line(text: str, said: str) -> None:
+    """The line names the file, the line in it, and the key."""
+    with pytest.raises(StartError) as caught:
+        made(text)
+
+    (problem,) = caught.value.problems
+    assert said in problem
+    assert problem.partition(" line ")[0].endswith("server.properties")
+
+
+def test_a_plug_in_may_fail_in_any_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its error is told in one line with its class."""
+    monkeypatch.setattr("doorkeeper.server.app.authorizer.authorizer_class", lambda name: Broken)
+
+    with pytest.raises(StartError, match=r"=x\.Y: OSError: no licence"):
+        made("authorizer.class.name=x.Y")
+
+
+def test_what_an_authorizer_learns_of_the_server() -> None:
+    """Endpoints in order, the one between nodes, and which may open early."""
+    settings = settings_of(
+        "node.id=7\nlisteners=PLAINTEXT://localhost:1,CONTROLLER://localhost:2\n"
+        "controller.listener.names=CONTROLLER"
+    )
+    endpoints = [
+        Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 1),
+        Endpoint("CONTROLLER", "PLAINTEXT", "localhost", 2),
+    ]
+
+    info = server_info(settings, "c" * 22, endpoints)
+
+    assert info.node_id == 7
+    assert info.endpoints == tuple(endpoints)
+    assert info.inter_broker_endpoint == endpoints[0]
+    assert info.early_start_listeners == {"CONTROLLER"}
+
+
+class RefusesItsKeys(StandardAuthorizer):
+    """A plug-in whose configuration is wrong."""
+
+    closed = 0
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        raise ValueError("plugin.url: found nothing;\nallowed: an address")
+
+    def close(self) -> None:
+        type(self).closed += 1
+        raise OSError("and it does not close either")
+
+
+def test_one_that_refuses_its_keys_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once; the line is its own, on one line."""
+    monkeypatch.setattr(
+        "doorkeeper.server.app.authorizer.authorizer_class", lambda name: RefusesItsKeys
+    )
+
+    with pytest.raises(StartError, match=r"^plugin\.url: found nothing; allowed: an address$"):
+        made("authorizer.class.name=x.Y")
+    assert RefusesItsKeys.closed == 1
+
+
+@pytest.mark.parametrize("error", [OSError(), asyncio.CancelledError()])
+async def test_a_start_that_raises(error: BaseException) -> None:
+    """It is one line, with the error's class where it has no text; also where it is cancelled."""
+    settings = settings_of("authorizer.class.name=x.Y")
+    endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 1)
+
+    class FailsToStart(StandardAuthorizer):
+        def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Awaitable[None]]:
+            raise error
+
+    with pytest.raises(StartError, match=rf"x.Y does not start: {type(error).__name__}$"):
+        start_authorizer(FailsToStart(), settings, server_info(settings, "c" * 22, [endpoint]))
+    assert "timed out" in str(refused_start(settings, TimeoutError("timed out")))
+
+
+def test_the_authorizer_log_may_be_a_file(tmp_path: Path) -> None:
+    """Lines go to the log or to the configured file; one that cannot be opened stops the start."""
+    usual, log = CollectedAuthorizerLog(), Log()
+    files: list[AuthorizerFile] = []
+    path = tmp_path / "authorizer.log"
+
+    assert authorizer_log_of(None, usual, log, files.append) is usual
+    sink = authorizer_log_of(path, usual, log, files.append)
+    sink.write(20, "a line")
+    files[0].close(10)
+
+    assert path.read_text().endswith("INFO a line (kafka.authorizer.logger)\n")
+    with pytest.raises(StartError, match=r"doorkeeper\.authorizer\.log\.file: .*none.*No such"):
+        authorizer_log_of(tmp_path / "none" / "x", usual, log, files.append)

@@ -1,0 +1,58 @@
+"""The end of an authorizer."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import structlog
+
+from doorkeeper.server.app.authorizer import close
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from testkit.logs import readable_logs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Stays(StandardAuthorizer):
+    """Closes when the test ends; what a plug-in may catch it catches."""
+
+    def close(self) -> None:
+        while True:
+            try:
+                threading.Event().wait()
+            except Exception:  # noqa: BLE001  as plug-ins do
+                time.sleep(0)
+
+
+def test_one_that_does_not_close_is_interrupted(tmp_path: Path) -> None:
+    """The log names it, and who called goes on."""
+    with readable_logs(tmp_path / "log") as log:
+        close(GuardedAuthorizer(Stays()), structlog.get_logger("x"), most_s=0.2)
+
+        (line,) = log.lines()
+
+    assert line["event"].startswith("the authorizer did not close: ")
+    assert line["event"].endswith(".Stays")
+    assert "TookTooLong: it took longer than 0.2 s" in line["exception"]
+
+
+def test_a_thread_that_stays_is_named(tmp_path: Path) -> None:
+    """With the authorizer that it belongs to."""
+    end = threading.Event()
+    staying = threading.Thread(target=end.wait, name="policy-refresh")
+    staying.start()
+    try:
+        with readable_logs(tmp_path / "log") as log:
+            close(GuardedAuthorizer(StandardAuthorizer()), structlog.get_logger("x"))
+
+            (line,) = log.lines()
+    finally:
+        end.set()
+        staying.join()
+
+    assert "policy-refresh" in line["threads"]
+    assert line["authorizer"].endswith(".StandardAuthorizer")

@@ -1,0 +1,183 @@
+"""What a configuration names, looked at without starting anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.server.app.config_check import check_configuration, problems_of
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.config.loading import STANDARD_AUTHORIZER
+from doorkeeper.testing import DoorkeeperProcess
+from testkit.settings import settings_of
+from testkit.synchronized import store_id_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STANDARD = f"authorizer.class.name={STANDARD_AUTHORIZER}\n"
+
+
+def problems(file: Path, text: str, *overrides: str) -> list[str]:
+    """Return what is told of a file of this text, without its path."""
+    file.write_text(text)
+    with pytest.raises(StartError) as caught:
+        check_configuration(file, overrides)
+    return [each.replace(str(file), "F") for each in caught.value.problems]
+
+
+def test_what_is_right_passes(tmp_path: Path) -> None:
+    """Kafka's authorizer and no catalog are right; super users are the authorizer's affair."""
+    assert not problems_of(settings_of(f"{STANDARD}super.users=User:a").entries)
+    assert not problems_of(settings_of("super.users=a").entries)
+    file = tmp_path / "F"
+    file.write_text("node.id=7")
+    assert check_configuration(file, ()).settings.node_id == 7
+
+
+def test_all_kinds_of_problems_are_told_in_one_round(tmp_path: Path) -> None:
+    """Keys, escapes, overrides, super users and the catalog, each with its file and line."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text("topics:\n- name: 'a b'\n- nam: c\n")
+
+    told = problems(
+        tmp_path / "server.properties",
+        f"num.partitions=x\nbroker.rack=\\u00zz\n{STANDARD}super.users=a;User:b;c\n"
+        f"num.partitons=1\ndoorkeeper.catalog.file={catalog}\n",
+        "nonsense",
+        "delete.topic.enable=x",
+    )
+
+    assert [each.split(": ")[0] for each in told] == [
+        "F line 2",
+        "--override",
+        "F line 1",
+        "F line 5",
+        "--override",
+        "F line 4",
+        f"{catalog}:2",
+        f"{catalog}:3",
+        f"{catalog}:3",
+    ]
+    users = "expected a string in format principalType:principalName but got"
+    assert told[5] == f"F line 4: super.users: {users} a; {users} c"
+
+
+SASL = """
+listeners=A://localhost:0,B://localhost:0
+listener.security.protocol.map=A:SASL_PLAINTEXT,B:SSL
+inter.broker.listener.name=A
+sasl.enabled.mechanisms=PLAIN,OAUTHBEARER
+"""
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+
+def test_what_doors_need_is_looked_at(tmp_path: Path) -> None:
+    """Mechanisms, TLS and builders, of every listener in one round, each with its place."""
+    told = problems(
+        tmp_path / "server.properties",
+        f"{SASL}listener.name.a.plain.sasl.jaas.config={PLAIN} required user_a=hush;\n"
+        f"listener.name.a.sasl.oauthbearer.jwks.endpoint.url=file://{tmp_path}/none.json\n"
+        f"listener.name.b.ssl.keystore.location={tmp_path}/none.jks\n"
+        "listener.name.b.principal.builder.class=no.such.Builder\n",
+    )
+
+    assert [": ".join(each.split(": ")[:2]).partition("=")[0] for each in told] == [
+        "F line 8: listener.name.b.ssl.keystore.location",
+        "F line 9: listener.name.b.principal.builder.class",
+        "F line 7: listener.name.a.sasl.oauthbearer.jwks.endpoint.url",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "listeners"),
+    [
+        ("num.partitions=x", "AB"),
+        ("listener.name.a.ssl.client.auth=x", "B"),
+        ("ssl.client.auth=x", "A"),
+        ("sasl.server.max.receive.size=x", "B"),
+        ("security.inter.broker.protocol=x", ""),
+        ("broker.rack=\\u00zz", ""),
+    ],
+)
+def test_doors_are_looked_at_beside_wrong_keys(tmp_path: Path, wrong: str, listeners: str) -> None:
+    """In the same round, but for doors that a wrong key is about: what is told might follow."""
+    told = problems(
+        tmp_path / "server.properties",
+        "listeners=A://localhost:0,B://localhost:0\n"
+        "listener.security.protocol.map=A:SASL_PLAINTEXT,B:SSL\n"
+        "inter.broker.listener.name=A\nsasl.enabled.mechanisms=OAUTHBEARER\n"
+        f"listener.name.a.sasl.oauthbearer.jwks.endpoint.url=file://{tmp_path}/none.json\n"
+        f"listener.name.b.ssl.keystore.location={tmp_path}/none.jks\n{wrong}\n",
+    )
+
+    lines = {"F line 5": "A", "F line 6": "B"}
+    seen = [lines[each.split(": ")[0]] for each in told if each.split(": ")[0] in lines]
+    assert sorted(seen) == list(listeners)
+    assert [each for each in told if each.startswith("F line 7")]
+
+
+def test_what_a_shared_store_needs_is_looked_at(tmp_path: Path) -> None:
+    """Files of TLS that are none stop the start; a database that is away does not matter yet."""
+    file, ca = tmp_path / "F", tmp_path / "ca.pem"
+    ca.write_text("nothing")
+    url = "postgresql://u:s3cret@127.0.0.1:1/d"
+
+    (told,) = problems(
+        file, f"node.id=1\ndoorkeeper.store={url}?sslmode=verify-ca&sslrootcert={ca}\n"
+    )
+    file.write_text(f"node.id=1\ndoorkeeper.store={url}\n")
+
+    assert told.startswith("F line 2: doorkeeper.store: sslrootcert: ")
+    assert "expected is PEM" in told
+    assert "s3cret" not in told
+    assert check_configuration(file, ()).settings.store is not None
+
+
+def test_the_file_of_clusters_is_checked(tmp_path: Path) -> None:
+    """Its faults have its file and line; nothing is connected."""
+    file = tmp_path / "clusters.yaml"
+    file.write_text("clusters:\n  - {name: a, bootstrap: 'k:1', scop: everything}\n")
+
+    told = problems(tmp_path / "server.properties", f"{STANDARD}doorkeeper.clusters.file={file}\n")
+
+    assert told == [
+        f"{file}:2: clusters[0].scop: unknown key; did you mean scope?",
+        f"{file}:2: clusters[0]: lacks scope",
+    ]
+
+
+def test_a_cluster_of_another_store_is_named(tmp_path: Path) -> None:
+    """The store in the data folder tells who it is; before the first start nobody knows."""
+    file, data = tmp_path / "clusters.yaml", tmp_path / "data"
+    rest = "mode: enforce, scope: everything"
+    keys = f"{STANDARD}doorkeeper.clusters.file={file}\ndoorkeeper.data.dir={data}\n"
+    other = "o" * 22
+
+    def warnings() -> list[str]:
+        properties = tmp_path / "server.properties"
+        properties.write_text(keys)
+        return [each for each in check_configuration(properties, ()).warnings if "cluster" in each]
+
+    file.write_text(f"clusters:\n  - {{name: a, bootstrap: 'a:1', store: {other}, {rest}}}\n")
+    assert warnings() == []
+
+    with DoorkeeperProcess(listeners=["PLAINTEXT"], properties={"doorkeeper.data.dir": str(data)}):
+        pass
+    ours = store_id_of(data)
+    with file.open("a") as more:
+        more.write(f"  - {{name: b, bootstrap: 'b:1', store: {ours}, {rest}}}\n")
+
+    told = (
+        f"{file}: cluster a: the cluster belongs to store {other}, and this is store {ours}:"
+        f" nothing is changed until its entry has store: {ours} (see doorkeeper clusters adopt)"
+    )
+    assert warnings() == [told]
+
+
+def test_acknowledgement_by_clusters_needs_clusters(tmp_path: Path) -> None:
+    """Without a file it would wait for nothing, and acknowledge what no broker enforces."""
+    told = problems(tmp_path / "F", f"{STANDARD}doorkeeper.acknowledge=clusters\n")
+
+    assert told == ["F line 2: doorkeeper.acknowledge: clusters needs doorkeeper.clusters.file"]

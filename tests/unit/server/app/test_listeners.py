@@ -1,0 +1,157 @@
+"""How clients of a listener prove who they are."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.listeners import ServerSecurity, tls_of, tls_values
+from doorkeeper.server.security.contract import AuthenticationContext, Success
+from testkit.certificates import world
+from testkit.plain import NO_SOURCES
+from testkit.recording_logger import RecordingLogger
+from testkit.settings import settings_of
+from testkit.watched_mechanism import EVENTS, ISSUER, MECHANISM, PROBLEMS, use
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.net.options import ConnectionSecurity
+
+
+def test_the_keys_of_tls_are_the_listeners_own(tmp_path: Path) -> None:
+    """Each listener that speaks TLS has a context of its keys; a wrong one names its whole key."""
+    server = world().server.write_pem(tmp_path / "server.pem")
+    a, b = settings_of(
+        f"""
+listeners=A://localhost:9092,B://localhost:9093
+listener.security.protocol.map=A:SSL,B:SSL
+inter.broker.listener.name=A
+ssl.keystore.type=PEM
+ssl.keystore.location={server}
+listener.name.b.ssl.keystore.location={tmp_path / "missing.pem"}
+listener.name.b.ssl.client.auth=none
+"""
+    ).listeners
+
+    assert tls_of(a).context.get_ciphers()
+    with pytest.raises(ValueError, match=r"^listener\.name\.b\.ssl\.keystore\.location: "):
+        tls_of(b)
+    assert tls_values(a) != tls_values(b)
+
+
+CONTEXT = AuthenticationContext("A", "SASL_PLAINTEXT", "127.0.0.1")
+
+
+def settings(*issuers: str, more: str = "") -> Settings:
+    """Return listeners A, B and so on, whose mechanisms have these names; empty: the first."""
+    names = "ABC"[: len(issuers)]
+    lines = [
+        "listeners=" + ",".join(f"{name}://localhost:{n}" for n, name in enumerate(names, 1)),
+        "listener.security.protocol.map=" + ",".join(f"{name}:SASL_PLAINTEXT" for name in names),
+        f"sasl.enabled.mechanisms={MECHANISM}",
+    ]
+    for name, issuer in zip(names, issuers, strict=True):
+        if issuer:
+            lines.append(f"listener.name.{name.lower()}.{ISSUER}={issuer}")
+    return settings_of("\n".join((*lines, more)))
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> RecordingLogger:
+    """Give a log, with a mechanism that says what happens to it."""
+    use(monkeypatch)
+    return RecordingLogger()
+
+
+async def prepared(doors: ServerSecurity, wanted: Settings) -> dict[str, ConnectionSecurity]:
+    """Use settings as a reload does."""
+    return doors.use(await doors.prepare(wanted.listeners, wanted.originals))
+
+
+async def turns() -> None:
+    """Let what waits for the loop have its turn."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+async def name_of(offers: ConnectionSecurity) -> str:
+    """Return whose mechanism somebody gets."""
+    assert offers.mechanisms is not None
+    step = offers.mechanisms[MECHANISM].begin(CONTEXT).step(b"")
+    assert isinstance(step, Success)
+    return step.authorization_id
+
+
+async def test_what_has_not_changed_goes_on(log: RecordingLogger) -> None:
+    """Only what is new starts; a bound of sessions is new without a start."""
+    doors = ServerSecurity(NO_SOURCES, log)
+    await prepared(doors, settings("", "b"))
+    offers = await prepared(
+        doors, settings("", "c", more="listener.name.a.connections.max.reauth.ms=7\n")
+    )
+    await turns()
+
+    assert EVENTS == ["first starts", "b starts", "c starts", "b closes"]
+    assert offers["A"].mechanisms is not None
+    assert offers["A"].mechanisms[MECHANISM].max_reauth_ms == 7
+    await doors.close()
+    assert sorted(EVENTS[4:]) == ["c closes", "first closes"]
+
+
+async def test_what_connections_still_use_stays_open(log: RecordingLogger) -> None:
+    """It lets in, and is refreshed, until the last connection that began with it has gone."""
+    doors = ServerSecurity(NO_SOURCES, log)
+    held = (await prepared(doors, settings("old")))["A"]
+    new = (await prepared(doors, settings("new")))["A"]
+    await turns()
+    PROBLEMS.append("x: a file is broken")
+    await doors.refresh()
+    await doors.refresh()
+
+    assert (await name_of(held), await name_of(new)) == ("old", "new")
+    assert EVENTS == ["old starts", "new starts"]
+    assert [fields["problem"] for _, _, fields in log.lines] == ["x: a file is broken"] * 2
+    del held
+    await turns()
+    assert EVENTS[2:] == ["old closes"]
+    await doors.close()
+
+
+@pytest.mark.parametrize("second", ["wrong", "lame", "broken"])
+async def test_with_a_problem_nothing_changes(log: RecordingLogger, second: str) -> None:
+    """Every problem is told, and what was started is closed."""
+    doors = ServerSecurity(NO_SOURCES, log)
+    await prepared(doors, settings("", "", ""))
+    EVENTS.clear()
+
+    with pytest.raises(StartError) as caught:
+        await prepared(doors, settings("new", second, "wrong"))
+    await turns()
+
+    assert len(caught.value.problems) == 2
+    assert "hush" not in str(caught.value)
+    assert "new closes" in EVENTS
+    assert not [event for event in EVENTS if event == "first closes"]
+    await doors.close()
+
+
+async def test_the_watch_goes_on(log: RecordingLogger) -> None:
+    """What a refresh raises is told by its kind, once; the next refresh is made."""
+    doors = ServerSecurity(NO_SOURCES, log)
+    offers = await prepared(doors, settings("a"))
+    PROBLEMS.append("raise")
+    await doors.refresh()
+    await doors.refresh()
+    PROBLEMS.clear()
+    await doors.refresh()
+
+    assert log.lines == [
+        ("error", "a changed file is not used", {"problem": "Watched: RuntimeError"})
+    ]
+    assert await name_of(offers["A"]) == "a"
+    await doors.close()

@@ -1,0 +1,134 @@
+"""The operations port of a server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.operations_port import OperationsPort, Parts, check_files, checks_of
+from doorkeeper.server.config.http import HttpSettings
+from doorkeeper.server.operations.http.checks import Readiness
+from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.runtime.metrics.hooks import StoreStatus
+from doorkeeper.server.runtime.metrics.series import Meters
+from doorkeeper.server.state.state import EMPTY
+from testkit.edge import Log
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class World:
+    """Everything that readiness looks at, as the test says."""
+
+    is_open = are_keys_loaded = True
+
+    def __init__(self) -> None:
+        self.sight_now = StoreStatus(True, 4, 4)
+        self.store = self
+        self.unavailable: str | None = None
+        self.is_lost = False
+        self.state = EMPTY
+        self.is_loaded, self.is_draining = True, False
+        self.authorizer: Any = object()
+        self.notice = ""
+
+    def status(self) -> StoreStatus:
+        return self.sight_now
+
+    def parts(self, edge: Any = None) -> Parts:
+        return Parts(
+            edge or cast("Any", self),
+            Limits(),
+            cast("Any", self),
+            cast("Any", None),
+            self.authorizer,
+            loaded=lambda: self.is_loaded,
+            draining=lambda: self.is_draining,
+            history=None,
+            notice=self.notice,
+        )
+
+    def verdicts(self) -> dict[str, tuple[bool, str]]:
+        found = Readiness(checks_of(self.parts(), 60)).now()
+        return {name: (verdict.ok, verdict.detail) for name, verdict in found.items()}
+
+    def wrong(self) -> list[str]:
+        return [name for name, (ok, _) in self.verdicts().items() if not ok]
+
+
+def test_a_server_where_all_is_well_is_ready() -> None:
+    """Each check says so."""
+    assert World().verdicts() == {
+        "serving": (True, "serving"),
+        "listeners": (True, "open"),
+        "acls": (True, "loaded"),
+        "store": (True, "reachable; revision 4 of 4, 0.0 s old"),
+        "tls": (True, "loaded"),
+    }
+
+
+def test_each_check_fails_by_itself() -> None:
+    """One thing that is wrong is one check that says no."""
+    draining, closed, loading, keyless = World(), World(), World(), World()
+    draining.is_draining = True
+    closed.is_open = False
+    loading.is_loaded = False
+    keyless.are_keys_loaded = False
+
+    assert draining.wrong() == ["serving"]
+    assert closed.wrong() == ["listeners"]
+    assert loading.wrong() == ["acls"]
+    assert keyless.wrong() == ["tls"]
+
+
+def test_a_shared_store_that_is_away_is_tolerated_for_a_time() -> None:
+    """What is wrong is told at once, and counts when what the node knows is too old."""
+    world = World()
+    world.unavailable = "no route to host"
+    world.sight_now = StoreStatus(reachable=False, revision=4, head_revision=6, age_s=59.9)
+    assert world.verdicts()["store"] == (
+        True,
+        "not reachable: no route to host; revision 4 of 6, 59.9 s old",
+    )
+
+    world.sight_now = world.sight_now._replace(age_s=60.1)
+
+    assert world.wrong() == ["store"]
+
+
+def test_a_node_that_denies_everybody_is_not_ready() -> None:
+    """Its maximum age may be shorter than the one of readiness."""
+    world = World()
+    world.sight_now = StoreStatus(reachable=False, revision=4, head_revision=4, age_s=5.0)
+    world.state = EMPTY._replace(stale=True)
+
+    assert world.verdicts()["store"] == (
+        False,
+        "reachable; revision 4 of 4, 5.0 s old: too old, access is denied",
+    )
+
+
+def test_an_own_store_that_is_lost_is_not_tolerated() -> None:
+    """It does not come back by itself: the reason is told, and the node is not ready."""
+    world = World()
+    world.unavailable, world.is_lost = "data/doorkeeper.db was removed", True
+
+    assert world.verdicts()["store"] == (
+        False,
+        "not reachable: data/doorkeeper.db was removed; revision 4 of 4, 0.0 s old",
+    )
+
+
+async def test_files_that_cannot_be_used_stop_the_start(tmp_path: Path) -> None:
+    """As a problem of the start, and of a check without a start."""
+    settings = HttpSettings(host="127.0.0.1", port=0, tokens_file=tmp_path / "tokens")
+
+    with pytest.raises(StartError, match="tokens: No such file"):
+        OperationsPort(settings, World().parts(), Meters(), Log())
+    (problem,) = check_files(settings, Log())
+    assert problem.startswith("doorkeeper.http.listener: the login cannot be used")
+    (tmp_path / "tokens").write_text("a-token-of-some-length")
+    assert check_files(settings, Log()) == []

@@ -1,0 +1,210 @@
+"""What SIGHUP changes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.server.app.assembly import Assembly
+from doorkeeper.server.app.catalogs import APART_BYTES
+from doorkeeper.server.app.decision_settings import settings_of
+from doorkeeper.server.app.reload import reload
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.config.loading import load
+from testkit.edge import until
+from testkit.logs import ReadableLogs, readable_logs
+from testkit.stores import NOW_MS, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+
+BASE = """
+listeners=SASL://localhost:0
+listener.security.protocol.map=SASL:SASL_PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+"""
+JAAS = (
+    "listener.name.sasl.plain.sasl.jaas.config="
+    "org.apache.kafka.common.security.plain.PlainLoginModule required"
+)
+
+
+class Running(NamedTuple):
+    """A server whose file a test may change."""
+
+    file: Path
+    assembly: Assembly
+    log: ReadableLogs
+
+    async def reload(self, text: str) -> None:
+        """Write a new file and reload it."""
+        self.file.write_text(f"{BASE}doorkeeper.data.dir={self.file.parent / 'data'}\n{text}")
+        await reload(self.file, (), self.assembly)
+
+    def events(self) -> list[str]:
+        """Return what was logged: event and problem."""
+        lines = self.log.lines()
+        return [" ".join((line["event"], line.get("problem", ""))).strip() for line in lines]
+
+
+@asynccontextmanager
+async def running(folder: Path, text: str) -> AsyncIterator[Running]:
+    """Run a server with this text at the end of its file."""
+    file = folder / "server.properties"
+    file.write_text(f"{BASE}doorkeeper.data.dir={folder / 'data'}\n{text}")
+    open_store(folder / "data").close()
+    with readable_logs(folder / "log") as log:
+        async with Assembly(load(file).settings, log.logs, lambda: NOW_MS) as assembly:
+            await assembly.start()
+            yield Running(file, assembly, log)
+
+
+def users(assembly: Assembly) -> dict[str, str]:
+    (plain,) = assembly.node.settings.listener("SASL").mechanisms
+    assert plain.login_module is not None
+    options = plain.login_module.options
+    return {name.removeprefix("user_"): text for name, text in options.items()}
+
+
+async def test_what_decisions_depend_on_is_in_the_history(tmp_path: Path) -> None:
+    """Once for each value; a file that is read again with the same values is no change."""
+    given = f'{JAAS} user_a="1";\nsuper.users='
+    async with running(tmp_path, f"{given}User:a") as server:
+        log = server.assembly.log
+        await until(lambda: log.state.revision == 1)
+        await server.reload(f"{given}User:a")
+        await server.reload(f"{given}User:b")
+        await until(lambda: log.state.revision == 2)
+        node = str(server.assembly.node.node_id)
+        assert settings_of(log.state.settings, node) == {
+            "super.users": "User:b",
+            "allow.everyone.if.no.acl.found": "false",
+        }
+    async with running(tmp_path, f"{given}User:b") as server:
+        await server.reload(f"{given}User:a")
+        await until(lambda: server.assembly.log.state.revision == 3)
+
+
+async def test_users_super_users_levels_and_catalog(tmp_path: Path) -> None:
+    """All of them are as in the new file, at once."""
+    catalog = tmp_path / "catalog.yaml"
+    async with running(tmp_path, f'{JAAS} user_a="1";\nsuper.users=User:a') as server:
+        catalog.write_text("topics:\n- name: orders\ngroups:\n- id: readers\n")
+        await server.reload(
+            f'{JAAS} user_b="2";\nsuper.users=User:b\ndoorkeeper.log.levels=root=DEBUG\n'
+            f"doorkeeper.catalog.file={catalog}"
+        )
+
+        assembly = server.assembly
+        assert users(assembly) == {"b": "2"}
+        assert isinstance(assembly.authorizer, StandardAuthorizer)
+        assert assembly.authorizer.policy.super_users == {"User:b"}
+        assert assembly.node.topics.get("orders") is not None
+        assert list(assembly.node.groups) == ["readers"]
+        assert server.log.logs.logger("x").is_enabled(10)
+        assert assembly.node.settings.super_users == "User:b"
+        assert server.events() == ["reloaded"]
+
+
+async def test_a_wrong_file_changes_nothing(tmp_path: Path) -> None:
+    """Neither a wrong key, nor a wrong super user, nor a wrong catalog takes effect in part."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text("topics: 7\n")
+    async with running(tmp_path, f'{JAAS} user_a="1";\nsuper.users=User:a') as server:
+        await server.reload(f'{JAAS} user_b="2";\nnum.partitions=x\ndelete.topic.enable=x')
+        await server.reload(f'{JAAS} user_b="2";\nsuper.users=b')
+        await server.reload(
+            f'{JAAS} user_b="2";\nsuper.users=User:b\ndoorkeeper.catalog.file={catalog}'
+        )
+
+        assert users(server.assembly) == {"a": "1"}
+        assert isinstance(server.assembly.authorizer, StandardAuthorizer)
+        assert server.assembly.authorizer.policy.super_users == {"User:a"}
+        events = server.events()
+        assert len(events) == 4
+        assert all(event.startswith("not reloaded ") for event in events)
+
+
+def large_catalog(partitions: int, count: int = 1000) -> str:
+    """Return a catalog that is read by a process of its own."""
+    rows = (f"- {{name: topic-{number}, partitions: {partitions}}}\n" for number in range(count))
+    text = f"topics:\n{''.join(rows)}groups:\n- id: readers\n"
+    assert len(text) > APART_BYTES
+    return text
+
+
+async def test_a_large_catalog_is_declared_between_the_turns_of_others(tmp_path: Path) -> None:
+    """It is visible as a whole, once; and others had many turns before."""
+    catalog = tmp_path / "catalog.yaml"
+    key = f'{JAAS} user_a="1";\ndoorkeeper.catalog.file={catalog}'
+    async with running(tmp_path, f'{JAAS} user_a="1";') as server:
+        catalog.write_text(large_catalog(3))
+        seen: list[int] = []
+        reloading = asyncio.ensure_future(server.reload(key))
+        while not reloading.done():
+            seen.append(len(server.assembly.node.topics.names()))
+            await asyncio.sleep(0)
+
+        assert set(seen) <= {0, 1000}
+        assert seen.count(0) > 20
+        topic = server.assembly.node.topics.get("topic-999")
+        assert topic is not None
+        assert (topic.partitions, topic.origin) == (3, str(catalog))
+        assert list(server.assembly.node.groups) == ["readers"]
+        assert server.events() == ["reloaded"]
+
+
+async def test_of_two_reloads_the_last_file_counts(tmp_path: Path) -> None:
+    """The second waits for the first, and finds what that one left."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text(large_catalog(1))
+    key = f'{JAAS} user_a="1";\ndoorkeeper.catalog.file={catalog}'
+    async with running(tmp_path, key) as server:
+        catalog.write_text(large_catalog(2))
+        first = asyncio.ensure_future(server.reload(key))
+        await asyncio.sleep(0)
+        catalog.write_text(large_catalog(3))
+        await asyncio.gather(first, server.reload(key))
+
+        topic = server.assembly.node.topics.get("topic-0")
+        assert topic is not None
+        assert topic.partitions == 3
+        assert server.events() == ["reloaded", "reloaded"]
+
+
+async def test_a_reload_that_is_given_up_changes_nothing(tmp_path: Path) -> None:
+    """A server that stops cancels it; whoever changes keys has their turn then."""
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text(large_catalog(1))
+    key = f'{JAAS} user_a="1";\ndoorkeeper.catalog.file={catalog}'
+    async with running(tmp_path, key) as server:
+        topics = server.assembly.node.topics
+        catalog.write_text(large_catalog(2))
+        for turns in (1, 20):
+            reloading = asyncio.ensure_future(server.reload(key))
+            for _ in range(turns):
+                await asyncio.sleep(0.001)
+            reloading.cancel()
+            await asyncio.wait([reloading])
+
+        assert server.assembly.node.topics is topics
+        assert not server.assembly.config_changes.turn.locked()
+
+
+async def test_keys_that_need_a_restart_keep_their_values(tmp_path: Path) -> None:
+    """Also in their texts, which are described; they are named in the log."""
+    async with running(tmp_path, f'{JAAS} user_a="1";\nnum.partitions=1') as server:
+        await server.reload(
+            f'{JAAS} user_a="1";\nnum.partitions=2\ndoorkeeper.log.levels=root=WARN'
+        )
+
+        settings = server.assembly.node.settings
+        assert settings.num_partitions == 1
+        assert settings.log_levels == {"root": 30}
+        assert settings.originals["num.partitions"] == "1"
+        assert settings.originals["doorkeeper.log.levels"] == "root=WARN"
+        assert server.log.lines()[-1]["keys"] == "num.partitions"
