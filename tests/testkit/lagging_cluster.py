@@ -16,15 +16,15 @@ from doorkeeper.acls.live_changes import LiveCluster, RemovalLimits
 from doorkeeper.acls.plan import Selector, SelectorUnion
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import run_to_end
-from doorkeeper.clusters import synchronization
-from doorkeeper.clusters.config import ClusterConfig, EnforcementLimits, Mode
-from doorkeeper.clusters.descriptions import Descriptions
-from doorkeeper.clusters.remote import ClusterError, SentBatch
-from doorkeeper.clusters.synchronization import ClusterSynchronization
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import SERVER, Committed, edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.state import EMPTY, apply
+from doorkeeper.sync import synchronization
+from doorkeeper.sync.config import ClusterConfig, EnforcementLimits, Mode
+from doorkeeper.sync.descriptions import Descriptions
+from doorkeeper.sync.remote import ClusterError, SentBatch
+from doorkeeper.sync.synchronization import ClusterSynchronization
 from testkit.descriptions import answer
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.live_changes import Stage
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper.clusters.drift import Bindings
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
     from doorkeeper.server.state.state import State
+    from doorkeeper.sync.drift import Bindings
 
 BROKERS = (1, 2, 3)
 STORE_ID = "s" * 22

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from doorkeeper.clusters.synchronization import ClusterSynchronization
+    from doorkeeper.sync.synchronization import ClusterSynchronization
     from doorkeeper.testing.options import Acls
     from testkit.postgres import Database
 

@@ -21,17 +21,17 @@ from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.options import PROPERTIES_FILE, load_or_fail, output_option
 from doorkeeper.cli.profiles import profile_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
-from doorkeeper.clusters.comparison import ClusterComparison, compare_cluster
-from doorkeeper.clusters.config import ACCEPTED, Foreign, Mode
-from doorkeeper.clusters.drift import NO_BINDINGS, binding_text, ignored_text
-from doorkeeper.clusters.enforcement import Enforcement
-from doorkeeper.clusters.remote import ClusterError, RemoteCluster
 from doorkeeper.offline.stores import open_for_reading, place_of
 from doorkeeper.repositories.addresses import Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.server.app.clusters import clusters_of
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.state.store import StorageError
+from doorkeeper.sync.comparison import ClusterComparison, compare_cluster
+from doorkeeper.sync.config import ACCEPTED, Foreign, Mode
+from doorkeeper.sync.drift import NO_BINDINGS, binding_text, ignored_text
+from doorkeeper.sync.enforcement import Enforcement
+from doorkeeper.sync.remote import ClusterError, RemoteCluster
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.profiles import Profile
-    from doorkeeper.clusters.config import ClusterConfig
+    from doorkeeper.sync.config import ClusterConfig
 
 DRIFT: Final = 3
 """The status of a cluster that does not enforce the desired ACLs."""

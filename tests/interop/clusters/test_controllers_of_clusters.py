@@ -11,10 +11,10 @@ from doorkeeper.acls.model import CLUSTER_NAME, AclOperation, exactly
 from doorkeeper.client import AdminClient, ClientConfig
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.metadata_log import MetadataLog
-from doorkeeper.clusters.config import load
-from doorkeeper.clusters.drift import binding_text
-from doorkeeper.clusters.following import log_refusal
 from doorkeeper.server.operations.audit.cluster_changes import EventKind
+from doorkeeper.sync.config import load
+from doorkeeper.sync.drift import binding_text
+from doorkeeper.sync.following import log_refusal
 from testkit.acl import DESCRIBE, READ, allow, topic
 from testkit.acl import cluster as cluster_pattern
 from testkit.kafka_broker import jaas

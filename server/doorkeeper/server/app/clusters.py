@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from doorkeeper.clusters.config import ClusterConfig
-    from doorkeeper.clusters.fleet import ClusterFleet
     from doorkeeper.server.api.node import AuthorizerUpdates
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.config.settings import Settings
@@ -19,6 +17,8 @@ if TYPE_CHECKING:
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.state.log import StateLog
+    from doorkeeper.sync.config import ClusterConfig
+    from doorkeeper.sync.fleet import ClusterFleet
 
 
 def clusters_of(file: Path | None) -> tuple[ClusterConfig, ...]:
@@ -30,8 +30,8 @@ def clusters_of(file: Path | None) -> tuple[ClusterConfig, ...]:
     """
     if file is None:
         return ()
-    from doorkeeper.clusters.config import load  # noqa: PLC0415  as above
     from doorkeeper.server.resources.catalog.errors import CatalogError  # noqa: PLC0415  see above
+    from doorkeeper.sync.config import load  # noqa: PLC0415  as above
 
     try:
         return load(file)
@@ -57,7 +57,7 @@ def fleet_of(
     # With another authorizer the state has no ACLs, and clusters would lose theirs.
     if authorizer is None or authorizer.snapshot() is None:
         raise StartError("doorkeeper.clusters.file: only ACLs of the standard authorizer are sent")
-    from doorkeeper.clusters.fleet import ClusterFleet  # noqa: PLC0415  see above
+    from doorkeeper.sync.fleet import ClusterFleet  # noqa: PLC0415  see above
 
     return ClusterFleet(clusters_of(file), log, on_event, now_ms)
 
@@ -71,9 +71,7 @@ def updates_of(
     """Return the changes of an authorizer, acknowledged as the settings say."""
     if fleet is None or authorizer is None or not settings.acknowledge_clusters:
         return authorizer
-    from doorkeeper.clusters.acknowledgement import (  # noqa: PLC0415  see above
-        AcknowledgedByClusters,
-    )
+    from doorkeeper.sync.acknowledgement import AcknowledgedByClusters  # noqa: PLC0415  see above
 
     return AcknowledgedByClusters(authorizer, fleet, log)
 

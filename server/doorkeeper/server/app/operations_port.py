@@ -21,7 +21,6 @@ from doorkeeper.server.runtime.metrics import table
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from doorkeeper.clusters.fleet import ClusterFleet
     from doorkeeper.server.app.history import StoreHistory
     from doorkeeper.server.app.node import LiveNode
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.metrics.hooks import SightedStore
     from doorkeeper.server.runtime.metrics.series import Meters
     from doorkeeper.server.state.log import StateLog
+    from doorkeeper.sync.fleet import ClusterFleet
 
 
 class Parts(NamedTuple):

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from doorkeeper.base.entry import Entry
     from doorkeeper.base.slices import Slices
-    from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.server.app.assembly import Assembly
     from doorkeeper.server.app.catalogs import Declared
     from doorkeeper.server.app.reconfiguration import Reconfiguration, Usable
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.operations.logs.pipeline import Logger
+    from doorkeeper.sync.config import ClusterConfig
 
 
 async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> None:

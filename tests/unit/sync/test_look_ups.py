@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doorkeeper.acls.model import exactly
-from doorkeeper.clusters.look_ups import look_ups
+from doorkeeper.sync.look_ups import look_ups
 from testkit.acl import READ, allow, topic
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.clusters.drift import binding_text
-from doorkeeper.clusters.synchronization import ClusterSynchronization
 from doorkeeper.server.schema.declared import ACL
+from doorkeeper.sync.drift import binding_text
+from doorkeeper.sync.synchronization import ClusterSynchronization
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
     from doorkeeper.server.schema.change import Committed
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.state import State
+    from doorkeeper.sync.config import ClusterConfig
 
 # A set that is not adopted yet may differ in all of its ACLs; the counts are complete.
 _SHOWN_MAX: Final = 100

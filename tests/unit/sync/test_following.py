@@ -10,9 +10,9 @@ import pytest
 from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
 from doorkeeper.base.slices import run_to_end
 from doorkeeper.client.errors import UnreadableRecords
-from doorkeeper.clusters.config import ClusterConfig
-from doorkeeper.clusters.following import LogFollower
-from doorkeeper.clusters.log_acls import LogAcls
+from doorkeeper.sync.config import ClusterConfig
+from doorkeeper.sync.following import LogFollower
+from doorkeeper.sync.log_acls import LogAcls
 from testkit.acl import READ, allow, topic
 from testkit.load import scaled
 from testkit.scripted_controller import (

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.acls.plan import Selector, SelectorUnion
-from doorkeeper.clusters import drift as drift_module
-from doorkeeper.clusters.drift import DesiredBindings, DesiredChange, DriftRecord, common, compare
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import SERVER, Committed, edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.state import EMPTY, apply
+from doorkeeper.sync import drift as drift_module
+from doorkeeper.sync.drift import DesiredBindings, DesiredChange, DriftRecord, common, compare
 from testkit.acl import READ, allow, topic
 
 if TYPE_CHECKING:

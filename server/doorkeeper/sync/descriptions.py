@@ -15,8 +15,8 @@ from weakref import ref
 from doorkeeper.acls.model import AccessControlEntry, AclBinding, ResourcePattern
 from doorkeeper.client.bindings import bindings_of
 from doorkeeper.client.errors import ApiFailure
-from doorkeeper.clusters.drift import known_bindings
 from doorkeeper.server.api.codes import operation, pattern_type, permission_type, resource_type
+from doorkeeper.sync.drift import known_bindings
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.reading import (
@@ -28,7 +28,7 @@ from doorkeeper_wire.reading import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.clusters.drift import Bindings
+    from doorkeeper.sync.drift import Bindings
 
 
 class _Block(NamedTuple):

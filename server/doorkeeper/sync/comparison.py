@@ -6,22 +6,15 @@ import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acls.live_changes import unenforced
-from doorkeeper.clusters.drift import (
-    NO_BINDINGS,
-    NO_DRIFT,
-    AclDrift,
-    binding_text,
-    common,
-    compare,
-)
-from doorkeeper.clusters.following import log_refusal
-from doorkeeper.clusters.remote import ClusterError, RemoteCluster
+from doorkeeper.sync.drift import NO_BINDINGS, NO_DRIFT, AclDrift, binding_text, common, compare
+from doorkeeper.sync.following import log_refusal
+from doorkeeper.sync.remote import ClusterError, RemoteCluster
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.clusters.config import ClusterConfig
-    from doorkeeper.clusters.drift import Bindings
+    from doorkeeper.sync.config import ClusterConfig
+    from doorkeeper.sync.drift import Bindings
 
 
 class ClusterComparison(NamedTuple):

@@ -19,7 +19,8 @@ from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from doorkeeper.acls.live_changes import LiveCluster, stages, unenforced
-from doorkeeper.clusters.drift import (
+from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent, EventKind
+from doorkeeper.sync.drift import (
     NO_BINDINGS,
     NO_DRIFT,
     AclDrift,
@@ -30,25 +31,24 @@ from doorkeeper.clusters.drift import (
     compare,
     ignored_text,
 )
-from doorkeeper.clusters.enforcement import AclEdits, Enforcement
-from doorkeeper.clusters.following import LogFollower
-from doorkeeper.clusters.incremental import IncrementalComparison
-from doorkeeper.clusters.look_ups import FEW, look_ups
-from doorkeeper.clusters.receipts import Receipt, ReceiptBook
-from doorkeeper.clusters.remote import ClusterError, RemoteCluster
-from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent, EventKind
+from doorkeeper.sync.enforcement import AclEdits, Enforcement
+from doorkeeper.sync.following import LogFollower
+from doorkeeper.sync.incremental import IncrementalComparison
+from doorkeeper.sync.look_ups import FEW, look_ups
+from doorkeeper.sync.receipts import Receipt, ReceiptBook
+from doorkeeper.sync.remote import ClusterError, RemoteCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper.clusters.config import ClusterConfig
-    from doorkeeper.clusters.drift import Bindings
-    from doorkeeper.clusters.enforcement import Hold
-    from doorkeeper.clusters.remote import SentBatch
     from doorkeeper.server.schema.change import Committed
     from doorkeeper.server.state.state import State
     from doorkeeper.server.state.store import NamedLease
+    from doorkeeper.sync.config import ClusterConfig
+    from doorkeeper.sync.drift import Bindings
+    from doorkeeper.sync.enforcement import Hold
+    from doorkeeper.sync.remote import SentBatch
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -6,10 +6,10 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.plan import Selector, SelectorUnion
-from doorkeeper.clusters import incremental
-from doorkeeper.clusters.descriptions import Descriptions
-from doorkeeper.clusters.drift import DesiredChange, compare
-from doorkeeper.clusters.incremental import IncrementalComparison
+from doorkeeper.sync import incremental
+from doorkeeper.sync.descriptions import Descriptions
+from doorkeeper.sync.drift import DesiredChange, compare
+from doorkeeper.sync.incremental import IncrementalComparison
 from testkit.acl import READ, WRITE, allow, topic
 from testkit.descriptions import answer
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pytest
 
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.clusters.drift import Bindings
+    from doorkeeper.sync.drift import Bindings
 
 SCOPE = SelectorUnion((Selector(prefixes=("p-",)),))
 ALL = [

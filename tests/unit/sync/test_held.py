@@ -12,8 +12,8 @@ from doorkeeper.acls.live_changes import LiveCluster, RemovalLimits, Rule
 from doorkeeper.acls.model import CLUSTER_NAME, AclOperation
 from doorkeeper.acls.plan import EVERYTHING, Selector, SelectorUnion
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.clusters.config import EnforcementLimits
 from doorkeeper.server.operations.audit.cluster_changes import EventKind
+from doorkeeper.sync.config import EnforcementLimits
 from testkit.acl import READ, allow, cluster, deny, topic
 from testkit.lagging_cluster import Lagging, kept
 from testkit.load import scaled

@@ -16,9 +16,9 @@ from doorkeeper.client.errors import ClientError
 from doorkeeper.client.identity import identity_of
 from doorkeeper.client.open_by_default import is_open_by_default
 from doorkeeper.client.properties import CommandConfigError
-from doorkeeper.clusters.descriptions import Descriptions
-from doorkeeper.clusters.drift import NO_BINDINGS, binding_text
 from doorkeeper.server.schema.features import has_networks
+from doorkeeper.sync.descriptions import Descriptions
+from doorkeeper.sync.drift import NO_BINDINGS, binding_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.live_changes import Stage
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.base.errors import ApiError
-    from doorkeeper.clusters.config import ClusterConfig
-    from doorkeeper.clusters.drift import Bindings
+    from doorkeeper.sync.config import ClusterConfig
+    from doorkeeper.sync.drift import Bindings
 
 
 _OF_ALL: Final = frozenset({ErrorCode.SECURITY_DISABLED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED})

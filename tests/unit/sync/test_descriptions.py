@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from doorkeeper.client.errors import ApiFailure
-from doorkeeper.clusters.descriptions import Descriptions
+from doorkeeper.sync.descriptions import Descriptions
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.describe_acls import (
     AclDescription,

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.clusters.drift import AclDrift
     from doorkeeper.server.state.state import State
+    from doorkeeper.sync.drift import AclDrift
 
 _CHANGES_MAX: Final = 10_000
 """The most bindings whose changes are kept; after more of them all ACLs are read."""

@@ -10,15 +10,15 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.plan import EVERYTHING
-from doorkeeper.clusters.drift import NO_BINDINGS, NO_DRIFT, AclDrift, compare
+from doorkeeper.sync.drift import NO_BINDINGS, NO_DRIFT, AclDrift, compare
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import SelectorUnion
-    from doorkeeper.clusters.descriptions import Descriptions
-    from doorkeeper.clusters.drift import Bindings, DesiredChange
+    from doorkeeper.sync.descriptions import Descriptions
+    from doorkeeper.sync.drift import Bindings, DesiredChange
 
 # A change of so many takes the event loop some milliseconds; a thread compares after larger ones.
 _STEP_MAX: Final = 5_000

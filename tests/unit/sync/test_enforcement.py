@@ -8,9 +8,9 @@ import pytest
 
 from doorkeeper.acls.live_changes import LiveCluster, RemovalLimits, Rule
 from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
-from doorkeeper.clusters.config import ClusterConfig, EnforcementLimits, Foreign
-from doorkeeper.clusters.drift import DesiredChange, compare
-from doorkeeper.clusters.enforcement import REPEATS_MAX, AclEdits, Enforcement, Hold
+from doorkeeper.sync.config import ClusterConfig, EnforcementLimits, Foreign
+from doorkeeper.sync.drift import DesiredChange, compare
+from doorkeeper.sync.enforcement import REPEATS_MAX, AclEdits, Enforcement, Hold
 from testkit.acl import READ, allow, deny, topic
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 
 from doorkeeper.acls.live_changes import stages
 from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
-from doorkeeper.clusters.config import ClusterConfig, EnforcementLimits
-from doorkeeper.clusters.remote import RemoteCluster
+from doorkeeper.sync.config import ClusterConfig, EnforcementLimits
+from doorkeeper.sync.remote import RemoteCluster
 from testkit.acl import READ, allow, topic
 from testkit.loop_clock import LoopClock
 from testkit.synchronized import target

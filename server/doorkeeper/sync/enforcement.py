@@ -12,16 +12,16 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.acls.live_changes import judge
-from doorkeeper.clusters.config import Foreign
-from doorkeeper.clusters.drift import NO_BINDINGS, binding_text
+from doorkeeper.sync.config import Foreign
+from doorkeeper.sync.drift import NO_BINDINGS, binding_text
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from doorkeeper.acls.live_changes import LiveCluster, Stage
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.clusters.config import ClusterConfig
-    from doorkeeper.clusters.drift import AclDrift, Bindings, DesiredChange
+    from doorkeeper.sync.config import ClusterConfig
+    from doorkeeper.sync.drift import AclDrift, Bindings, DesiredChange
 
 REPEATS_MAX: Final = 10
 """So many repetitions of one change are the work of another controller."""

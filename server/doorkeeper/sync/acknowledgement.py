@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper.clusters.fleet import ClusterFleet
     from doorkeeper.server.api.node import AuthorizerUpdates
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.outcome import Results
+    from doorkeeper.sync.fleet import ClusterFleet
 
 
 class AcknowledgedByClusters:

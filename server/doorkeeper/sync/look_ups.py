@@ -13,7 +13,7 @@ from doorkeeper.acls.model import ANY_BINDING, AclBindingFilter, ResourcePattern
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.clusters.drift import Bindings
+    from doorkeeper.sync.drift import Bindings
 
 # So many filters cost a broker as much as a description of all ACLs, which also shows the
 # changes of others.

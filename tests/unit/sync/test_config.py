@@ -13,8 +13,8 @@ from doorkeeper.acls.live_changes import RemovalLimits, Rule
 from doorkeeper.acls.model import ResourceType
 from doorkeeper.acls.plan import EVERYTHING, Selector
 from doorkeeper.client.logins import Password
-from doorkeeper.clusters.config import EnforcementLimits, Foreign, Mode, load
 from doorkeeper.server.resources.catalog.errors import CatalogError
+from doorkeeper.sync.config import EnforcementLimits, Foreign, Mode, load
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.errors import ApiFailure, ClientError, UnreadableRecords
 from doorkeeper.client.metadata_log import BEGIN, MetadataLog
 from doorkeeper.client.properties import CommandConfigError
-from doorkeeper.clusters.drift import known_bindings
-from doorkeeper.clusters.log_acls import LogAcls
 from doorkeeper.server.runtime.turns import run_in_turns
+from doorkeeper.sync.drift import known_bindings
+from doorkeeper.sync.log_acls import LogAcls
 from doorkeeper_wire.errors import Malformed
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import SelectorUnion
     from doorkeeper.client.config import ClientConfig
-    from doorkeeper.clusters.config import ClusterConfig
-    from doorkeeper.clusters.drift import Bindings
+    from doorkeeper.sync.config import ClusterConfig
+    from doorkeeper.sync.drift import Bindings
 
 _WAIT_MS: Final = 5_000
 _UNCOMMITTED_S: Final = 0.01
