@@ -1,4 +1,4 @@
-"""Addresses on the command line, in the grammar of ``doorkeeper.repositories.addresses``."""
+"""Addresses on the command line, in the grammar of ``doorkeeper.cli.repositories.addresses``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from doorkeeper.cli.completion import files, files_behind
-from doorkeeper.repositories.addresses import Address, AddressKind, parse_address
-from doorkeeper.repositories.errors import InvalidAddress
+from doorkeeper.cli.repositories.addresses import Address, AddressKind, parse_address
+from doorkeeper.cli.repositories.errors import InvalidAddress
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -18,12 +18,12 @@ from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.plans import numbers_of_difference
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.offline.stores import open_for_reading, place_of
 from doorkeeper.cli.options import PROPERTIES_FILE, load_or_fail, output_option
 from doorkeeper.cli.profiles import profile_option
+from doorkeeper.cli.repositories.addresses import Address, AddressKind
+from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
-from doorkeeper.offline.stores import open_for_reading, place_of
-from doorkeeper.repositories.addresses import Address, AddressKind
-from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.server.app.clusters import clusters_of
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.state.store import StorageError

@@ -196,7 +196,7 @@ def reset(
     # Without keys nothing is meant, rather than everything: an empty variable resets no key.
     if bool(keys) == every:
         raise click.UsageError("give either keys or --all")
-    from doorkeeper.offline.config_reset import forget  # noqa: PLC0415
+    from doorkeeper.cli.offline.config_reset import forget  # noqa: PLC0415
     from doorkeeper.server.app.errors import (  # noqa: PLC0415  with the next, which is heavy
         StartError,
     )

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.terminal import fail
-from doorkeeper.repositories.addresses import Address, AddressKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

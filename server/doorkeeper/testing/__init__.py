@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NEEDED_TO_START = (
     "concurrent.futures.thread",
     "doorkeeper.server.app.assembly",
-    "doorkeeper.learning.recorder",
+    "doorkeeper.cli.learning.recorder",
     "doorkeeper.net",
     "doorkeeper.testing.denials",
     "doorkeeper.testing.faulty_connection",

@@ -58,7 +58,7 @@ _PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _SCRAM_ITERATIONS = 4096
 _STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-_LEARNING = "doorkeeper.learning.authorizer.LearningAuthorizer"
+_LEARNING = "doorkeeper.cli.learning.authorizer.LearningAuthorizer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.recorded_access import missing_acls, unneeded_acls
-from doorkeeper.learning.reasons import reasons_text
+from doorkeeper.cli.learning.reasons import reasons_text
 from doorkeeper.testing.answers import text_of
 
 if TYPE_CHECKING:

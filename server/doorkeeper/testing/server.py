@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter, AclOperation
     from doorkeeper.acls.recorded_access import RecordedAccess
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.learning.recorder import Recorder
-    from doorkeeper.offline.acls import OfflineAcls
+    from doorkeeper.cli.learning.recorder import Recorder
+    from doorkeeper.cli.offline.acls import OfflineAcls
     from doorkeeper.server.app.assembly import Assembly
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
@@ -200,7 +200,7 @@ class DoorkeeperServer(AnyServer):
         ]
 
     def _follow_decisions(self, assembly: Assembly) -> None:
-        from doorkeeper.learning.recorder import Recorder  # noqa: PLC0415
+        from doorkeeper.cli.learning.recorder import Recorder  # noqa: PLC0415
         from doorkeeper.server.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
         from doorkeeper.testing.denials import Denials  # noqa: PLC0415
 
@@ -289,7 +289,7 @@ class DoorkeeperServer(AnyServer):
         return authorizer.policy, authorizer.snapshot
 
     def _acls(self) -> OfflineAcls:
-        from doorkeeper.offline.acls import OfflineAcls  # noqa: PLC0415
+        from doorkeeper.cli.offline.acls import OfflineAcls  # noqa: PLC0415
 
         assembly = self._running()
         if assembly.guarded is None:

@@ -1,6 +1,6 @@
 """Addresses of ACL repositories on the command line, and their shorthand.
 
-Every command takes an ADDRESS in the grammar of ``doorkeeper.repositories.addresses``. The options
+Every command takes an ADDRESS in the grammar of ``doorkeeper.cli.repositories.addresses``. The options
 of kafka-acls.sh and of ``doorkeeper serve`` are shorthand for one:
 
     --bootstrap-server HOST:PORT         kafka://HOST:PORT
@@ -25,9 +25,9 @@ from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.options import JAAS_FILE_KEY, PROPERTIES_FILE, override_option
 from doorkeeper.cli.profiles import profile_option
+from doorkeeper.cli.repositories.addresses import STDIN, STORES, Address, AddressKind
+from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import say, say_once
-from doorkeeper.repositories.addresses import STDIN, STORES, Address, AddressKind
-from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.server.state.history.moments import Moment, parse_moment, time_text
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.decision import Policy
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.profiles import Profile
-    from doorkeeper.repositories.repository import AclContents, AclRepository
+    from doorkeeper.cli.repositories.repository import AclContents, AclRepository
 
 ADDRESSES: Final = """
 \b
@@ -141,22 +141,22 @@ class Location(NamedTuple):
             raise RepositoryError(f"{self.address}: {why}; --at is for {STORES}, and backup:FILE")
         # Each kind imports much that the others do not need.
         if self.address.is_live:
-            from doorkeeper.repositories.clusters import ClusterRepository  # noqa: PLC0415
+            from doorkeeper.cli.repositories.clusters import ClusterRepository  # noqa: PLC0415
 
             retry = say_once(lambda error: f"{error}; trying again")
             return ClusterRepository(self.address, self.command_config, retry)
         if self.address.is_store:
-            from doorkeeper.offline.repository import StoreRepository  # noqa: PLC0415
-            from doorkeeper.offline.stores import settings_at  # noqa: PLC0415
+            from doorkeeper.cli.offline.repository import StoreRepository  # noqa: PLC0415
+            from doorkeeper.cli.offline.stores import settings_at  # noqa: PLC0415
 
             with _translate_errors():
                 settings = settings_at(self.address, self.overrides)
             return StoreRepository(self.address, settings, self.at)
         if self.address.kind is AddressKind.BACKUP:
-            from doorkeeper.offline.repository import BackupRepository  # noqa: PLC0415
+            from doorkeeper.cli.offline.repository import BackupRepository  # noqa: PLC0415
 
             return BackupRepository(self.address, self.at)
-        from doorkeeper.repositories.files import FileRepository  # noqa: PLC0415
+        from doorkeeper.cli.repositories.files import FileRepository  # noqa: PLC0415
 
         return FileRepository(
             self.address, _load_bytes, others=self.others, bare_principals=bare_principals
@@ -171,7 +171,7 @@ class Location(NamedTuple):
         """
         if self.policy_config is None and not self.policy_overrides:
             return None
-        from doorkeeper.offline.repository import policy_of  # noqa: PLC0415
+        from doorkeeper.cli.offline.repository import policy_of  # noqa: PLC0415
         from doorkeeper.server.config.loading import load  # noqa: PLC0415  heavy, as the next
 
         with _translate_errors():

@@ -15,13 +15,13 @@ from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.acls.sets import read_contents
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.inspection import inspects
+from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import fail, show, show_json
-from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.acls.questions import AclState
-    from doorkeeper.repositories.addresses import Address
+    from doorkeeper.cli.repositories.addresses import Address
 
 BROKEN: Final = 3
 """The status of a rule that does not hold."""

@@ -16,7 +16,7 @@ from doorkeeper.acls.live_changes import LiveCluster, judge
 from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.addresses import Location
-from doorkeeper.repositories.addresses import Address, AddressKind
+from doorkeeper.cli.repositories.addresses import Address, AddressKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

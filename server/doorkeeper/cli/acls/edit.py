@@ -54,11 +54,11 @@ from doorkeeper.cli.acls.printing import (
 )
 from doorkeeper.cli.interrupts import fail_without_yes
 from doorkeeper.cli.lazy import LazyGroup, Member
+from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.cli.repositories.files import matching
+from doorkeeper.cli.repositories.repository import known_bindings
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.client.errors import NotServed
-from doorkeeper.repositories.errors import RepositoryError
-from doorkeeper.repositories.files import matching
-from doorkeeper.repositories.repository import known_bindings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.plan_application import Rules
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
-    from doorkeeper.repositories.repository import AclSession
+    from doorkeeper.cli.repositories.repository import AclSession
 
     Request = TypeVar("Request")
     Result = TypeVar("Result")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, ResourceType
     from doorkeeper.acls.regions import NameSet
     from doorkeeper.cli.acls.question_options import EffectivePolicy
-    from doorkeeper.repositories.repository import AclContents
+    from doorkeeper.cli.repositories.repository import AclContents
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 

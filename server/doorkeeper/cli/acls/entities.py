@@ -29,9 +29,9 @@ from doorkeeper.acls.entities.plan import (
 from doorkeeper.acls.formats.entities import SECTIONS, entity_of_record, record_of_entity
 from doorkeeper.acls.formats.names import FormatError, check_words
 from doorkeeper.acls.live_changes import RemovalLimits
+from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import printable, say
 from doorkeeper.cli.users.passwords import new_password
-from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.entities.model import Entity
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
-    from doorkeeper.repositories.repository import AclRepository, AclSession
+    from doorkeeper.cli.repositories.repository import AclRepository, AclSession
 
     MakePlan = Callable[[list[Entity]], EntityPlan]
 

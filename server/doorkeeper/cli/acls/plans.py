@@ -43,9 +43,9 @@ from doorkeeper.cli.acls.entities import (
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.interrupts import end_interrupted, require_yes
+from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.cli.repositories.repository import AclContents, known_bindings
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, paint, printable, progress, say
-from doorkeeper.repositories.errors import RepositoryError
-from doorkeeper.repositories.repository import AclContents, known_bindings
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan_application import Outcome
     from doorkeeper.base.errors import ApiError
-    from doorkeeper.repositories.repository import AclRepository, AclSession
+    from doorkeeper.cli.repositories.repository import AclRepository, AclSession
 
     Precondition = Callable[[Plan, AclSession | None], Awaitable[None]]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from doorkeeper.offline.stores import open_history
-from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.cli.offline.stores import open_history
+from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.server.state.history.undoing import changes_since
 from doorkeeper.server.state.store import StorageError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.plan import Plan
     from doorkeeper.cli.acls.addresses import Location
     from doorkeeper.cli.acls.plans import Precondition
-    from doorkeeper.repositories.repository import AclSession
+    from doorkeeper.cli.repositories.repository import AclSession
 
 
 def precondition_of(

@@ -71,9 +71,9 @@ from doorkeeper.cli.acls.tasks import (
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.options import output_option
+from doorkeeper.cli.repositories.addresses import Address, AddressKind
+from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
-from doorkeeper.repositories.addresses import Address, AddressKind
-from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.server.authorizer.standard_keys import ALLOW_EVERYONE
 from doorkeeper.server.schema.features import LEVELS, NEWEST, OLDEST, has_networks
 
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.acls.tasks import TaskNeed
-    from doorkeeper.repositories.repository import PlacedAcceptance
+    from doorkeeper.cli.repositories.repository import PlacedAcceptance
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 

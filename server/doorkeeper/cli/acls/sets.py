@@ -61,9 +61,9 @@ from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.options import PROPERTIES_FILE, utf8
+from doorkeeper.cli.repositories.addresses import Address, AddressKind
+from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import fail, say
-from doorkeeper.repositories.addresses import Address, AddressKind
-from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.acls.entities import EntityPlanner
     from doorkeeper.cli.acls.plans import Precondition, SavedPlan
-    from doorkeeper.repositories.repository import AclContents
+    from doorkeeper.cli.repositories.repository import AclContents
     from doorkeeper.server.state.history.moments import Moment
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from doorkeeper.cli.completion import files
+from doorkeeper.cli.offline.stores import settings_at
+from doorkeeper.cli.repositories.addresses import AddressKind
 from doorkeeper.cli.terminal import fail, paint, printable
-from doorkeeper.offline.stores import settings_at
-from doorkeeper.repositories.addresses import AddressKind
 from doorkeeper.server.operations.audit.cluster_events import (
     KIND,
     brokers_text,
@@ -27,7 +27,7 @@ from doorkeeper.server.state.history.moments import time_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from doorkeeper.repositories.addresses import Address
+    from doorkeeper.cli.repositories.addresses import Address
     from doorkeeper.server.state.history.revisions import Revision
 
 

@@ -18,9 +18,9 @@ from doorkeeper.cli.history.commands import (
     take_store,
 )
 from doorkeeper.cli.interrupts import INTERRUPTED
+from doorkeeper.cli.offline.stores import open_history
 from doorkeeper.cli.options import output_option
 from doorkeeper.cli.terminal import fail, say_once, show, show_json
-from doorkeeper.offline.stores import open_history
 from doorkeeper.server.state.history.reading import BeforeHistory
 from doorkeeper.server.state.history.revisions import Revision, RevisionFilter
 from doorkeeper.server.state.history.watching import next_revisions
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
-    from doorkeeper.repositories.addresses import Address
+    from doorkeeper.cli.repositories.addresses import Address
 
 POLL_S: Final = 0.2
 """Interval of looks for new changes."""

@@ -17,8 +17,8 @@ from doorkeeper.cli.completion import files
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.learn.printing import OUTPUTS, alternative_lines, lines_of
+from doorkeeper.cli.learning.alternatives import alternatives
 from doorkeeper.cli.terminal import FAILED, fail, printable, say, show
-from doorkeeper.learning.alternatives import alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -301,7 +301,7 @@ def _numbers_by_principal(accesses: Iterable[RecordedAccess]) -> str:
 def _learn_from_logs(paths: Sequence[Path], principal: str | None, report: _Report) -> None:
     """Print the least ACLs of the allowed requests in logs; end the process if there are none."""
     # Imported here: help and completion read no logs.
-    from doorkeeper.learning.log_files import LoggedRequests, UnreadableLog  # noqa: PLC0415
+    from doorkeeper.cli.learning.log_files import LoggedRequests, UnreadableLog  # noqa: PLC0415
 
     logged = LoggedRequests()
     for path in paths:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from doorkeeper.acls.formats.records import write_yaml
 from doorkeeper.cli.acls.command_lines import kafka_acls_command
 from doorkeeper.cli.acls.printing import row
+from doorkeeper.cli.learning.internal_names import InternalNames
+from doorkeeper.cli.learning.reasons import reasons_text
 from doorkeeper.cli.terminal import printable
-from doorkeeper.learning.internal_names import InternalNames
-from doorkeeper.learning.reasons import reasons_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.recorded_access import NeededAcl
-    from doorkeeper.learning.alternatives import Alternative
+    from doorkeeper.cli.learning.alternatives import Alternative
 
 
 def _command(binding: AclBinding) -> str:

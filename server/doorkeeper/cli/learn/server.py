@@ -19,7 +19,7 @@ from doorkeeper.base.uuids import random_uuid
 from doorkeeper.cli.learn.child import run_command, wait_for_end
 from doorkeeper.cli.learn.shadow import Shadow
 from doorkeeper.cli.learn.tap import Tap
-from doorkeeper.learning.recorder import Recorder
+from doorkeeper.cli.learning.recorder import Recorder
 from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.authorizer.plans import BindingIds
 from doorkeeper.server.config.loading import load_values
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.config.settings import Settings
 
 _STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-_LEARNING = "doorkeeper.learning.authorizer.LearningAuthorizer"
+_LEARNING = "doorkeeper.cli.learning.authorizer.LearningAuthorizer"
 _STDERR = 2
 
 

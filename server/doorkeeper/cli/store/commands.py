@@ -17,12 +17,12 @@ from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import require_yes
+from doorkeeper.cli.offline import store_moves
+from doorkeeper.cli.offline.stores import Place, place_of, settings_at
 from doorkeeper.cli.options import config_option, load_or_fail
+from doorkeeper.cli.repositories.addresses import STORES, Address
 from doorkeeper.cli.store.release import release
 from doorkeeper.cli.terminal import fail, progress, say, show
-from doorkeeper.offline import store_moves
-from doorkeeper.offline.stores import Place, place_of, settings_at
-from doorkeeper.repositories.addresses import STORES, Address
 from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.state.storage.backup import backup as back_up
 from doorkeeper.server.state.storage.backup import restore as put_back

@@ -22,9 +22,9 @@ from doorkeeper.cli.options import (
     override_option,
 )
 from doorkeeper.cli.profiles import profile_option
+from doorkeeper.cli.repositories.addresses import AddressKind
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say
 from doorkeeper.cli.users.passwords import new_password
-from doorkeeper.repositories.addresses import AddressKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -368,7 +368,7 @@ def _open(where: UsersLocation, *, make_store: bool = False) -> Iterator[Users]:
 
 @contextmanager
 def _open_store(where: UsersLocation, *, make_store: bool) -> Iterator[Users]:
-    from doorkeeper.offline.users import offline_users  # noqa: PLC0415
+    from doorkeeper.cli.offline.users import offline_users  # noqa: PLC0415
     from doorkeeper.server.app.errors import (  # noqa: PLC0415  with the next, which is heavy
         StartError,
     )

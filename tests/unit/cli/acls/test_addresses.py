@@ -15,7 +15,7 @@ from doorkeeper.cli.acls.addresses import (
     take_location,
 )
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.repositories.addresses import parse_address
+from doorkeeper.cli.repositories.addresses import parse_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

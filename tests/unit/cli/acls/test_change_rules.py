@@ -12,9 +12,9 @@ from doorkeeper.acls.formats.choosing import Format, write
 from doorkeeper.acls.model import CLUSTER_NAME, AclOperation
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.cli.repositories import clusters
 from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
 from doorkeeper.client.errors import ClientError
-from doorkeeper.repositories import clusters
 from testkit.acl import READ, allow, deny, topic
 from testkit.acl import cluster as cluster_pattern
 

@@ -28,7 +28,7 @@ from doorkeeper.cli.acls.command_lines import (
 )
 from doorkeeper.cli.acls.options import additions, entry_options, resource_options
 from doorkeeper.cli.acls.plans import SavedPlan, plan_of
-from doorkeeper.repositories.addresses import parse_address
+from doorkeeper.cli.repositories.addresses import parse_address
 from testkit.acl import PREFIXED, READ, allow, cluster, deny, group, topic
 
 ALTER = AclOperation.ALTER

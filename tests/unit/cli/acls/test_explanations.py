@@ -15,7 +15,7 @@ from doorkeeper.cli.acls.explanations import (
     sentence,
     side_effects,
 )
-from doorkeeper.repositories.addresses import parse_address
+from doorkeeper.cli.repositories.addresses import parse_address
 from testkit.acl import PREFIXED, READ, allow, deny, topic
 from testkit.acl_worlds import loaded
 

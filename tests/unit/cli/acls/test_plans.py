@@ -22,8 +22,8 @@ from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.change_rules import Acceptance
 from doorkeeper.cli.acls.entities import EntityPlanner
 from doorkeeper.cli.acls.plans import Side, apply_plan
-from doorkeeper.repositories.addresses import parse_address
-from doorkeeper.repositories.repository import AclContents, AclRepository, AclSession
+from doorkeeper.cli.repositories.addresses import parse_address
+from doorkeeper.cli.repositories.repository import AclContents, AclRepository, AclSession
 from testkit.acl import PREFIXED, READ, allow, deny, topic
 from testkit.interrupts import pythons_own_handler
 

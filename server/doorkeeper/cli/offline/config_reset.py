@@ -1,0 +1,46 @@
+"""Deletion of dynamic values without a server, for example after one locked out all clients."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.cli.offline.log import audit_log_output, offline_log, submit
+from doorkeeper.server.schema.change import Author, Origin, edit
+from doorkeeper.server.schema.declared import CONFIG, StoredConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.state.state import State
+
+ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper config reset"))
+"""The origin in the change log."""
+
+
+def forget(settings: Settings, names: Collection[str] | None) -> list[StoredConfig]:
+    """Delete the dynamic values of these keys; of all keys without ``names``.
+
+    They are deleted for every broker and for the cluster; return the deleted values.
+
+    Raises:
+        StorageError: there is no store, a server uses it, or it cannot be written.
+        StartError: the audit log cannot be written.
+
+    """
+    with audit_log_output(settings):
+        return asyncio.run(_forget(settings, names))
+
+
+async def _forget(settings: Settings, names: Collection[str] | None) -> list[StoredConfig]:
+    def matching(state: State) -> list[StoredConfig]:
+        return sorted(row for row in state.configs if names is None or row.name in names)
+
+    async with offline_log(settings, make_store=False) as (log, audit_log):
+        rows = matching(log.state)
+        if rows:
+            await submit(
+                log, audit_log, lambda state: edit(CONFIG, deleted=matching(state)), ORIGIN
+            )
+    return rows

@@ -1,0 +1,319 @@
+"""The ACLs in the store of a server, as a repository.
+
+With the standard authorizer they are read from the database, beside a server that runs. To change
+them, or to read those of another authorizer, the embedded store must not be in use: its server is
+stopped. A shared store can be changed while nodes run.
+
+The ACLs as of a moment of the past come from the store's history, and so do those of a backup.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, NoReturn
+
+from doorkeeper.acls.live_changes import LiveCluster
+from doorkeeper.acls.model import ANY_BINDING
+from doorkeeper.acls.search import find
+from doorkeeper.base.errors import AuthorizerFault
+from doorkeeper.cli.offline.acls import open_acls
+from doorkeeper.cli.offline.stores import open_backup, open_for_reading, place_of
+from doorkeeper.cli.repositories.addresses import AddressKind
+from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.cli.repositories.files import matching
+from doorkeeper.cli.repositories.repository import AclContents, AclRepository, AclSession
+from doorkeeper.server.app.config_changes import dynamic_values
+from doorkeeper.server.app.decision_settings import settings_of
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.stores import open_store
+from doorkeeper.server.authorizer.loading import KEY, authorizer_class
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.authorizer.standard_keys import POLICY_DEFAULTS, read_policy
+from doorkeeper.server.config.loading import with_stored_values
+from doorkeeper.server.config.plug_ins import UnusableClass
+from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
+from doorkeeper.server.schema.features import has_networks, metadata_level
+from doorkeeper.server.state.history.moments import Moment
+from doorkeeper.server.state.history.reading import state_at
+from doorkeeper.server.state.storage.files import DATABASE_NAME
+from doorkeeper.server.state.storage.reading import StoredRows, read_acls
+from doorkeeper.server.state.store import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.plan import Plan
+    from doorkeeper.base.errors import ApiError
+    from doorkeeper.cli.offline.acls import OfflineAcls
+    from doorkeeper.cli.repositories.addresses import Address
+    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.state.state import State
+
+
+class StoreRepository(AclRepository):
+    """The ACLs in the embedded or shared store that a server's configuration names."""
+
+    def __init__(self, address: Address, settings: Settings, at: Moment | None = None) -> None:
+        """Take the address, the configuration that it stands for, and a moment; None is now."""
+        self.address = address
+        self._settings = settings
+        self._at = at
+        shared = settings.store
+        place = f"in {settings.data_dir}" if shared is None else shared.display_name
+        self.description = f"the store {place}{_as_of(at)}"
+
+    async def read(self) -> AclContents:
+        """Return the durable ACLs, and the policy of the configuration and the store.
+
+        Raises:
+            RepositoryError: there is no store, or no authorizer, or it cannot be asked.
+
+        """
+        with _translate_errors():
+            return await self._read()
+
+    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
+        """Return the durable bindings that match any of the filters, sorted, each once.
+
+        Raises:
+            RepositoryError: as for ``read``.
+
+        """
+        return matching((await self.read()).bindings, filters)
+
+    async def read_live_cluster(self, contents: AclContents, plan: Plan) -> LiveCluster:
+        """Return what the rules of changes need to know; nobody logs in to a store."""
+        del plan
+        policy = contents.policy if contents.authorizer is None else None
+        return live_cluster_of(networks=contents.networks, policy=policy)
+
+    @asynccontextmanager
+    async def change(self, *, create: bool = False) -> AsyncIterator[AclSession]:
+        """Start the authorizer on the store, without listeners.
+
+        Raises:
+            RepositoryError: a server uses the store, there is none, or there is no authorizer;
+                or it is the past.
+
+        """
+        if self._at is not None:
+            raise RepositoryError(f"{self.description}: it is read only")
+        with _translate_errors():
+            async with open_acls(self._settings, make_store=create) as acls:
+                yield StoreSession(acls)
+
+    async def _read(self) -> AclContents:
+        settings = self._settings
+        name = settings.authorizer_class_name
+        try:
+            found = authorizer_class(name)
+        except UnusableClass as error:
+            raise StartError(str(error)) from error
+        if found is None:
+            raise StartError(f"there are no ACLs: {KEY} names no authorizer")
+        if found is not StandardAuthorizer:
+            if self._at is not None:
+                raise StartError(f"there is no history of the ACLs of {name}")
+            # Its ACLs may be anywhere: only the authorizer itself can list them.
+            async with open_acls(settings) as acls:
+                return AclContents(acls.find([ANY_BINDING]), policy_of(settings), authorizer=name)
+        try:
+            if self._at is not None:
+                async with open_for_reading(place_of(settings), alone=False) as past:
+                    return _past_contents(
+                        await state_at(past, self._at),
+                        settings,
+                        node=self.address.kind is AddressKind.CONFIG,
+                    )
+            stored = await _read_store(settings)
+        except StorageError as error:
+            raise StartError(str(error)) from error
+        settings, _ = with_stored_values(settings, dynamic_values(stored.configs, settings.node_id))
+        contents = _contents(stored, policy_of(settings))
+        # A catalog declares further topics.
+        return contents if settings.catalog_file is None else contents._replace(topics=None)
+
+
+class BackupRepository(AclRepository):
+    """The ACLs in a backup of an embedded store; read only."""
+
+    def __init__(self, address: Address, at: Moment | None = None) -> None:
+        """Take the address of a file, and a moment; None is the newest one."""
+        self.address = address
+        self._at = at
+        self.description = f"the backup {address.target}{_as_of(at)}"
+
+    async def read(self) -> AclContents:
+        """Return the ACLs of the backup.
+
+        Raises:
+            RepositoryError: there is none, or it cannot be read.
+
+        """
+        try:
+            async with open_backup(self.address) as backup:
+                at = self._at or Moment((await backup.position()).revision, None)
+                return _past_contents(await state_at(backup, at))
+        except StorageError as error:
+            raise RepositoryError(str(error)) from error
+        except StartError as error:
+            raise RepositoryError(*map(str, error.problems)) from error
+
+    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
+        """Return the bindings that match any of the filters, sorted, each once.
+
+        Raises:
+            RepositoryError: as for ``read``.
+
+        """
+        return matching((await self.read()).bindings, filters)
+
+    def change(self, *, create: bool = False) -> NoReturn:
+        """Refuse.
+
+        Raises:
+            RepositoryError: always.
+
+        """
+        del create
+        raise RepositoryError(f"{self.description}: it is read only")
+
+
+def _as_of(at: Moment | None) -> str:
+    return "" if at is None else f", as of {at}"
+
+
+def _contents(stored: StoredRows, policy: Policy) -> AclContents:
+    return AclContents(
+        sorted(each.binding for each in stored.bindings),
+        policy,
+        networks=has_networks(metadata_level(stored.features)),
+        revision=stored.revision,
+        users=stored.users or None,
+        topics=stored.topics or None,
+    )
+
+
+def _past_contents(
+    state: State, settings: Settings | None = None, *, node: bool = False
+) -> AclContents:
+    """Return the ACLs of a state of the past, with its policy.
+
+    ``settings`` give what the history lacks; their node is the one that is asked if ``node`` says
+    so.
+
+    Raises:
+        StartError: a super user has no colon.
+
+    """
+    node_id = 0 if settings is None else settings.node_id
+    dynamic = dynamic_values(state.configs, node_id)
+    recorded = settings_of(state.settings, str(node_id) if node else None)
+    policy, note = None, None
+    if recorded is not None:
+        policy = _policy({**recorded, **dynamic.cluster, **dynamic.broker})
+    else:
+        note = f"the history does not have {' and '.join(POLICY_DEFAULTS)} as of then"
+        if settings is not None:
+            policy = policy_of(with_stored_values(settings, dynamic)[0])
+            note += "; those of the configuration as it is now count"
+    return AclContents(
+        sorted(find(state.acls, ANY_BINDING)),
+        policy,
+        "configured" if recorded is None else "history",
+        networks=has_networks(metadata_level(state.features)),
+        revision=state.revision,
+        note=note,
+    )
+
+
+async def _read_store(settings: Settings) -> StoredRows:
+    if settings.store is None:
+        return await asyncio.to_thread(read_acls, settings.data_dir / DATABASE_NAME)
+    store = await open_store(settings, make_store=False, is_node=False)
+    try:
+        return StoredRows(
+            list(store.rows(ACL)),
+            list(store.rows(CONFIG)),
+            list(store.rows(FEATURE)),
+            store.revision,
+            frozenset(each.user for each in store.rows(CREDENTIAL)),
+            frozenset(each.name for each in store.rows(TOPIC)),
+        )
+    finally:
+        await store.aclose()
+
+
+def policy_of(settings: Settings) -> Policy:
+    """Return the super users, and the default for resources without ACLs.
+
+    Raises:
+        StartError: a super user has no colon.
+
+    """
+    return _policy({entry.key: entry.value for entry in settings.entries})
+
+
+def _policy(configs: Mapping[str, str]) -> Policy:
+    try:
+        return read_policy(configs)
+    except ValueError as error:
+        raise StartError(str(error)) from error
+
+
+class StoreSession(AclSession):
+    """An authorizer on a store. The change log names Server:doorkeeper as the author."""
+
+    def __init__(self, acls: OfflineAcls) -> None:
+        """Take the authorizer's ACLs."""
+        self._acls = acls
+
+    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
+        """Return the bindings that match any of the filters, sorted, each once."""
+        return self._acls.find(filters)
+
+    def refuse_after(self, revision: int, concerns: Callable[[AclBinding], bool]) -> None:
+        """Refuse further changes once another node has changed ACLs of a condition."""
+        self._acls.refuse_after(revision, concerns)
+
+    async def live_cluster(self, present: AbstractSet[AclBinding], plan: Plan) -> LiveCluster:
+        """Return what the rules of changes need to know; nobody logs in to a store."""
+        del present, plan
+        return live_cluster_of(networks=self._acls.matches_networks(), policy=self._acls.policy)
+
+    async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
+        """Create bindings; return the error of each, or None, in order."""
+        return [each.error for each in await self._acls.add(bindings)]
+
+    async def remove_matching(self, filters: Sequence[AclBindingFilter]) -> list[ApiError | None]:
+        """Delete the bindings that match filters; return the first error of each, or None."""
+        return [
+            each.error or next((one.error for one in each.bindings if one.error), None)
+            for each in await self._acls.remove(filters)
+        ]
+
+
+def live_cluster_of(*, networks: bool | None, policy: Policy | None) -> LiveCluster:
+    """Return a store for the rules of changes; None is not known.
+
+    Other nodes may serve its ACLs while they change, or a server does after the next start. A class
+    of one's own has rules of its own for networks.
+    """
+    return LiveCluster(
+        matches_networks=networks is not False,
+        open_by_default=None if policy is None else policy.allow_everyone,
+    )
+
+
+@contextmanager
+def _translate_errors() -> Iterator[None]:
+    try:
+        yield
+    except StartError as error:
+        raise RepositoryError(*map(str, error.problems)) from error
+    except AuthorizerFault as fault:
+        raise RepositoryError(str(fault)) from fault

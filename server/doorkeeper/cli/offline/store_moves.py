@@ -1,0 +1,217 @@
+"""The commands ``doorkeeper store check``, ``copy``, ``create`` and ``accept``."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from doorkeeper.cli.offline.stores import DataFolder, open_for_reading, place_of
+from doorkeeper.server.app.stores import identity_file_of, initial_rows
+from doorkeeper.server.schema.change import NO_CHANGE
+from doorkeeper.server.state.history.verification import verify
+from doorkeeper.server.state.storage import checking
+from doorkeeper.server.state.storage.identity import (
+    ExpectedStore,
+    read_expected_store,
+    replace_identity_file,
+)
+from doorkeeper.server.state.storage.portable import LOG
+from doorkeeper.server.state.storage.transfer import Reader, compare
+from doorkeeper.server.state.store import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from doorkeeper.cli.offline.stores import Place
+    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.config.shared_store import SharedStore
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.state.storage.portable import Header
+    from doorkeeper.server.state.storage.transfer import Progress
+
+
+def _open(place: DataFolder, now_ms: Callable[[], int], initial: Change = NO_CHANGE) -> None:
+    """Open and close an embedded store, which creates it if needed."""
+    from doorkeeper.server.state.storage.sqlite import (  # noqa: PLC0415 - SQLite, if it is one
+        SqliteStore,
+    )
+
+    SqliteStore.open(
+        place.path,
+        now_ms=now_ms,
+        random_bytes=os.urandom,
+        identity_file=place.identity_file,
+        initial=initial,
+    ).close()
+
+
+async def check(place: Place) -> tuple[Header, list[str]]:
+    """Return the header and the faults of a store; servers may be using it.
+
+    Raises:
+        StorageError: there is none, or it cannot be read.
+
+    """
+    async with open_for_reading(place, alone=False) as store:
+        found = await checking.findings(store)
+        # The chain covers what the state does not depend on: authors and times.
+        found += [f"{LOG}: {each}" for each in (await verify(store)).findings]
+        return await store.header(), found
+
+
+async def copy(
+    source: Place,
+    target: Place,
+    *,
+    overwrite: bool,
+    now_ms: int,
+    progress: Callable[[str], Progress | None],
+) -> tuple[Header, str | None]:
+    """Copy a store and compare both; return the header, and the target's previous store.
+
+    ``progress`` returns the progress function of a step, ``copy`` or ``compare``.
+
+    Raises:
+        StorageError: one of them is in use or cannot be used; the target is not empty; the source
+            was changed meanwhile; the copy differs.
+
+    """
+    if _same(source, target):
+        raise StorageError(f"{target.display_name}: this is the source itself")
+    aside = None
+    async with open_for_reading(source, alone=True) as store:
+        header = await store.header()
+        reader = Reader(store, sum(header.rows.values()), progress("copy"))
+        if isinstance(target, DataFolder):
+            from doorkeeper.server.state.storage import (  # noqa: PLC0415 - SQLite, if it is one
+                portable_embedded,
+            )
+
+            aside = await portable_embedded.write(
+                target.path,
+                header,
+                reader.rows,
+                now_ms=now_ms,
+                overwrite=overwrite,
+                identity_file=target.identity_file,
+            )
+        else:
+            from doorkeeper.server.state.postgres import (  # noqa: PLC0415 - the extra postgres
+                portable,
+            )
+            from doorkeeper.server.state.postgres.connecting import connection_to  # noqa: PLC0415
+
+            async with connection_to(target) as connection:
+                await portable.write(
+                    connection, target.display_name, header, reader.rows, overwrite=overwrite
+                )
+    async with open_for_reading(target, alone=False) as copied:
+        await compare(source.display_name, reader.sums, header, copied, progress("compare"))
+    # A server may have started on the source during the copy.
+    async with open_for_reading(source, alone=True) as store:
+        if (await store.header()).revision != header.revision:
+            raise StorageError(f"{source.display_name}: the store was changed while it was copied")
+    return header, aside
+
+
+def _same(source: Place, target: Place) -> bool:
+    if isinstance(source, DataFolder) and isinstance(target, DataFolder):
+        return source.path.resolve() == target.path.resolve()
+    return source.display_name == target.display_name
+
+
+async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) -> Path | None:
+    """Create the configured store; return the path of the previous one, None without one.
+
+    ``new`` creates an empty cluster although there was a store: an embedded one is kept beside the
+    new one, a shared database must be empty.
+
+    Raises:
+        StorageError: there is a store without ``new``, or it is in use.
+
+    """
+    place, identity_file = place_of(settings), identity_file_of(settings)
+    if not new:
+        # The identity file remembers a store whose database is lost.
+        expected = read_expected_store(identity_file)
+        if expected is not None or await _is_there(place):
+            raise StorageError(
+                f"{place.display_name}: there is or was a store"
+                + ("" if expected is None else f" ({identity_file}: {expected})")
+                + "; --new begins an empty cluster"
+            )
+    if not isinstance(place, DataFolder):
+        if await _is_there(place):
+            raise StorageError(
+                f"{place.display_name}: the database has a store; give another, empty one"
+            )
+        replace_identity_file(identity_file, None)
+        await _create_tables(place, initial_rows(settings))
+        return None
+    from doorkeeper.server.state.storage.backup import (  # noqa: PLC0415 - SQLite, if it is one
+        set_store_aside,
+    )
+
+    aside = set_store_aside(*place, now_ms=now_ms()) if new else None
+    _open(place, now_ms, initial_rows(settings))
+    return aside
+
+
+async def _create_tables(place: SharedStore, initial: Change) -> None:
+    from doorkeeper.server.state.postgres import creating  # noqa: PLC0415 - the extra postgres
+    from doorkeeper.server.state.postgres.connecting import connection_to  # noqa: PLC0415
+
+    async with connection_to(place) as connection:
+        try:
+            await creating.prepare(connection, os.urandom, initial)
+        except StorageError as error:
+            raise StorageError(f"{place.display_name}: {error}") from error
+
+
+async def _is_there(place: Place) -> bool:
+    if isinstance(place, DataFolder):
+        from doorkeeper.server.state.storage.files import DATABASE_NAME  # noqa: PLC0415
+
+        path = place.path / DATABASE_NAME
+        return path.is_file() and path.stat().st_size > 0
+    try:
+        async with open_for_reading(place, alone=False):
+            return True
+    except StorageError as error:
+        if "there is no store" not in str(error):
+            raise
+        return False
+
+
+async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> ExpectedStore:
+    """Write the identity file for the current store; return its content.
+
+    Raises:
+        StorageError: there is no store, a server uses it, or it cannot be reached.
+
+    """
+    place, identity_file = place_of(settings), identity_file_of(settings)
+    if isinstance(place, DataFolder):
+        if not await _is_there(place):
+            raise StorageError(f"{place.display_name}: there is no store to accept")
+        from doorkeeper.server.state.storage.backup import (  # noqa: PLC0415 - SQLite, if it is one
+            accept_rows,
+            remove_identity_file,
+        )
+
+        remove_identity_file(*place)
+        _open(place, now_ms)  # writes the file
+        accept_rows(place.path)
+    else:
+        from doorkeeper.server.state.postgres import digest  # noqa: PLC0415 - the extra postgres
+        from doorkeeper.server.state.postgres.connecting import connection_to  # noqa: PLC0415
+
+        async with connection_to(place) as connection:
+            await digest.write_anew(connection)
+    async with open_for_reading(place, alone=False) as store:
+        header = await store.header()
+    expected = ExpectedStore(header.cluster_id, header.store_id, header.revision)
+    if not isinstance(place, DataFolder):
+        replace_identity_file(identity_file, expected)
+    return expected

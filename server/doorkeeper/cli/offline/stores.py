@@ -1,0 +1,125 @@
+"""Stores by their addresses: a folder, a URL, or a server's configuration."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.cli.repositories.addresses import AddressKind
+from doorkeeper.server.app.stores import identity_file_of
+from doorkeeper.server.config.loading import load
+from doorkeeper.server.config.shared_store import SharedStore
+from doorkeeper.server.state.storage.identity import IDENTITY_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from doorkeeper.cli.repositories.addresses import Address
+    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.state.storage.portable import Portable
+
+
+class DataFolder(NamedTuple):
+    """The folder of an embedded store, and its identity file."""
+
+    path: Path
+    identity_file: Path
+
+    @property
+    def display_name(self) -> str:
+        return str(self.path)
+
+
+Place = DataFolder | SharedStore
+
+
+def folder(path: Path) -> DataFolder:
+    return DataFolder(path, path / IDENTITY_NAME)
+
+
+def settings_at(address: Address, overrides: Sequence[str] = ()) -> Settings:
+    """Return the configuration that the address of a store stands for.
+
+    Raises:
+        ConfigError: the URL, the file or an override has an error.
+
+    """
+    assert address.is_store
+    file = None
+    keys: tuple[str, ...] = ()
+    match address.kind:
+        case AddressKind.CONFIG:
+            file = Path(address.target)
+        case AddressKind.SHARED:
+            # A shared store requires a node id, which is unused here.
+            keys = (f"doorkeeper.store={address.kind.value}{address.target}", "node.id=0")
+        case _:
+            keys = (f"doorkeeper.data.dir={address.target}",)
+    return load(file, (*keys, *overrides)).settings
+
+
+def place_of(settings: Settings) -> Place:
+    if settings.store is not None:
+        return settings.store
+    return DataFolder(settings.data_dir, identity_file_of(settings))
+
+
+@asynccontextmanager
+async def open_backup(address: Address) -> AsyncIterator[Portable]:
+    """Open a backup of an embedded store for reading.
+
+    Raises:
+        StorageError: there is none, or it cannot be read.
+
+    """
+    from doorkeeper.server.state.storage import (  # noqa: PLC0415 - SQLite, if it is one
+        portable_embedded,
+    )
+
+    async with portable_embedded.reading_file(Path(address.target), address.target) as backup:
+        yield backup
+
+
+@asynccontextmanager
+async def open_history(address: Address, overrides: Sequence[str] = ()) -> AsyncIterator[Portable]:
+    """Open the store or the backup at an address for reading; servers may be using it.
+
+    Raises:
+        ConfigError: the configuration has an error.
+        StorageError: there is none, or it cannot be read.
+
+    """
+    if address.kind is AddressKind.BACKUP:
+        async with open_backup(address) as backup:
+            yield backup
+        return
+    place = place_of(settings_at(address, overrides))
+    async with open_for_reading(place, alone=False) as store:
+        yield store
+
+
+@asynccontextmanager
+async def open_for_reading(place: Place, *, alone: bool) -> AsyncIterator[Portable]:
+    """Open a store for reading in one snapshot; ``alone`` rejects one that is in use.
+
+    Raises:
+        StorageError: there is none, it is in use, or it cannot be read.
+
+    """
+    if isinstance(place, DataFolder):
+        from doorkeeper.server.state.storage import (  # noqa: PLC0415 - SQLite, if it is one
+            portable_embedded,
+        )
+
+        async with portable_embedded.reading(place.path, alone=alone) as embedded:
+            yield embedded
+        return
+    from doorkeeper.server.state.postgres import portable  # noqa: PLC0415 - the extra postgres
+    from doorkeeper.server.state.postgres.connecting import connection_to  # noqa: PLC0415
+
+    async with (
+        connection_to(place) as connection,
+        portable.reading(connection, place.display_name, alone=alone) as shared,
+    ):
+        yield shared

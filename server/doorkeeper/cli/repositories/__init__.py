@@ -1,0 +1,12 @@
+"""ACL repositories: one interface for ACLs in a file, a store or a live cluster.
+
+addresses    the grammar of addresses: ``acls.yaml``, ``kafka://host:9092``, ``config:FILE``
+repository   the interface
+files        ACLs in files and folders, read only
+file_ownership  what files may own and have beside each other
+clusters     ACLs of a live cluster
+errors       the exceptions
+
+The repository of a stopped server's store is ``doorkeeper.cli.offline.repository``: it assembles the
+server's authorizer.
+"""

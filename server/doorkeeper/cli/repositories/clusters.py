@@ -1,0 +1,245 @@
+"""ACLs of a live cluster: Kafka or Doorkeeper, through its brokers or its controllers."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
+
+from doorkeeper.acls.live_changes import LiveCluster
+from doorkeeper.acls.model import ANY_BINDING, ResourceType
+from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.cli.repositories.addresses import AddressKind
+from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.cli.repositories.repository import (
+    AclContents,
+    AclRepository,
+    AclSession,
+    known_bindings,
+)
+from doorkeeper.client.admin import AdminClient
+from doorkeeper.client.config import ClientConfig
+from doorkeeper.client.errors import ClientError
+from doorkeeper.client.identity import identity_of
+from doorkeeper.client.open_by_default import is_open_by_default
+from doorkeeper.server.schema.features import has_networks
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from doorkeeper.acls.entities.model import Entity, EntitySet
+    from doorkeeper.acls.entities.plan import EntityChange
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.plan import Plan
+    from doorkeeper.base.errors import ApiError
+    from doorkeeper.base.properties import PropertiesFile
+    from doorkeeper.cli.repositories.addresses import Address
+    from doorkeeper.client.identity import ScramLogin
+
+
+class ClusterRepository(AclRepository):
+    """The ACLs of a live cluster, by DescribeAcls, CreateAcls and DeleteAcls."""
+
+    def __init__(
+        self,
+        address: Address,
+        command_config: PropertiesFile | None = None,
+        on_retry: Callable[[ClientError], None] | None = None,
+    ) -> None:
+        """Take an address, a file with the properties of a Java client, and a listener."""
+        self.address = address
+        self._is_controllers = address.kind is AddressKind.CONTROLLERS
+        servers = "controllers" if self._is_controllers else "brokers"
+        self.description = f"the {servers} at {address.target}"
+        self._command_config = command_config
+        self._on_retry = on_retry
+
+    async def read(self) -> AclContents:
+        """Return the ACLs that the cluster describes.
+
+        Raises:
+            RepositoryError: the cluster cannot be reached, or refuses.
+
+        """
+        async with self.change() as session:
+            found = await session.find([ANY_BINDING])
+            networks = await session.matches_networks()
+        bindings = known_bindings(found)
+        # A name that brokers may map proves nothing about the one that they have mapped.
+        identity = await identity_of(self._config())
+        return AclContents(
+            bindings,
+            unknown=len(found) - len(bindings),
+            networks=networks,
+            login=None if identity.doubt else identity.principal,
+        )
+
+    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
+        """Return the bindings that match any of the filters, sorted, each once.
+
+        Raises:
+            RepositoryError: the cluster cannot be reached, or refuses.
+
+        """
+        async with self.change() as session:
+            return await session.find(filters)
+
+    @asynccontextmanager
+    async def change(self, *, create: bool = False) -> AsyncIterator[ClusterSession]:
+        """Open a client; it connects with the first request.
+
+        Raises:
+            RepositoryError: the address or the properties are wrong.
+
+        """
+        del create  # a cluster is there, or is not
+        with self._translate_errors():
+            config = self._config()
+            client = AdminClient(config, on_retry=self._on_retry)
+        async with client:
+            yield ClusterSession(client, config, self)
+
+    async def own_credential(self) -> ScramLogin | None:
+        """Return the credential of SCRAM that its sessions log in with; None without one."""
+        async with self.change() as session:
+            return await session.own_credential()
+
+    async def read_live_cluster(self, contents: AclContents, plan: Plan) -> LiveCluster:
+        """Return what the rules of changes need to know for a plan.
+
+        Raises:
+            RepositoryError: the cluster cannot be reached, or refuses.
+
+        """
+        async with self.change() as session:
+            return await session.live_cluster(set(contents.bindings), plan)
+
+    async def entities(self, wanted: EntitySet) -> list[Entity] | None:
+        """Return the present topics, credentials and quotas of the wanted or owned kinds.
+
+        Raises:
+            RepositoryError: the cluster cannot be reached, or refuses.
+
+        """
+        async with self.change() as session:
+            return await session.entities(wanted)
+
+    async def cluster_id(self) -> str:
+        """Return the id of the cluster; empty if it does not tell.
+
+        Raises:
+            RepositoryError: the cluster cannot be reached, or refuses.
+
+        """
+        async with self.change() as session:
+            return await session.cluster_id()
+
+    def _config(self) -> ClientConfig:
+        if self._command_config is None:
+            return ClientConfig(bootstrap=self.address.target, controllers=self._is_controllers)
+        # The reader of Java's properties imports what most commands do not need.
+        from doorkeeper.client.properties import client_config  # noqa: PLC0415
+
+        return client_config(
+            self.address.target, self._command_config, controllers=self._is_controllers
+        )
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except ConfigError as error:
+            raise RepositoryError(*map(str, error.problems)) from error
+        except (ClientError, ValueError, OSError) as error:
+            raise RepositoryError(f"{self.address}: {error}") from error
+
+
+class ClusterSession(AclSession):
+    """A client of a live cluster."""
+
+    def __init__(
+        self, client: AdminClient, config: ClientConfig, repository: ClusterRepository
+    ) -> None:
+        """Take an open client, its configuration, and the repository that it belongs to."""
+        self._client = client
+        self._config = config
+        self._is_controllers = repository.address.kind is AddressKind.CONTROLLERS
+        self._translate_errors = repository._translate_errors  # noqa: SLF001  one module
+
+    async def cluster_id(self) -> str:
+        """Return the id of the cluster; empty if it does not tell."""
+        with self._translate_errors():
+            return (await self._client.cluster()).cluster_id
+
+    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
+        """Return the bindings that match any of the filters, sorted, each once."""
+        found: dict[AclBinding, None] = {}
+        with self._translate_errors():
+            for wanted in filters:
+                found.update(dict.fromkeys(await self._client.describe_acls(wanted)))
+        # The client has sorted the answer to one filter.
+        return list(found) if len(filters) == 1 else sorted(found)
+
+    async def matches_networks(self) -> bool | None:
+        """Say whether the cluster matches networks; None if it does not tell its release."""
+        with self._translate_errors():
+            level = await self._client.metadata_version()
+        return has_networks(level) if level else None
+
+    async def live_cluster(self, present: AbstractSet[AclBinding], plan: Plan) -> LiveCluster:
+        """Return what the rules of changes need to know for a plan; nothing else is asked for.
+
+        What the login may not read is not known.
+        """
+        found = LiveCluster()
+        changed = (*plan.added, *plan.removed)
+        if any("/" in each.entry.host for each in (*present, *plan.added)):
+            found = found._replace(matches_networks=await self.matches_networks())
+        administers = any(each.pattern.resource_type is ResourceType.CLUSTER for each in changed)
+        if plan.removed or administers:
+            found = found._replace(open_by_default=await self._open_by_default())
+        if administers:
+            identity = await identity_of(self._config)
+            logins = None if identity.principal is None else (identity.principal,)
+            found = found._replace(logins=logins, login_doubt=identity.doubt)
+        return found
+
+    async def own_credential(self) -> ScramLogin | None:
+        """Return the credential of SCRAM that this session logs in with; None without one."""
+        return (await identity_of(self._config)).scram
+
+    async def _open_by_default(self) -> bool | None:
+        # It is not worth failing for: the caller says that it is not known.
+        try:
+            return await is_open_by_default(self._client)
+        except ClientError:
+            return None
+
+    async def entities(self, wanted: EntitySet) -> list[Entity] | None:
+        """Return the present topics, credentials and quotas of the wanted or owned kinds."""
+        # Controllers describe no topics.
+        if self._is_controllers:
+            return None
+        with self._translate_errors():
+            return await self._client.describe_entities(wanted)
+
+    async def alter_entities(
+        self, changes: Sequence[EntityChange], passwords: Mapping[str, str]
+    ) -> list[ApiError | None]:
+        """Make changes; return the error of each, or None, in order."""
+        with self._translate_errors():
+            return [each.error for each in await self._client.alter_entities(changes, passwords)]
+
+    async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
+        """Create bindings; return the error of each, or None, in order."""
+        with self._translate_errors():
+            return [each.error for each in await self._client.create_acls(bindings)]
+
+    async def remove_matching(self, filters: Sequence[AclBindingFilter]) -> list[ApiError | None]:
+        """Delete the bindings that match filters; return the first error of each, or None."""
+        with self._translate_errors():
+            results = await self._client.delete_acls(filters)
+        return [
+            each.error or next((one.error for one in each.removed if one.error), None)
+            for each in results
+        ]

@@ -1,0 +1,50 @@
+"""The questions that the authorizer of learning denies, and those that count."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.acls.decision import Question
+from doorkeeper.acls.model import AclOperation, ResourceType
+from doorkeeper.cli.learning.requests import any_topic, counted_request, is_reported
+
+METADATA, LIST_GROUPS, CREATE_TOPICS, INIT_PRODUCER_ID, CREATE_ACLS = 3, 16, 19, 22, 30
+CLUSTER, TOPIC = ResourceType.CLUSTER, ResourceType.TOPIC
+
+
+@pytest.mark.parametrize(
+    ("api_key", "operation", "resource_type", "log_if_denied", "expected"),
+    [
+        (METADATA, AclOperation.DESCRIBE, TOPIC, True, True),
+        (METADATA, AclOperation.DESCRIBE, TOPIC, False, False),
+        (METADATA, AclOperation.DESCRIBE, CLUSTER, True, False),
+        (METADATA, AclOperation.CREATE, TOPIC, True, True),
+        (LIST_GROUPS, AclOperation.DESCRIBE, ResourceType.GROUP, False, False),
+        (CREATE_TOPICS, AclOperation.DESCRIBE_CONFIGS, TOPIC, False, False),
+    ],
+)
+def test_refusals_that_a_client_sees(
+    *,
+    api_key: int,
+    operation: AclOperation,
+    resource_type: ResourceType,
+    log_if_denied: bool,
+    expected: bool,
+) -> None:
+    """A named topic has an error; a list of all, and the operations of the cluster, have none."""
+    question = Question("User:a", "10.0.0.1", operation, resource_type, "n")
+
+    assert is_reported(api_key, question, log_if_denied=log_if_denied) is expected
+
+
+def test_an_allowed_wide_question_counts() -> None:
+    """Nothing else shows what was needed; IDEMPOTENT_WRITE is WRITE on any topic instead."""
+    create = Question("User:a", "10.0.0.1", AclOperation.CREATE, CLUSTER, "kafka-cluster")
+    idempotent = create._replace(operation=AclOperation.IDEMPOTENT_WRITE)
+    listing = create._replace(operation=AclOperation.DESCRIBE)
+
+    assert counted_request(METADATA, create, allowed=True) == (create, True, False)
+    assert counted_request(METADATA, create, allowed=False) is None
+    found = counted_request(INIT_PRODUCER_ID, idempotent, allowed=True)
+    assert found == (any_topic(idempotent), True, True)
+    assert counted_request(LIST_GROUPS, listing, allowed=True) == (listing, False, False)

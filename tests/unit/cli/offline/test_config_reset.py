@@ -1,0 +1,61 @@
+"""Forgetting dynamic values while no server runs."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.cli.offline.config_reset import forget
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import CONFIG
+from testkit.settings import settings_of
+from testkit.stores import adding, config, fill, numbers_in, query
+from testkit.trails import lines_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+OF_CLUSTER, OF_NODE = config("super.users", "x"), config("super.users", "x", "1")
+OTHER = config("max.connections", "x", "1")
+VALUES = edit(CONFIG, set=[OF_CLUSTER, OF_NODE, OTHER])
+
+
+def test_keys_are_forgotten_everywhere(tmp_path: Path, data_dir: Path) -> None:
+    """Of the cluster and of each broker; other keys and ACLs stay.
+
+    The change log and the audit log have names and brokers, no values; without a change nothing.
+    """
+    asyncio.run(fill(data_dir, adding(1), VALUES))
+    audit = tmp_path / "audit"
+    settings = settings_of(f"doorkeeper.data.dir={data_dir}\ndoorkeeper.audit.dir={audit}\n")
+
+    assert forget(settings, ["listeners"]) == []
+    assert not audit.exists()
+    assert forget(settings, ["super.users"]) == [OF_CLUSTER, OF_NODE]
+
+    assert [row for (row,) in query(data_dir, "SELECT key FROM item WHERE kind = 'config'")] == [
+        '["1","max.connections"]'
+    ]
+    assert numbers_in(data_dir) == [1]
+    author = ("Server:doorkeeper", "doorkeeper config reset")
+    assert query(
+        data_dir,
+        "SELECT DISTINCT author_principal, author_client_id FROM change_log WHERE revision = 3",
+    ) == [author]
+    (event,) = lines_in(audit)
+    assert (event["subject"], event["revision"], event["api"]) == ("configs", 3, None)
+    assert (event["principal"], event["client_id"]) == author
+    assert event["items"] == [
+        {"action": "deleted", "name": "super.users", "detail": ""},
+        {"action": "deleted", "name": "super.users", "detail": "1"},
+    ]
+    assert forget(settings, None) == [OTHER]
+    assert forget(settings, None) == []

@@ -1,0 +1,115 @@
+"""Checking and copying stores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.cli.offline.store_moves import check, copy, create
+from doorkeeper.cli.offline.stores import folder, place_of, settings_at
+from doorkeeper.cli.repositories.addresses import parse_address
+from doorkeeper.server.state.storage.portable import COLUMNS, LOG, ONLY_SHARED
+from doorkeeper.server.state.store import StorageError
+from testkit.portables import CHANGES, fill_fully
+from testkit.postgres import OWNER
+from testkit.stores import NOW_MS, adding, fill, numbers_in, query, removing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper.cli.offline.stores import Place
+    from doorkeeper.server.state.storage.portable import Header
+    from testkit.postgres import Database, Postgres
+
+
+async def copied(source: Place, target: Place, *, overwrite: bool = False) -> Header:
+    header, _ = await copy(
+        source, target, overwrite=overwrite, now_ms=NOW_MS, progress=lambda _: None
+    )
+    return header
+
+
+async def test_embedded_stores_are_copied_and_checked(tmp_path: Path) -> None:
+    """One folder to another; both are sound and the same."""
+    source, target = tmp_path / "source", tmp_path / "target"
+    await fill_fully(source)
+
+    header = await copied(folder(source), folder(target))
+
+    for place in (folder(source), folder(target)):
+        found, findings = await check(place)
+        assert (found._replace(store_id=header.store_id), findings) == (header, [])
+    assert numbers_in(target) == numbers_in(source)
+
+
+async def test_a_store_is_not_copied_onto_itself(tmp_path: Path) -> None:
+    """Neither a folder nor a database by two names."""
+    await fill_fully(tmp_path / "data")
+    urls = [place_of(settings_at(parse_address(f"postgresql://{user}@h/d"))) for user in ("a", "b")]
+
+    with pytest.raises(StorageError, match="this is the source itself"):
+        await copied(
+            folder(tmp_path / "data"), folder(tmp_path / "x" / ".." / "data"), overwrite=True
+        )
+    with pytest.raises(StorageError, match="this is the source itself"):
+        await copied(*urls, overwrite=True)
+
+
+@pytest.mark.interop
+async def test_a_database_of_another_encoding_is_refused(postgres_server: Postgres) -> None:
+    """Names that it cannot hold would fail one by one; it is named, and nothing is made in it."""
+    postgres_server.execute(
+        f"CREATE DATABASE latin OWNER {OWNER} TEMPLATE template0 ENCODING 'LATIN1'"
+        " LC_COLLATE 'C' LC_CTYPE 'C'"
+    )
+    url = postgres_server.url("latin")
+
+    with pytest.raises(StorageError, match=r"/latin: .* encoding LATIN1; allowed: UTF8"):
+        await create(settings_at(parse_address(url)), new=False, now_ms=lambda: NOW_MS)
+
+    assert postgres_server.execute("SELECT to_regnamespace('doorkeeper') IS NULL", "latin") == "t"
+    postgres_server.execute("DROP DATABASE latin WITH (FORCE)")
+
+
+@pytest.mark.interop
+async def test_both_ways_compare_equal(database: Database, tmp_path: Path) -> None:
+    """ACLs and their log go to PostgreSQL and come back the same."""
+    source, target = tmp_path / "source", tmp_path / "target"
+    await fill(source, adding(*range(3_000)), adding(3_000), removing(5, 6, 7), *CHANGES[1:3])
+    shared = place_of(settings_at(parse_address(database.url())))
+
+    header = await copied(folder(source), shared)
+    back = await copied(shared, folder(target))
+    assert back._replace(store_id=header.store_id) == header
+
+    for place in (shared, folder(target)):
+        found, findings = await check(place)
+        assert (found._replace(store_id=header.store_id), findings) == (header, [])
+    assert numbers_in(target) == numbers_in(source)
+    for statement in (
+        f"SELECT {', '.join(COLUMNS[LOG][:-ONLY_SHARED])} FROM change_log ORDER BY revision, item",
+        "SELECT key, value FROM meta WHERE key IN ('cluster_id', 'salt_key')",
+    ):
+        assert query(source, statement) == query(target, statement)
+
+
+@pytest.mark.interop
+async def test_a_source_that_changes_is_told(database: Database, tmp_path: Path) -> None:
+    """A server that came and wrote while the store was copied makes the copy an old one."""
+    shared = place_of(settings_at(parse_address(database.url())))
+    await fill(tmp_path / "source", adding(1))
+    await copied(folder(tmp_path / "source"), shared)
+
+    def write_meanwhile(step: str) -> None:
+        if step == "compare":
+            database.execute("UPDATE doorkeeper.head SET revision = 2")
+
+    with pytest.raises(StorageError, match="was changed while it was copied"):
+        await copy(
+            shared,
+            folder(tmp_path / "target"),
+            overwrite=False,
+            now_ms=NOW_MS,
+            progress=write_meanwhile,
+        )
