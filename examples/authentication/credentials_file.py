@@ -27,12 +27,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doorkeeper.server.security import ScramCredential, ScramCredentials, credential_of
+from doorkeeper.plugins import ScramCredential, ScramCredentials, credential_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.server.security import AuthenticationContext
+    from doorkeeper.plugins import AuthenticationContext
 
 
 class CredentialsFile(ScramCredentials):

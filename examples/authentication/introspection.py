@@ -29,12 +29,12 @@ import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.server.security import TokenRefused, TokenValidator, ValidatedToken
+from doorkeeper.plugins import TokenRefused, TokenValidator, ValidatedToken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.server.security import AuthenticationContext
+    from doorkeeper.plugins import AuthenticationContext
 
 TIMEOUT_S = 5
 

@@ -26,12 +26,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doorkeeper.server.security import DefaultPrincipalBuilder, Principal
+from doorkeeper.plugins import DefaultPrincipalBuilder, Principal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.server.security import AuthenticationContext
+    from doorkeeper.plugins import AuthenticationContext
 
 
 class Roles(DefaultPrincipalBuilder):

@@ -27,12 +27,12 @@ import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
-from doorkeeper.server.security import PlainPasswords
+from doorkeeper.plugins import PlainPasswords
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.server.security import AuthenticationContext
+    from doorkeeper.plugins import AuthenticationContext
 
 TIMEOUT_S = 5
 

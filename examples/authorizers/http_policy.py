@@ -34,7 +34,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from doorkeeper.server.authorizer import (
+from doorkeeper.plugins import (
     AclCreateResult,
     AclDeleteResult,
     ApiError,
@@ -48,7 +48,7 @@ from doorkeeper.server.authorizer import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from doorkeeper.server.authorizer import (
+    from doorkeeper.plugins import (
         AclBinding,
         AclBindingFilter,
         Action,

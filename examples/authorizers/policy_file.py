@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from doorkeeper.server.authorizer import (
+from doorkeeper.plugins import (
     CLUSTER_NAME,
     IMPLIED_OPERATIONS,
     AccessControlEntry,
@@ -48,7 +48,7 @@ from doorkeeper.server.authorizer import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from doorkeeper.server.authorizer import (
+    from doorkeeper.plugins import (
         AclBindingFilter,
         Action,
         AuthorizableRequestContext,

@@ -19,13 +19,13 @@ import queue
 import threading
 from typing import TYPE_CHECKING
 
-from doorkeeper.server.authorizer import Authorizer, KeepsInStore, authorizer_class
+from doorkeeper.plugins import Authorizer, KeepsInStore, authorizer_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, TextIO
 
-    from doorkeeper.server.authorizer import (
+    from doorkeeper.plugins import (
         AclBinding,
         AclBindingFilter,
         AclCreateResult,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doorkeeper.server.resources.policies import (
+from doorkeeper.plugins import (
     AlterConfigPolicy,
     ConfigAlteration,
     ConfigResourceType,

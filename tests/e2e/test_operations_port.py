@@ -104,7 +104,7 @@ def test_a_server_that_drains_is_alive_and_not_ready(tmp_path: Path) -> None:
 SLOW = """
 import asyncio
 from pathlib import Path
-from doorkeeper.authorizer import AclCreateResult, AuthorizationResult, Authorizer
+from doorkeeper.plugins import AclCreateResult, AuthorizationResult, Authorizer
 
 class Slow(Authorizer):
     def start(self, server_info):

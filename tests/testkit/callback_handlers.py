@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from doorkeeper.server.security import (
+from doorkeeper.plugins import (
     AuthenticationContext,
     CallbackHandler,
     DefaultPrincipalBuilder,

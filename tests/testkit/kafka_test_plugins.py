@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doorkeeper.server.authorizer import AuthorizationResult, StandardAuthorizer
-from doorkeeper.server.resources.policies import CreateTopicPolicy, PolicyViolation
-from doorkeeper.server.security import DefaultPrincipalBuilder, Principal
+from doorkeeper.plugins import AuthorizationResult, StandardAuthorizer
+from doorkeeper.plugins import CreateTopicPolicy, PolicyViolation
+from doorkeeper.plugins import DefaultPrincipalBuilder, Principal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.server.authorizer import Action, AuthorizableRequestContext
-    from doorkeeper.server.resources.policies import TopicCreation
-    from doorkeeper.server.security import AuthenticationContext
+    from doorkeeper.plugins import Action, AuthorizableRequestContext
+    from doorkeeper.plugins import TopicCreation
+    from doorkeeper.plugins import AuthenticationContext
 
 ALTER_USER_SCRAM_CREDENTIALS = 51
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.server.authorizer import (
+from doorkeeper.plugins import (
     IMPLIED_OPERATIONS,
     AccessControlEntry,
     AclOperation,

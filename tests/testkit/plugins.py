@@ -11,7 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from doorkeeper.server.authorizer import (
+from doorkeeper.plugins import (
     AclBinding,
     AclBindingDeleteResult,
     AclCreateResult,
@@ -27,7 +27,7 @@ from doorkeeper.server.authorizer import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from doorkeeper.server.authorizer import (
+    from doorkeeper.plugins import (
         AclBindingFilter,
         Action,
         AuthorizableRequestContext,

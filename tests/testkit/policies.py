@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.server.resources.policies import (
+from doorkeeper.plugins import (
     AlterConfigPolicy,
     ApiError,
     ConfigAlteration,

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.server.app.assembly import Assembly
-from doorkeeper.server.authorizer import Reconfigurable
+from doorkeeper.plugins import Reconfigurable
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.loading import load
 from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource

@@ -81,7 +81,7 @@ def authorizer_class(name: str) -> type[Authorizer] | None:
     if not (isinstance(found, type) and issubclass(found, Authorizer)):
         raise UnusableClass(
             f"{KEY}={name}: found {found!r}; allowed: a subclass of"
-            " doorkeeper.server.authorizer.Authorizer, or a class with the methods of KIP-11"
+            " doorkeeper.plugins.Authorizer, or a class with the methods of KIP-11"
         )
     if isabstract(found):
         raise UnusableClass(f"{KEY}={name}: the class lacks the methods {missing_methods(found)}")

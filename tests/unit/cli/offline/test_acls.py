@@ -11,7 +11,7 @@ import pytest
 from doorkeeper.acls.model import ANY_BINDING, exactly
 from doorkeeper.cli.offline.acls import OfflineAcls, open_acls
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.authorizer import AclCreateResult, AclDeleteResult, ErrorCode
+from doorkeeper.plugins import AclCreateResult, AclDeleteResult, ErrorCode
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.state.store import LogEntry
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
-    from doorkeeper.server.authorizer import (
+    from doorkeeper.plugins import (
         AclBinding,
         AclBindingFilter,
         AuthorizableRequestContext,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.server.authorizer import Reconfigurable
+from doorkeeper.plugins import Reconfigurable
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from doorkeeper.server.security import AuthenticationContext
+from doorkeeper.plugins import AuthenticationContext
 from doorkeeper.server.security.guarded_handler import GuardedHandler, HandlerFault
 from doorkeeper.server.security.handlers_contract import TokenRefused
 from testkit.callback_handlers import Recorded

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.resources.policies import (
+from doorkeeper.plugins import (
     AlterConfigPolicy,
     ConfigAlteration,
     ConfigResourceType,

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.server.resources.policies import (
-    AlterConfigPolicy,
-    ConfigAlteration,
-    CreateTopicPolicy,
-)
+from doorkeeper.plugins import AlterConfigPolicy, ConfigAlteration, CreateTopicPolicy
 from doorkeeper.server.resources.policies.loading import (
     ALTER_CONFIG_KEY,
     CREATE_TOPIC_KEY,
@@ -64,7 +60,7 @@ def test_policies_are_loaded() -> None:
     [
         (
             "testkit.policies.Configs",
-            "a subclass of doorkeeper.server.resources.policies.CreateTopicPolicy",
+            "a subclass of doorkeeper.plugins.CreateTopicPolicy",
         ),
         (f"{HERE}.Unfinished", "the class lacks the methods validate"),
         (f"{HERE}.Awaited", "validate is async def; expected is def"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.resources.policies import CreateTopicPolicy, TopicCreation
+from doorkeeper.plugins import CreateTopicPolicy, TopicCreation
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.topics.creation import (
     WantedTopic,
