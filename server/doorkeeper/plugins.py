@@ -1,8 +1,8 @@
 """What plug-ins import: the contracts that users implement, and the values that these speak of.
 
-    authorizers         KIP-504, and the older interface (KIP-11): docs/reference/authorizer-contract.md
-    authentication      callback handlers and principal builders: docs/reference/authentication-contract.md
-    policies            KIP-108 and KIP-133: docs/how-to/policies.md
+authorizers     KIP-504 and KIP-11: docs/reference/authorizer-contract.md
+authentication  callback handlers, principal builders: docs/reference/authentication-contract.md
+policies        KIP-108 and KIP-133: docs/how-to/policies.md
 
 Plug-ins may rely on the names in ``__all__``; the modules behind them may change at any time.
 """
@@ -13,39 +13,129 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from doorkeeper.acls.filters import matches as matches
-    from doorkeeper.acls.model import ANY_BINDING as ANY_BINDING, AccessControlEntry as AccessControlEntry, AccessControlEntryFilter as AccessControlEntryFilter, AclBinding as AclBinding, AclBindingFilter as AclBindingFilter, AclOperation as AclOperation, AclPermissionType as AclPermissionType, CLUSTER_NAME as CLUSTER_NAME, PatternType as PatternType, Principal as Principal, ResourcePattern as ResourcePattern, ResourcePatternFilter as ResourcePatternFilter, ResourceType as ResourceType
-    from doorkeeper.acls.operations import IMPLIED_OPERATIONS as IMPLIED_OPERATIONS, SUPPORTED_OPERATIONS as SUPPORTED_OPERATIONS
-    from doorkeeper.base.credentials import ScramCredential as ScramCredential, credential_of as credential_of
-    from doorkeeper.base.errors import ApiError as ApiError, ErrorCode as ErrorCode
-    from doorkeeper.server.authorizer.contract import AUTHORIZER_CONTRACT_VERSION as AUTHORIZER_CONTRACT_VERSION, AclBindingDeleteResult as AclBindingDeleteResult, AclCreateResult as AclCreateResult, AclDeleteResult as AclDeleteResult, Action as Action, AuthorizationResult as AuthorizationResult, Authorizer as Authorizer, AuthorizerServerInfo as AuthorizerServerInfo, DecisionPending as DecisionPending, Endpoint as Endpoint, Eventually as Eventually, completed as completed, masks_by_authorize as masks_by_authorize
-    from doorkeeper.server.authorizer.loading import authorizer_class as authorizer_class
-    from doorkeeper.server.authorizer.older import OlderAuthorizer as OlderAuthorizer, Session as Session
-    from doorkeeper.server.authorizer.reconfigurable import Reconfigurable as Reconfigurable
-    from doorkeeper.server.authorizer.standard import KeepsInStore as KeepsInStore, StandardAuthorizer as StandardAuthorizer
-    from doorkeeper.server.resources.policies.contract import AlterConfigPolicy as AlterConfigPolicy, ConfigAlteration as ConfigAlteration, ConfigResourceType as ConfigResourceType, CreateTopicPolicy as CreateTopicPolicy, PolicyViolation as PolicyViolation, TopicCreation as TopicCreation
-    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext as AuthorizableRequestContext
-    from doorkeeper.server.security.contract import AuthenticationContext as AuthenticationContext, PrincipalBuilder as PrincipalBuilder
-    from doorkeeper.server.security.handlers_contract import AUTHENTICATION_CONTRACT_VERSION as AUTHENTICATION_CONTRACT_VERSION, CallbackHandler as CallbackHandler, PlainPasswords as PlainPasswords, ScramCredentials as ScramCredentials, TokenRefused as TokenRefused, TokenValidator as TokenValidator, ValidatedToken as ValidatedToken
-    from doorkeeper.server.security.principals import DefaultPrincipalBuilder as DefaultPrincipalBuilder
+    from doorkeeper.acls.filters import matches
+    from doorkeeper.acls.model import (
+        ANY_BINDING,
+        CLUSTER_NAME,
+        AccessControlEntry,
+        AccessControlEntryFilter,
+        AclBinding,
+        AclBindingFilter,
+        AclOperation,
+        AclPermissionType,
+        PatternType,
+        Principal,
+        ResourcePattern,
+        ResourcePatternFilter,
+        ResourceType,
+    )
+    from doorkeeper.acls.operations import IMPLIED_OPERATIONS, SUPPORTED_OPERATIONS
+    from doorkeeper.base.credentials import ScramCredential, credential_of
+    from doorkeeper.base.errors import ApiError, ErrorCode
+    from doorkeeper.server.authorizer.contract import (
+        AUTHORIZER_CONTRACT_VERSION,
+        AclBindingDeleteResult,
+        AclCreateResult,
+        AclDeleteResult,
+        Action,
+        AuthorizationResult,
+        Authorizer,
+        AuthorizerServerInfo,
+        DecisionPending,
+        Endpoint,
+        Eventually,
+        completed,
+        masks_by_authorize,
+    )
+    from doorkeeper.server.authorizer.loading import authorizer_class
+    from doorkeeper.server.authorizer.older import OlderAuthorizer, Session
+    from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
+    from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
+    from doorkeeper.server.resources.policies.contract import (
+        AlterConfigPolicy,
+        ConfigAlteration,
+        ConfigResourceType,
+        CreateTopicPolicy,
+        PolicyViolation,
+        TopicCreation,
+    )
+    from doorkeeper.server.runtime.request_context import (
+        AuthorizableRequestContext,
+    )
+    from doorkeeper.server.security.contract import AuthenticationContext, PrincipalBuilder
+    from doorkeeper.server.security.handlers_contract import (
+        AUTHENTICATION_CONTRACT_VERSION,
+        CallbackHandler,
+        PlainPasswords,
+        ScramCredentials,
+        TokenRefused,
+        TokenValidator,
+        ValidatedToken,
+    )
+    from doorkeeper.server.security.principals import (
+        DefaultPrincipalBuilder,
+    )
 
 # Each name is imported at its first use, so that a plug-in loads only what it needs.
 _NAMES: Final = {
-    "doorkeeper.acls.filters": ('matches',),
-    "doorkeeper.acls.model": ('ANY_BINDING', 'AccessControlEntry', 'AccessControlEntryFilter', 'AclBinding', 'AclBindingFilter', 'AclOperation', 'AclPermissionType', 'CLUSTER_NAME', 'PatternType', 'Principal', 'ResourcePattern', 'ResourcePatternFilter', 'ResourceType',),
-    "doorkeeper.acls.operations": ('IMPLIED_OPERATIONS', 'SUPPORTED_OPERATIONS',),
-    "doorkeeper.base.credentials": ('ScramCredential', 'credential_of',),
-    "doorkeeper.base.errors": ('ApiError', 'ErrorCode',),
-    "doorkeeper.server.authorizer.contract": ('AUTHORIZER_CONTRACT_VERSION', 'AclBindingDeleteResult', 'AclCreateResult', 'AclDeleteResult', 'Action', 'AuthorizationResult', 'Authorizer', 'AuthorizerServerInfo', 'DecisionPending', 'Endpoint', 'Eventually', 'completed', 'masks_by_authorize',),
-    "doorkeeper.server.authorizer.loading": ('authorizer_class',),
-    "doorkeeper.server.authorizer.older": ('OlderAuthorizer', 'Session',),
-    "doorkeeper.server.authorizer.reconfigurable": ('Reconfigurable',),
-    "doorkeeper.server.authorizer.standard": ('KeepsInStore', 'StandardAuthorizer',),
-    "doorkeeper.server.resources.policies.contract": ('AlterConfigPolicy', 'ConfigAlteration', 'ConfigResourceType', 'CreateTopicPolicy', 'PolicyViolation', 'TopicCreation',),
-    "doorkeeper.server.runtime.request_context": ('AuthorizableRequestContext',),
-    "doorkeeper.server.security.contract": ('AuthenticationContext', 'PrincipalBuilder',),
-    "doorkeeper.server.security.handlers_contract": ('AUTHENTICATION_CONTRACT_VERSION', 'CallbackHandler', 'PlainPasswords', 'ScramCredentials', 'TokenRefused', 'TokenValidator', 'ValidatedToken',),
-    "doorkeeper.server.security.principals": ('DefaultPrincipalBuilder',),
+    "doorkeeper.acls.filters": ("matches",),
+    "doorkeeper.acls.model": (
+        "ANY_BINDING",
+        "AccessControlEntry",
+        "AccessControlEntryFilter",
+        "AclBinding",
+        "AclBindingFilter",
+        "AclOperation",
+        "AclPermissionType",
+        "CLUSTER_NAME",
+        "PatternType",
+        "Principal",
+        "ResourcePattern",
+        "ResourcePatternFilter",
+        "ResourceType",
+    ),
+    "doorkeeper.acls.operations": ("IMPLIED_OPERATIONS", "SUPPORTED_OPERATIONS"),
+    "doorkeeper.base.credentials": ("ScramCredential", "credential_of"),
+    "doorkeeper.base.errors": ("ApiError", "ErrorCode"),
+    "doorkeeper.server.authorizer.contract": (
+        "AUTHORIZER_CONTRACT_VERSION",
+        "AclBindingDeleteResult",
+        "AclCreateResult",
+        "AclDeleteResult",
+        "Action",
+        "AuthorizationResult",
+        "Authorizer",
+        "AuthorizerServerInfo",
+        "DecisionPending",
+        "Endpoint",
+        "Eventually",
+        "completed",
+        "masks_by_authorize",
+    ),
+    "doorkeeper.server.authorizer.loading": ("authorizer_class",),
+    "doorkeeper.server.authorizer.older": ("OlderAuthorizer", "Session"),
+    "doorkeeper.server.authorizer.reconfigurable": ("Reconfigurable",),
+    "doorkeeper.server.authorizer.standard": ("KeepsInStore", "StandardAuthorizer"),
+    "doorkeeper.server.resources.policies.contract": (
+        "AlterConfigPolicy",
+        "ConfigAlteration",
+        "ConfigResourceType",
+        "CreateTopicPolicy",
+        "PolicyViolation",
+        "TopicCreation",
+    ),
+    "doorkeeper.server.runtime.request_context": ("AuthorizableRequestContext",),
+    "doorkeeper.server.security.contract": ("AuthenticationContext", "PrincipalBuilder"),
+    "doorkeeper.server.security.handlers_contract": (
+        "AUTHENTICATION_CONTRACT_VERSION",
+        "CallbackHandler",
+        "PlainPasswords",
+        "ScramCredentials",
+        "TokenRefused",
+        "TokenValidator",
+        "ValidatedToken",
+    ),
+    "doorkeeper.server.security.principals": ("DefaultPrincipalBuilder",),
 }
 _PLACES: Final = {name: module for module, names in _NAMES.items() for name in names}
 

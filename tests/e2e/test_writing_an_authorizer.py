@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PAGE = page("writing-an-authorizer.md")
 TUTORIAL = page("an-authorizer-of-your-own.md")
-LATER_IMPORT = "from doorkeeper.authorizer import masks_by_authorize"
+LATER_IMPORT = "from doorkeeper.plugins import masks_by_authorize"
 
 
 @pytest.fixture

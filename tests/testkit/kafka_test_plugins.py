@@ -5,16 +5,24 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doorkeeper.plugins import AuthorizationResult, StandardAuthorizer
-from doorkeeper.plugins import CreateTopicPolicy, PolicyViolation
-from doorkeeper.plugins import DefaultPrincipalBuilder, Principal
+from doorkeeper.plugins import (
+    AuthorizationResult,
+    CreateTopicPolicy,
+    DefaultPrincipalBuilder,
+    PolicyViolation,
+    Principal,
+    StandardAuthorizer,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.plugins import Action, AuthorizableRequestContext
-    from doorkeeper.plugins import TopicCreation
-    from doorkeeper.plugins import AuthenticationContext
+    from doorkeeper.plugins import (
+        Action,
+        AuthenticationContext,
+        AuthorizableRequestContext,
+        TopicCreation,
+    )
 
 ALTER_USER_SCRAM_CREDENTIALS = 51
 

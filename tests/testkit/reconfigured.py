@@ -9,8 +9,8 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.plugins import Reconfigurable
+from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.loading import load
 from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.server.security.contract import AuthenticationContext, Success
 from doorkeeper.server.security.mechanisms import MODULES
-from doorkeeper.server.security.provider import MechanismSettings, Provider, Sources
+from doorkeeper.server.security.provider import Provider, Sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pytest
 
+    from doorkeeper.server.config.mechanisms import MechanismSettings
     from doorkeeper.server.security.contract import Step
 
 MECHANISM = "SCRAM-SHA-256"

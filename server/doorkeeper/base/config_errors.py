@@ -5,13 +5,12 @@ ConfigError     every problem, one line each
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.base.entry import Entry, Problem
-    from doorkeeper.server.config.settings import Settings
 
 
 class ConfigError(Exception):
@@ -21,7 +20,7 @@ class ConfigError(Exception):
         self,
         problems: Sequence[Problem],
         entries: Sequence[Entry] = (),
-        settings: Settings | None = None,
+        settings: Any = None,  # noqa: ANN401  ``Settings`` of a server, which is above
     ) -> None:
         """``entries`` and ``settings`` are the readable parts, for further checks.
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from doorkeeper.acls.model import Principal
+from typing import Final, NamedTuple
 
 DIGESTS: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 """SCRAM mechanisms, each with the name of its hash in ``hashlib``."""
+
+# Kafka's codes of the mechanisms. Source: org.apache.kafka.clients.admin.ScramMechanism.
+MECHANISM_CODES: Final = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
+
+MECHANISM_NAMES: Final = {code: name for name, code in MECHANISM_CODES.items()}
 
 ITERATIONS_MIN: Final = 4096
 ITERATIONS_MAX: Final = 16384
@@ -35,17 +37,6 @@ class ScramCredential(NamedTuple):
     def __repr__(self) -> str:
         # Neither repr shows a secret: tracebacks and logs may print these objects.
         return f"ScramCredential({self.iterations} iterations)"
-
-
-class TokenLogin(NamedTuple):
-    """The verifier of a delegation token's login; ``expiry_ms`` is a wall-clock time."""
-
-    owner: Principal
-    hmac: bytes
-    expiry_ms: int
-
-    def __repr__(self) -> str:
-        return f"TokenLogin(of {self.owner})"
 
 
 def credential_of(mechanism: str, password: str, iterations: int, salt: bytes) -> ScramCredential:

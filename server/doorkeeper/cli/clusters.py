@@ -24,13 +24,13 @@ from doorkeeper.cli.profiles import profile_option
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
-from doorkeeper.server.app.clusters import clusters_of
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.state.store import StorageError
 from doorkeeper.sync.comparison import ClusterComparison, compare_cluster
 from doorkeeper.sync.config import ACCEPTED, Foreign, Mode
 from doorkeeper.sync.drift import NO_BINDINGS, binding_text, ignored_text
 from doorkeeper.sync.enforcement import Enforcement
+from doorkeeper.sync.plug import configs_of
 from doorkeeper.sync.remote import ClusterError, RemoteCluster
 
 if TYPE_CHECKING:
@@ -441,7 +441,7 @@ def _clusters_of(file: Path, names: Sequence[str]) -> list[ClusterConfig]:
     if settings.clusters_file is None:
         fail([f"{file}: doorkeeper.clusters.file is missing"])
     try:
-        clusters = clusters_of(settings.clusters_file)
+        clusters = configs_of(settings.clusters_file)
     except StartError as error:
         fail(error.problems)
     known = {each.name: each for each in clusters}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from doorkeeper.acls.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
@@ -18,7 +19,6 @@ from doorkeeper.acls.model import (
 )
 from doorkeeper.acls.validation import unencodable
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.api.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 from doorkeeper_wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest

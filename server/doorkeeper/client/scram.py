@@ -9,9 +9,14 @@ import hashlib
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MIN, base_36
+from doorkeeper.base.credentials import (
+    DIGESTS,
+    ITERATIONS_MIN,
+    MECHANISM_CODES,
+    MECHANISM_NAMES,
+    base_36,
+)
 from doorkeeper.client.errors import error_of
-from doorkeeper.server.resources.users.table import MECHANISM_CODES, MECHANISM_NAMES
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,

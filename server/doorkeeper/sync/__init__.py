@@ -12,9 +12,9 @@ enforcement      the changes that remove a drift, within the limits; repeated re
 receipts         the revision that all brokers of a cluster enforce, and waiting for one
 synchronization  the task of one cluster
 comparison       a cluster as it is at the moment, for commands
-events           events of clusters, for the logs
 fleet            all clusters of a server: order, status
 acknowledgement  changes of ACLs that complete when all brokers enforce them
+plug             what a server uses of this package
 
 The package is imported only where ``doorkeeper.clusters.file`` names a file.
 """

@@ -12,10 +12,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 from weakref import ref
 
+from doorkeeper.acls.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper.acls.model import AccessControlEntry, AclBinding, ResourcePattern
 from doorkeeper.client.bindings import bindings_of
 from doorkeeper.client.errors import ApiFailure
-from doorkeeper.server.api.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper.sync.drift import known_bindings
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.schema.declared import ACL
+from doorkeeper.sync.acknowledgement import AcknowledgedByClusters
 from doorkeeper.sync.drift import binding_text
 from doorkeeper.sync.synchronization import ClusterSynchronization
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from doorkeeper.acls.model import AclBinding
+    from doorkeeper.server.api.node import AuthorizerUpdates
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
+    from doorkeeper.server.runtime.metrics.hooks import Meters
     from doorkeeper.server.schema.change import Committed
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.state import State
@@ -124,6 +129,54 @@ class ClusterFleet:
             or each.receipts.last is None
             or each.receipts.last.revision < revision
         ]
+
+    def acknowledging(self, updates: AuthorizerUpdates) -> AuthorizerUpdates:
+        """Return changes of ACLs that complete when all brokers enforce them."""
+        return AcknowledgedByClusters(updates, self, self._log)
+
+    def read(self, meters: Meters) -> None:
+        """Register the receipts and differences of the clusters."""
+
+        def revisions() -> Mapping[tuple[str, ...], float]:
+            return {
+                (each.config.name,): each.receipts.last.revision
+                for each in self.clusters
+                if each.receipts.last is not None
+            }
+
+        def drift() -> Mapping[tuple[str, ...], float]:
+            found: dict[tuple[str, ...], float] = {}
+            for each in self.clusters:
+                found[each.config.name, "missing"] = len(each.differences.drift.missing)
+                found[each.config.name, "extra"] = len(each.differences.drift.extra)
+            return found
+
+        def held() -> Mapping[tuple[str, ...], float]:
+            found: Counter[tuple[str, ...]] = Counter()
+            for each in self.clusters:
+                for rule, acls, _ in each.holds:
+                    found[each.config.name, rule] += acls
+            return found
+
+        meters.read(table.CLUSTER_REVISION, revisions)
+        meters.read(table.CLUSTER_DRIFT, drift)
+        meters.read(table.CLUSTER_HELD, held)
+        meters.read(
+            table.CLUSTER_REACHABLE,
+            lambda: {(each.config.name,): not each.failure for each in self.clusters},
+        )
+        # A node that does not hold a cluster neither follows nor polls it.
+        meters.read(
+            table.CLUSTER_FOLLOWS_LOG,
+            lambda: {
+                (each.config.name,): each.follower.is_following
+                for each in self.clusters
+                if each.is_holder
+            },
+        )
+        meters.read(
+            table.CLUSTER_READS, lambda: {(each.config.name,): each.reads for each in self.clusters}
+        )
 
     def status(self) -> list[dict[str, Any]]:
         """Return the status of all clusters, for JSON."""

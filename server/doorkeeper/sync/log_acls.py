@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.acls.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper.acls.model import AccessControlEntry, AclBinding, ResourcePattern
 from doorkeeper.base.slices import SLICE_ITEMS
 from doorkeeper.client.errors import UnreadableRecords
 from doorkeeper.client.metadata_log import BEGIN, LogPosition
 from doorkeeper.client.record_batches import read_batches
-from doorkeeper.server.api.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.reading import compact_text, octets, uvarint
 

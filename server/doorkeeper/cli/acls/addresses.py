@@ -1,7 +1,7 @@
 """Addresses of ACL repositories on the command line, and their shorthand.
 
-Every command takes an ADDRESS in the grammar of ``doorkeeper.cli.repositories.addresses``. The options
-of kafka-acls.sh and of ``doorkeeper serve`` are shorthand for one:
+Every command takes an ADDRESS in the grammar of ``doorkeeper.cli.repositories.addresses``. The
+options of kafka-acls.sh and of ``doorkeeper serve`` are shorthand for one:
 
     --bootstrap-server HOST:PORT         kafka://HOST:PORT
     --bootstrap-controller HOST:PORT     controllers://HOST:PORT

@@ -7,6 +7,6 @@ file_ownership  what files may own and have beside each other
 clusters     ACLs of a live cluster
 errors       the exceptions
 
-The repository of a stopped server's store is ``doorkeeper.cli.offline.repository``: it assembles the
-server's authorizer.
+The repository of a stopped server's store is ``doorkeeper.cli.offline.repository``: it assembles
+the server's authorizer.
 """

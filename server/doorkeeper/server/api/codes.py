@@ -16,6 +16,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from doorkeeper.acls.codes import OPERATIONS, PATTERN_TYPES, PERMISSION_TYPES, RESOURCE_TYPES
 from doorkeeper.acls.model import (
     AccessControlEntry,
     AccessControlEntryFilter,
@@ -42,10 +43,6 @@ if TYPE_CHECKING:
     from doorkeeper_wire.messages.delete_acls import DeleteAclsFilter
     from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
 
-_RESOURCE_TYPES = {member.value: member for member in ResourceType}
-_PATTERN_TYPES = {member.value: member for member in PatternType}
-_OPERATIONS = {member.value: member for member in AclOperation}
-_PERMISSION_TYPES = {member.value: member for member in AclPermissionType}
 
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
 _NO_TYPE, _ANY_TYPE = ResourceType.UNKNOWN, ResourceType.ANY
@@ -62,26 +59,6 @@ class UnknownElements(Malformed):
     def __init__(self, field: str, text: str) -> None:
         """``text`` is the broker's, for the log; the offset is not known here."""
         super().__init__(field, -1, text)
-
-
-def resource_type(code: int) -> ResourceType:
-    """Return the resource type of a code; UNKNOWN for a code that Kafka does not know."""
-    return _RESOURCE_TYPES.get(code, ResourceType.UNKNOWN)
-
-
-def pattern_type(code: int) -> PatternType:
-    """Return the pattern type of a code; UNKNOWN for a code that Kafka does not know."""
-    return _PATTERN_TYPES.get(code, PatternType.UNKNOWN)
-
-
-def operation(code: int) -> AclOperation:
-    """Return the operation of a code; UNKNOWN for a code that Kafka does not know."""
-    return _OPERATIONS.get(code, AclOperation.UNKNOWN)
-
-
-def permission_type(code: int) -> AclPermissionType:
-    """Return the permission type of a code; UNKNOWN for a code that Kafka does not know."""
-    return _PERMISSION_TYPES.get(code, AclPermissionType.UNKNOWN)
 
 
 def check_describe(request: DescribeAclsRequest) -> None:
@@ -138,15 +115,15 @@ def filter_of(wanted: DescribeAclsRequest | DeleteAclsFilter) -> AclBindingFilte
     """Return the filter of a request, or of one row of it."""
     return AclBindingFilter(
         ResourcePatternFilter(
-            _RESOURCE_TYPES.get(wanted.resource_type_filter, _NO_TYPE),
+            RESOURCE_TYPES.get(wanted.resource_type_filter, _NO_TYPE),
             wanted.resource_name_filter,
-            _PATTERN_TYPES.get(wanted.pattern_type_filter, _NO_PATTERN_TYPE),
+            PATTERN_TYPES.get(wanted.pattern_type_filter, _NO_PATTERN_TYPE),
         ),
         AccessControlEntryFilter(
             wanted.principal_filter,
             wanted.host_filter,
-            _OPERATIONS.get(wanted.operation, _NO_OPERATION),
-            _PERMISSION_TYPES.get(wanted.permission_type, _NO_PERMISSION),
+            OPERATIONS.get(wanted.operation, _NO_OPERATION),
+            PERMISSION_TYPES.get(wanted.permission_type, _NO_PERMISSION),
         ),
     )
 
@@ -160,10 +137,10 @@ def binding_of(creation: AclCreation) -> AclBinding:
     """
     # One request may bring ten thousand: the values are made by ``tuple.__new__``, since a named
     # tuple's own constructor is a Python function.
-    kind = _RESOURCE_TYPES.get(creation.resource_type, _NO_TYPE)
-    pattern_kind = _PATTERN_TYPES.get(creation.resource_pattern_type, _NO_PATTERN_TYPE)
-    asked = _OPERATIONS.get(creation.operation, _NO_OPERATION)
-    permission = _PERMISSION_TYPES.get(creation.permission_type, _NO_PERMISSION)
+    kind = RESOURCE_TYPES.get(creation.resource_type, _NO_TYPE)
+    pattern_kind = PATTERN_TYPES.get(creation.resource_pattern_type, _NO_PATTERN_TYPE)
+    asked = OPERATIONS.get(creation.operation, _NO_OPERATION)
+    permission = PERMISSION_TYPES.get(creation.permission_type, _NO_PERMISSION)
     if (
         kind is _ANY_TYPE
         or pattern_kind is _ANY_PATTERN_TYPE

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from doorkeeper.base.credentials import MECHANISM_CODES
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.permissions import is_allowed, needs
-from doorkeeper.server.resources.users.table import MECHANISM_CODES
 from doorkeeper_wire.messages.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,

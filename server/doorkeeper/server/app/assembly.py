@@ -36,7 +36,7 @@ from doorkeeper.server.app.authorizer import (
     start_authorizer,
 )
 from doorkeeper.server.app.catalogs import NOTHING, catalog_of, declarations_of
-from doorkeeper.server.app.clusters import ClusterRecorder, fleet_of, updates_of
+from doorkeeper.server.app.clusters import ClusterRecorder, fleet_of
 from doorkeeper.server.app.config_changes import ConfigChanges, dynamic_values
 from doorkeeper.server.app.data_path import NOTICE, open_data_path
 from doorkeeper.server.app.decision_settings import first_settings, record_settings
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from doorkeeper.base.credentials import ScramCredential
+    from doorkeeper.server.api.node import AuthorizerUpdates
     from doorkeeper.server.app.operations_port import OperationsPort
     from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.server.authorizer.contract import Authorizer
@@ -222,7 +223,9 @@ class Assembly:
         if self.fleet is not None:
             # Before the edge, so that it ends after the drain: changes may wait for clusters.
             self._opened.push_async_callback(self.fleet.close)
-        updates = updates_of(settings, self.guarded, self.fleet, self.log)
+        updates: AuthorizerUpdates | None = self.guarded
+        if self.fleet is not None and self.guarded is not None and settings.acknowledge_clusters:
+            updates = self.fleet.acknowledging(self.guarded)
         return NodeServices(self.log, self.tokens, updates, settings.update_timeout_ms / 1000)
 
     def record_settings(self) -> None:

@@ -1,27 +1,74 @@
-"""The Kafka clusters of a server. Modules for them are imported only with a file of clusters."""
+"""The Kafka clusters of a server: what it uses of ``doorkeeper.sync``, which plugs into it.
+
+That package is above the server, and imported only where ``doorkeeper.clusters.file`` names a file.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from doorkeeper.server.app.errors import StartError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from doorkeeper.server.api.node import AuthorizerUpdates
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
-    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.operations.audit.audit_log import AuditLog
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
     from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.runtime.metrics.hooks import Meters
     from doorkeeper.server.state.log import StateLog
-    from doorkeeper.sync.config import ClusterConfig
-    from doorkeeper.sync.fleet import ClusterFleet
+
+PLUG: Final = "doorkeeper.sync.plug"
 
 
-def clusters_of(file: Path | None) -> tuple[ClusterConfig, ...]:
+class Config(Protocol):
+    """One cluster of the file, as far as the server looks at it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def store(self) -> str: ...
+
+    @property
+    def is_enforced(self) -> bool: ...
+
+    def refusal_of(self, store_id: str) -> str: ...
+
+
+class Fleet(Protocol):
+    """All clusters of the server. For the event loop's thread."""
+
+    def start(self) -> None:
+        """Start the tasks; they wait until the ACLs are loaded."""
+
+    async def use(self, configs: Sequence[Any]) -> None:
+        """Use the clusters of another file; see ``configs_of``."""
+
+    async def close(self) -> None:
+        """End the tasks; the clusters stay as they are."""
+
+    def acknowledging(self, updates: AuthorizerUpdates) -> AuthorizerUpdates:
+        """Return changes of ACLs that complete when all brokers enforce them."""
+        ...
+
+    def read(self, meters: Meters) -> None:
+        """Register the receipts and differences of the clusters."""
+
+    def status(self) -> list[dict[str, Any]]:
+        """Return the status of all clusters, for JSON."""
+        ...
+
+    def summary(self) -> str:
+        """Return one line about all clusters, for readiness."""
+        ...
+
+
+def configs_of(file: Path | None) -> Sequence[Config]:
     """Return the clusters of a file; none without a file.
 
     Raises:
@@ -30,13 +77,8 @@ def clusters_of(file: Path | None) -> tuple[ClusterConfig, ...]:
     """
     if file is None:
         return ()
-    from doorkeeper.server.resources.catalog.errors import CatalogError  # noqa: PLC0415  see above
-    from doorkeeper.sync.config import load  # noqa: PLC0415  as above
-
-    try:
-        return load(file)
-    except CatalogError as error:
-        raise StartError(*map(str, error.problems)) from error
+    configs: Sequence[Config] = import_module(PLUG).configs_of(file)
+    return configs
 
 
 def fleet_of(
@@ -45,7 +87,7 @@ def fleet_of(
     authorizer: GuardedAuthorizer | None,
     on_event: Callable[[ClusterEvent], None],
     now_ms: Callable[[], int],
-) -> ClusterFleet | None:
+) -> Fleet | None:
     """Return the clusters of a file, not started; None without a file.
 
     Raises:
@@ -57,23 +99,8 @@ def fleet_of(
     # With another authorizer the state has no ACLs, and clusters would lose theirs.
     if authorizer is None or authorizer.snapshot() is None:
         raise StartError("doorkeeper.clusters.file: only ACLs of the standard authorizer are sent")
-    from doorkeeper.sync.fleet import ClusterFleet  # noqa: PLC0415  see above
-
-    return ClusterFleet(clusters_of(file), log, on_event, now_ms)
-
-
-def updates_of(
-    settings: Settings,
-    authorizer: GuardedAuthorizer | None,
-    fleet: ClusterFleet | None,
-    log: StateLog,
-) -> AuthorizerUpdates | None:
-    """Return the changes of an authorizer, acknowledged as the settings say."""
-    if fleet is None or authorizer is None or not settings.acknowledge_clusters:
-        return authorizer
-    from doorkeeper.sync.acknowledgement import AcknowledgedByClusters  # noqa: PLC0415  see above
-
-    return AcknowledgedByClusters(authorizer, fleet, log)
+    fleet: Fleet = import_module(PLUG).ClusterFleet(configs_of(file), log, on_event, now_ms)
+    return fleet
 
 
 class ClusterRecorder:

@@ -15,7 +15,7 @@ from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.credentials import ITERATIONS_MIN
 from doorkeeper.server.app.authorizer import check_authorizer, locate
 from doorkeeper.server.app.catalogs import catalog_of
-from doorkeeper.server.app.clusters import clusters_of
+from doorkeeper.server.app.clusters import configs_of
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.listeners import ServerSecurity
 from doorkeeper.server.app.policies import policies_of
@@ -182,7 +182,7 @@ def check_clusters(settings: Settings) -> tuple[list[str], list[str]]:
     """Return the problems and warnings of the file of clusters; no connection is made."""
     file = settings.clusters_file
     try:
-        clusters = [each for each in clusters_of(file) if each.is_enforced]
+        clusters = [each for each in configs_of(file) if each.is_enforced]
         store_id = embedded_store_id(settings) if clusters else None
     except (StartError, StorageError) as error:
         return list(getattr(error, "problems", (str(error),))), []

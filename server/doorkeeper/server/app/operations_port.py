@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.base.version import __version__
@@ -21,6 +20,7 @@ from doorkeeper.server.runtime.metrics import table
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from doorkeeper.server.app.clusters import Fleet
     from doorkeeper.server.app.history import StoreHistory
     from doorkeeper.server.app.node import LiveNode
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.metrics.hooks import SightedStore
     from doorkeeper.server.runtime.metrics.series import Meters
     from doorkeeper.server.state.log import StateLog
-    from doorkeeper.sync.fleet import ClusterFleet
 
 
 class Parts(NamedTuple):
@@ -51,7 +50,7 @@ class Parts(NamedTuple):
     loaded: Callable[[], bool]
     draining: Callable[[], bool]
     history: StoreHistory | None
-    fleet: ClusterFleet | None = None
+    fleet: Fleet | None = None
     notice: str = ""
 
 
@@ -85,7 +84,7 @@ class OperationsPort:
         self._clusters = None
         if parts.fleet is not None:
             self._clusters = parts.fleet.status
-            read_clusters(meters, parts.fleet)
+            parts.fleet.read(meters)
         meters.read(table.LOOP_LAG, lambda: self._heartbeat.lag_s)
         meters.read(table.READY, self._ready)
 
@@ -242,51 +241,6 @@ def read_store(meters: Meters, store: SightedStore) -> None:
     meters.read(table.HEAD_REVISION, lambda: store.status().head_revision)
     meters.read(table.SNAPSHOT_AGE, lambda: store.status().age_s)
     meters.read(table.STORE_REACHABLE, lambda: store.status().reachable)
-
-
-def read_clusters(meters: Meters, fleet: ClusterFleet) -> None:
-    """Register the receipts and differences of Kafka clusters."""
-
-    def revisions() -> Mapping[tuple[str, ...], float]:
-        return {
-            (each.config.name,): each.receipts.last.revision
-            for each in fleet.clusters
-            if each.receipts.last is not None
-        }
-
-    def drift() -> Mapping[tuple[str, ...], float]:
-        found: dict[tuple[str, ...], float] = {}
-        for each in fleet.clusters:
-            found[each.config.name, "missing"] = len(each.differences.drift.missing)
-            found[each.config.name, "extra"] = len(each.differences.drift.extra)
-        return found
-
-    def held() -> Mapping[tuple[str, ...], float]:
-        found: Counter[tuple[str, ...]] = Counter()
-        for each in fleet.clusters:
-            for rule, acls, _ in each.holds:
-                found[each.config.name, rule] += acls
-        return found
-
-    meters.read(table.CLUSTER_REVISION, revisions)
-    meters.read(table.CLUSTER_DRIFT, drift)
-    meters.read(table.CLUSTER_HELD, held)
-    meters.read(
-        table.CLUSTER_REACHABLE,
-        lambda: {(each.config.name,): not each.failure for each in fleet.clusters},
-    )
-    # A node that does not hold a cluster neither follows nor polls it.
-    meters.read(
-        table.CLUSTER_FOLLOWS_LOG,
-        lambda: {
-            (each.config.name,): each.follower.is_following
-            for each in fleet.clusters
-            if each.is_holder
-        },
-    )
-    meters.read(
-        table.CLUSTER_READS, lambda: {(each.config.name,): each.reads for each in fleet.clusters}
-    )
 
 
 def read_node(meters: Meters, node: LiveNode) -> None:

@@ -14,7 +14,7 @@ from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.server.app.authorizer import locate
 from doorkeeper.server.app.catalogs import reload_declarations
-from doorkeeper.server.app.clusters import clusters_of
+from doorkeeper.server.app.clusters import Config, configs_of
 from doorkeeper.server.app.config_check import catalog_file_of, without_duplicates
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.reconfiguration import changed_keys
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.app.reconfiguration import Reconfiguration, Usable
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.operations.logs.pipeline import Logger
-    from doorkeeper.sync.config import ClusterConfig
 
 
 async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> None:
@@ -77,7 +76,7 @@ class _Read(NamedTuple):
     new: Settings
     usable: Usable
     declared: Declared
-    clusters: Sequence[ClusterConfig]
+    clusters: Sequence[Config]
 
 
 async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> _Read:
@@ -128,10 +127,10 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
     return _Read(new, usable, declared, clusters)
 
 
-def _clusters(file: Path | None) -> tuple[Sequence[ClusterConfig], Sequence[str]]:
+def _clusters(file: Path | None) -> tuple[Sequence[Config], Sequence[str]]:
     """Return the clusters of the file in use, and its problems: another path needs a restart."""
     try:
-        return clusters_of(file), ()
+        return configs_of(file), ()
     except StartError as error:
         return (), error.problems
 

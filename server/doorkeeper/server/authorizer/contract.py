@@ -8,7 +8,7 @@ answer at once and from local memory, or raise ``DecisionPending``. Updates retu
 per item, in the order of the items; the refusal of an item is a value inside its result, never an
 exception.
 
-Plug-ins import from ``doorkeeper.authorizer``; ``docs/reference/authorizer-contract.md`` states the
+Plug-ins import from ``doorkeeper.plugins``; ``docs/reference/authorizer-contract.md`` states the
 compatibility guarantee.
 
 Source: ``org.apache.kafka.server.authorizer`` (4.3.1).
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from doorkeeper.base.errors import ApiError
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
-CONTRACT_VERSION = (1, 2)
+AUTHORIZER_CONTRACT_VERSION = (1, 2)
 """The version of the contract: (incompatible changes, compatible additions)."""
 
 T = TypeVar("T")

@@ -1,1 +1,9 @@
-"""Run time: threads, slices of long work, the garbage collector, the service manager."""
+"""What all rooms of the server use.
+
+limits           the limits of what peers and users can make it do
+logger           the interface of the log
+metrics          metrics: one table, counted in plain numbers
+request_context  the client of a request and its connection
+threads          calls between threads and the event loop
+turns            long work in turns of the event loop
+"""

@@ -33,8 +33,9 @@ from doorkeeper_wire.java_text import JAVA
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
+    from doorkeeper.server.config.mechanisms import MechanismSettings
     from doorkeeper.server.security.contract import AuthenticationContext
-    from doorkeeper.server.security.provider import MechanismSettings, Sources
+    from doorkeeper.server.security.provider import Sources
 
 LOGIN_MODULE: Final = "com.sun.security.auth.module.Krb5LoginModule"
 SERVICE_KEY: Final = "sasl.kerberos.service.name"

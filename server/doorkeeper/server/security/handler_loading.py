@@ -16,8 +16,8 @@ from doorkeeper.server.security.handlers_contract import CallbackHandler
 from doorkeeper.server.security.prefixes import configs_of
 
 if TYPE_CHECKING:
+    from doorkeeper.server.config.mechanisms import MechanismSettings
     from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.security.provider import MechanismSettings
 
 KEY: Final = "sasl.server.callback.handler.class"
 TIMEOUT_KEY: Final = "doorkeeper.sasl.check.timeout.ms"

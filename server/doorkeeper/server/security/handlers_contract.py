@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from doorkeeper.base.credentials import ScramCredential
     from doorkeeper.server.security.contract import AuthenticationContext
 
-CONTRACT_VERSION = (1, 0)
-"""The version of the names that ``doorkeeper.authn`` exports."""
+AUTHENTICATION_CONTRACT_VERSION = (1, 0)
+"""The version of the names of authentication that ``doorkeeper.plugins`` exports."""
 
 
 class CallbackHandler:

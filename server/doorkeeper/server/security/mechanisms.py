@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, cast
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.server.security.provider import MechanismSettings, Provider, Sources
+    from doorkeeper.server.config.mechanisms import MechanismSettings
+    from doorkeeper.server.security.provider import Provider, Sources
 
 # Each module has a function ``provider``.
 MODULES: Final = {

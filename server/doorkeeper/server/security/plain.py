@@ -26,9 +26,10 @@ from doorkeeper_wire.java_text import JAVA
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
+    from doorkeeper.server.config.mechanisms import MechanismSettings
     from doorkeeper.server.security.contract import AuthenticationContext
     from doorkeeper.server.security.passwords import Passwords
-    from doorkeeper.server.security.provider import MechanismSettings, Sources
+    from doorkeeper.server.security.provider import Sources
 
 USERS_FILE_KEY: Final = "doorkeeper.sasl.plain.users.file"
 

@@ -9,16 +9,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.server.config.mechanisms import (
-    MechanismSettings as MechanismSettings,
-)
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.base.credentials import ScramCredential, TokenLogin
+    from doorkeeper.acls.model import Principal
+    from doorkeeper.base.credentials import ScramCredential
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.security.contract import AuthenticationContext, Mechanism
+
+
+class TokenLogin(NamedTuple):
+    """The verifier of a delegation token's login; ``expiry_ms`` is a wall-clock time."""
+
+    owner: Principal
+    hmac: bytes
+    expiry_ms: int
+
+    def __repr__(self) -> str:
+        return f"TokenLogin(of {self.owner})"
 
 
 class Sources(NamedTuple):

@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from doorkeeper.acls.model import Principal
-    from doorkeeper.base.credentials import TokenLogin
-    from doorkeeper.server.security.provider import Sources
+    from doorkeeper.server.security.provider import Sources, TokenLogin
 
     Users = Callable[[str], ScramCredential | Awaitable[ScramCredential | None] | None]
     """Returns the credential of a user, at once or later; None for an unknown one."""

@@ -13,9 +13,10 @@ from doorkeeper.server.security.provider import Provider
 from doorkeeper.server.security.scram import ScramMechanism, accounts_of
 
 if TYPE_CHECKING:
+    from doorkeeper.server.config.mechanisms import MechanismSettings
     from doorkeeper.server.security.contract import AuthenticationContext
     from doorkeeper.server.security.guarded_handler import GuardedHandler
-    from doorkeeper.server.security.provider import MechanismSettings, Sources
+    from doorkeeper.server.security.provider import Sources
     from doorkeeper.server.security.scram import Accounts
 
 

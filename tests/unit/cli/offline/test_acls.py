@@ -10,8 +10,8 @@ import pytest
 
 from doorkeeper.acls.model import ANY_BINDING, exactly
 from doorkeeper.cli.offline.acls import OfflineAcls, open_acls
-from doorkeeper.server.app.errors import StartError
 from doorkeeper.plugins import AclCreateResult, AclDeleteResult, ErrorCode
+from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.state.store import LogEntry

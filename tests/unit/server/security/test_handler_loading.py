@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.base.jaas import LoginModule
+from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.security.handler_loading import KAFKA_NAMES, KEY, handler_of
 from doorkeeper.server.security.handlers_contract import PlainPasswords
-from doorkeeper.server.security.provider import MechanismSettings
 from testkit.callback_handlers import Recorded
 from testkit.recording_logger import RecordingLogger
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.base.jaas import LoginModule
+from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.security.mechanisms import provider_of
-from doorkeeper.server.security.provider import MechanismSettings
 from testkit.plain import NO_SOURCES
 
 PLAIN = MechanismSettings(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.base.jaas import LoginModule
+from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.security.contract import AuthenticationContext, Failure, Step, Success
 from doorkeeper.server.security.password_records import record_of
 from doorkeeper.server.security.passwords import PlainUsers
@@ -18,12 +19,13 @@ from doorkeeper.server.security.plain import (
     PlainProvider,
     provider,
 )
-from doorkeeper.server.security.provider import MechanismSettings, Provider
 from testkit.plain import NO_SOURCES
 from testkit.recording_logger import RecordingLogger
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from doorkeeper.server.security.provider import Provider
 
 CONTEXT = AuthenticationContext("A", "SASL_PLAINTEXT", "10.0.0.7")
 USERS = PlainUsers({"alice": "alice-secret", "ä=,b": "pass wörd", "empty": ""})

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.security.contract import (
     AuthenticationContext,
     Challenge,
@@ -15,10 +17,12 @@ from doorkeeper.server.security.contract import (
 )
 from doorkeeper.server.security.guarded_handler import HandlerFault
 from doorkeeper.server.security.mechanisms import provider_of
-from doorkeeper.server.security.provider import MechanismSettings, Provider
 from testkit.plain import NO_SOURCES
 from testkit.recording_logger import RecordingLogger
 from testkit.scram import ScramClient
+
+if TYPE_CHECKING:
+    from doorkeeper.server.security.provider import Provider
 
 SHA_256, SHA_512 = "SCRAM-SHA-256", "SCRAM-SHA-512"
 CONTEXT = AuthenticationContext("CLIENTS", "SASL_PLAINTEXT", "10.0.0.7")

@@ -15,7 +15,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.model import Principal
-from doorkeeper.base.credentials import TokenLogin
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.server.resources.tokens import (
@@ -30,6 +29,7 @@ from doorkeeper.server.resources.tokens import (
 )
 from doorkeeper.server.schema.change import SERVER, edit
 from doorkeeper.server.schema.declared import TOKEN, StoredToken
+from doorkeeper.server.security.provider import TokenLogin
 from doorkeeper.server.state.log import origin_of
 from doorkeeper.server.state.outcome import Results, commit
 from doorkeeper.server.state.store import StorageError

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.base.credentials import ITERATIONS_MAX, ITERATIONS_MIN, salted_credential_of
+from doorkeeper.base.credentials import (
+    ITERATIONS_MAX,
+    ITERATIONS_MIN,
+    MECHANISM_NAMES,
+    salted_credential_of,
+)
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.resources.users.table import MECHANISM_NAMES
 from doorkeeper.server.schema.declared import StoredCredential
 
 if TYPE_CHECKING:

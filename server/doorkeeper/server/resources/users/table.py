@@ -5,7 +5,7 @@ Snapshots share structure, so another credential costs O(log n).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 import immutables
 
@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from doorkeeper.server.schema.declared import StoredCredential
-
-# Kafka's codes of the mechanisms. Source: org.apache.kafka.clients.admin.ScramMechanism.
-MECHANISM_CODES: Final = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
-
-MECHANISM_NAMES: Final = {code: name for name, code in MECHANISM_CODES.items()}
 
 
 class ScramUsers:

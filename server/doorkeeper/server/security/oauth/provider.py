@@ -25,13 +25,14 @@ from doorkeeper.server.security.provider import Provider
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
+    from doorkeeper.server.config.mechanisms import MechanismSettings
     from doorkeeper.server.security.contract import AuthenticationContext, Mechanism
     from doorkeeper.server.security.guarded_handler import GuardedHandler
     from doorkeeper.server.security.oauth.jwks import KeySet
     from doorkeeper.server.security.oauth.jwks_file import FileKeys
     from doorkeeper.server.security.oauth.jwks_url import UrlKeys
     from doorkeeper.server.security.oauth.signed import ClaimRules
-    from doorkeeper.server.security.provider import MechanismSettings, Sources
+    from doorkeeper.server.security.provider import Sources
 
 URL: Final = "sasl.oauthbearer.jwks.endpoint.url"
 REFRESH_MS: Final = "sasl.oauthbearer.jwks.endpoint.refresh.ms"

@@ -16,8 +16,8 @@ statement, so log and items cannot disagree, and one statement of many rows comm
               base: base_revision, base_hash, base_ms (its time). ``digest`` is that of the state
               before the first revision
 
-``doorkeeper.server.schema`` defines ``key`` and ``value``. Rows of unknown kinds are kept. A trigger
-empties secret cells of the log after they were applied.
+``doorkeeper.server.schema`` defines ``key`` and ``value``. Rows of unknown kinds are kept. A
+trigger empties secret cells of the log after they were applied.
 """
 
 from __future__ import annotations

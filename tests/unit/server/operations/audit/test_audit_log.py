@@ -1,4 +1,4 @@
-"""doorkeeper.server.operations.audit.audit_log: the trail as the server sees it, with its thread."""
+"""audit_log: the trail as the server sees it, with its thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""doorkeeper.server.operations.audit.files: opened, closed for good, recovered, deleted when old."""
+"""files: opened, closed for good, recovered, deleted when old."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""doorkeeper.server.operations.audit.writer: what the thread does, turn by turn, also with a disk that is full."""
+"""writer: what the thread does, turn by turn, also with a disk that is full."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ import pytest
 from aiohttp import web
 
 from doorkeeper.base.jaas import LoginModule
+from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.security.contract import AuthenticationContext, Success
 from doorkeeper.server.security.oauth.https_trust import trust_context
 from doorkeeper.server.security.oauth.provider import provider
-from doorkeeper.server.security.provider import MechanismSettings
 from testkit.certificates import Authority, world
 from testkit.plain import NO_SOURCES
 from testkit.tls import shaken

@@ -1,0 +1,30 @@
+"""What a server uses of this package: ``doorkeeper.server.app.clusters`` says how."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.resources.catalog.errors import CatalogError
+from doorkeeper.sync.config import load
+from doorkeeper.sync.fleet import ClusterFleet
+
+__all__ = ["ClusterFleet", "configs_of"]
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper.sync.config import ClusterConfig
+
+
+def configs_of(file: Path | None) -> tuple[ClusterConfig, ...]:
+    """Return the clusters of a file; none without a file.
+
+    Raises:
+        StartError: with every fault of the file.
+
+    """
+    try:
+        return () if file is None else load(file)
+    except CatalogError as error:
+        raise StartError(*map(str, error.problems)) from error
