@@ -12,14 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.acls.model import Principal
-from doorkeeper.base.credentials import (
-    DIGESTS,
-    ITERATIONS_MIN,
-    ScramCredential,
-    TokenLogin,
-    credential_of,
-)
+from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MIN, ScramCredential, credential_of
 from doorkeeper.server.security.contract import Challenge, Failure, Step, Success
+from doorkeeper.server.security.provider import TokenLogin
 from doorkeeper.server.security.scram import ScramMechanism, accounts_of
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import ORACLES, Unavailable, cannot, jars

@@ -11,6 +11,7 @@ from doorkeeper.server.state.memory import MEMORY_STORE_ID
 from doorkeeper.server.state.storage.database import connect_readonly
 from doorkeeper.server.state.storage.files import DATABASE_NAME
 from doorkeeper.server.state.storage.schema import meta
+from doorkeeper.sync.fleet import ClusterFleet
 from doorkeeper.testing import DoorkeeperServer
 from testkit.cluster import Cluster
 from testkit.load import scaled
@@ -81,7 +82,7 @@ def shared_store_id_of(database: Database) -> str:
 def synchronization(server: DoorkeeperServer, number: int = 0) -> ClusterSynchronization:
     """Return the task of a cluster."""
     fleet = server._running().fleet
-    assert fleet is not None, "there is a file of clusters"
+    assert isinstance(fleet, ClusterFleet), "there is a file of clusters"
     return fleet.clusters[number]
 
 

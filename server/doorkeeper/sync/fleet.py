@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.server.api.node import AuthorizerUpdates
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
-    from doorkeeper.server.runtime.metrics.hooks import Meters
+    from doorkeeper.server.runtime.metrics.series import Meters
     from doorkeeper.server.schema.change import Committed
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.state import State

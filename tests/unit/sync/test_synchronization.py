@@ -10,6 +10,7 @@ from urllib.request import urlopen
 import pytest
 
 from doorkeeper.client import AdminClient, ClientConfig
+from doorkeeper.sync.fleet import ClusterFleet
 from testkit.acl import READ, WRITE, allow, topic
 from testkit.scripted_controller import ScriptedController, added, removed
 from testkit.synchronized import cluster, doorkeeper, eventually, status, synchronization, target
@@ -294,7 +295,7 @@ async def test_a_change_that_waits_goes_on_with_another_file(tmp_path: Path) -> 
         ) as server,
     ):
         fleet = server._running().fleet
-        assert fleet is not None
+        assert isinstance(fleet, ClusterFleet)
 
         async def without_b() -> None:
             await fleet.use([each.config for each in fleet.clusters if each.config.name == "a"])

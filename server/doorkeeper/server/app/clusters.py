@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.operations.audit.audit_log import AuditLog
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
     from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.runtime.metrics.hooks import Meters
+    from doorkeeper.server.runtime.metrics.series import Meters
     from doorkeeper.server.state.log import StateLog
 
 PLUG: Final = "doorkeeper.sync.plug"

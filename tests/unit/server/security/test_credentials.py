@@ -6,7 +6,8 @@ import hmac
 from base64 import b64decode, b64encode
 
 from doorkeeper.acls.model import Principal
-from doorkeeper.base.credentials import ScramCredential, TokenLogin, credential_of
+from doorkeeper.base.credentials import ScramCredential, credential_of
+from doorkeeper.server.security.provider import TokenLogin
 
 
 def test_a_credential_is_that_of_the_rfc() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.acls.model import Principal
-from doorkeeper.base.credentials import DIGESTS, ScramCredential, TokenLogin
+from doorkeeper.base.credentials import DIGESTS, ScramCredential
 from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.security.contract import (
     AuthenticationContext,
@@ -20,6 +20,7 @@ from doorkeeper.server.security.contract import (
     Success,
 )
 from doorkeeper.server.security.mechanisms import provider_of
+from doorkeeper.server.security.provider import TokenLogin
 from doorkeeper.server.security.scram import TOKENS_KEPT_MAX, Decoys, TokenAccounts
 from testkit.plain import NO_SOURCES
 from testkit.scram import ScramClient, stored

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from doorkeeper.base.credentials import TokenLogin
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.create_delegation_token import API
 from doorkeeper.server.api.updates.tokens import SWEPT_MAX, DelegationTokens
@@ -21,6 +20,7 @@ from doorkeeper.server.resources.tokens import (
 )
 from doorkeeper.server.schema.change import SERVER, edit
 from doorkeeper.server.schema.declared import TOKEN, StoredToken
+from doorkeeper.server.security.provider import TokenLogin
 from doorkeeper.server.state.store import StorageError
 from testkit.delegation_tokens import ALICE, BOB, CAROL, DAVE, NOW, SECRET, context_of
 from testkit.edge import Log

@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from doorkeeper.base.credentials import ScramCredential
-from doorkeeper.server.resources.users.table import MECHANISM_CODES, ScramUsers
+from doorkeeper.base.credentials import MECHANISM_CODES, ScramCredential
+from doorkeeper.server.resources.users.table import ScramUsers
 from testkit.stores import credential
 
 if TYPE_CHECKING:
