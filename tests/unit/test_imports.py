@@ -25,14 +25,15 @@ SERVING = COMMAND_LINE | {"apsw", "immutables", "structlog", "uvloop", "yaml"}
 
 HEAVY = {
     "argparse", "concurrent.futures.process", "ctypes", "decimal", "doorkeeper.acls.explanation",
-    "doorkeeper.acls.formats", "doorkeeper.audit", "doorkeeper.server.security.gssapi",
-    "doorkeeper.server.security.java_regex", "doorkeeper.server.security.oauth", "doorkeeper.catalog",
-    "doorkeeper.client", "doorkeeper.clusters", "doorkeeper.server.api.unserved", "doorkeeper.http",
-    "doorkeeper.server.state.storage.backup", "doorkeeper.server.state.postgres", "doorkeeper.testing",
-    "doorkeeper.server.security.tls.context", "doorkeeper_wire.declared", "doorkeeper_wire.unserved", "email",
-    "http", "importlib.metadata", "importlib.resources", "logging.config", "logging.handlers",
-    "multiprocessing", "random", "secrets", "shutil", "sqlite3", "tempfile", "unittest",
-    "urllib.request", "xml", "zipfile",
+    "doorkeeper.acls.formats", "doorkeeper.client", "doorkeeper.server.api.unserved",
+    "doorkeeper.server.operations.audit", "doorkeeper.server.operations.http",
+    "doorkeeper.server.resources.catalog", "doorkeeper.server.security.gssapi",
+    "doorkeeper.server.security.java_regex", "doorkeeper.server.security.oauth",
+    "doorkeeper.server.security.tls.context", "doorkeeper.server.state.postgres",
+    "doorkeeper.server.state.storage.backup", "doorkeeper.sync", "doorkeeper.testing",
+    "doorkeeper_wire.declared", "doorkeeper_wire.unserved", "email", "http", "importlib.metadata",
+    "importlib.resources", "logging.config", "logging.handlers", "multiprocessing", "random",
+    "secrets", "shutil", "sqlite3", "tempfile", "unittest", "urllib.request", "xml", "zipfile",
 }  # fmt: skip
 """What a server in clear, or with users and no TLS, needs nothing of: imported where something asks
 for it. A configuration file does: what reads Java's format imports XML, HTTP and mail."""

@@ -1,8 +1,8 @@
 """Permission checks of handlers: the authorizer calls of a broker, with its log flags.
 
 The generated table ``doorkeeper.server.api.operations`` has the operations that each API needs, on
-which resource, and whether the authorizer log has a line for each answer. A handler takes its rows by
-name:
+which resource, and whether the authorizer log has a line for each answer. A handler takes its rows
+by name:
 
     _DESCRIBE, _CREATE = needs(3)
     if is_allowed(node, context, _DESCRIBE, topic): ...

@@ -162,7 +162,8 @@ FIELDS = {
     "Session": "principal client_address",
 }
 NAMES = {
-    "ANY_BINDING", "CLUSTER_NAME", "AUTHORIZER_CONTRACT_VERSION", "IMPLIED_OPERATIONS", "SUPPORTED_OPERATIONS",
+    "ANY_BINDING", "AUTHORIZER_CONTRACT_VERSION", "CLUSTER_NAME", "IMPLIED_OPERATIONS",
+    "SUPPORTED_OPERATIONS",
     "AclOperation", "AclPermissionType", "ApiError", "AuthorizationResult", "Authorizer",
     "DecisionPending", "ErrorCode", "Eventually", "KeepsInStore", "OlderAuthorizer", "PatternType",
     "Reconfigurable", "ResourceType", "StandardAuthorizer", "authorizer_class", "completed",
@@ -173,7 +174,8 @@ NAMES = {
 def test_version_1_stays() -> None:
     """Of contract 1.0 nothing goes, changes its name or its place; what is new comes last.
 
-    Whoever must change these tables raises AUTHORIZER_CONTRACT_VERSION: docs/reference/authorizer-contract.md.
+    Whoever must change these tables raises AUTHORIZER_CONTRACT_VERSION:
+    docs/reference/authorizer-contract.md.
     """
     assert plugins.AUTHORIZER_CONTRACT_VERSION == (1, 2)
     assert set(plugins.__all__) >= NAMES
