@@ -20,7 +20,8 @@ HEAD = """\
 # The states of a session
 
 How a client authenticates, drawn from the tables in
-`server/doorkeeper/server/net/protocol/session.py` by `make generate`; `make check` keeps it current.
+`server/doorkeeper/server/net/protocol/session.py` by `make generate`; `make check` keeps it
+current.
 
 A listener without SASL begins in OPEN, one with SASL in INITIAL. Re-authentication (KIP-368)
 leads from LIMITED or EXPIRED through the same states; the client is who it was until it succeeds.

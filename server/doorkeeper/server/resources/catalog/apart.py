@@ -1,7 +1,7 @@
-"""The process that reads a large catalog: ``python -m doorkeeper.server.resources.catalog.apart FILE``.
+"""The process that reads a large catalog; it is run with ``python -m``.
 
-It writes the lines of ``doorkeeper.server.resources.catalog.lines``. Its memory, many times the size of the file, is
-released with its end.
+It writes the lines of ``doorkeeper.server.resources.catalog.lines``. Its memory, many times the
+size of the file, is released with its end.
 """
 
 from __future__ import annotations
