@@ -1,4 +1,4 @@
-"""Writes `doorkeeper/api/operations.py` from `schemas/operations.yaml`: what each API needs."""
+"""Writes `doorkeeper/server/api/operations.py` from `schemas/operations.yaml`: what each API needs."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Reads the kinds of state in `schemas/state/`, and writes `doorkeeper/kinds/declared.py`.
+"""Reads the kinds of state in `schemas/state/`, and writes `doorkeeper/server/schema/declared.py`.
 
 A file declares one kind. All keys are required but those in brackets:
 
@@ -188,7 +188,7 @@ class _Reader(FileReader):
 
 
 def declared_state_source(kinds: Iterable[StateKind]) -> str:
-    """Return the source of `doorkeeper/kinds/declared.py`, not yet formatted."""
+    """Return the source of `doorkeeper/server/schema/declared.py`, not yet formatted."""
     kinds = tuple(kinds)
     by_hand = [kind for kind in kinds if kind.row_module]
     imports = "".join(
