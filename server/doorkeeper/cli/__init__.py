@@ -22,6 +22,10 @@ inspection   what a command examined; the end of one that had nothing to examine
 interrupts   Ctrl-C
 files        files that are replaced as a whole
 sample_files examples, JSON schemas and dashboards, as they are installed
+
+repositories one interface for ACLs in a file, a store or a live cluster; addresses
+offline      work on the store of a stopped server
+learning     authorization requests of an application, from a running server or from logs
 """
 
 from __future__ import annotations

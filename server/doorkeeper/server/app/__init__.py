@@ -10,4 +10,18 @@ config_changes   dynamic configuration, also of other nodes
 reconfiguration  use of a new configuration in a running server
 reload           reload on SIGHUP
 config_check     check of a configuration without a start
+service_manager  readiness for systemd; process_age: the time since the process started
+
+the parts of a server, each from its settings:
+stores             opening of the configured store
+authorizer         construction, start and bounded close of the authorizer
+listeners          limits, mechanisms, TLS and principal builders of the listeners
+policies           the policies of topics and configurations
+catalogs           the declared topics and groups
+clusters           the Kafka clusters that get the ACLs
+audit_log          the audit log; the authorizer's decisions go to it
+history            reading of the store's history, for the operations port and the log
+decision_settings  the settings of decisions, for the history
+hash_records       the newest hash of the history, in the log
+errors             reasons for a refused start
 """

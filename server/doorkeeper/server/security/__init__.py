@@ -9,11 +9,10 @@ scram        SCRAM-SHA-256 and SCRAM-SHA-512; scram_messages: their messages
 gssapi       GSSAPI: Kerberos tickets; kerberos_setup: configuration, realm, keytab
 oauth        OAUTHBEARER: tokens of an identity provider
 kerberos_rules  user names from Kerberos names
-credentials  stored credentials of users and delegation tokens
 prefixes     the keys that a plug-in gets: all, and those of its listener without the prefix
 principals   the principal of an authenticated connection
+tls          TLS of listeners, from the configuration to the context of new connections
 
-distinguished_name   the name of a certificate's subject, as Java prints it
 ssl_rules            ssl.principal.mapping.rules
 java_regex           Java's regular expressions; java_regex_parsing and java_regex_classes
                      translate them

@@ -7,4 +7,7 @@ loading  builds a state from the rows of a store
 memory   a store without a database
 age      denies access while the state is too old
 outcome  results and errors of changes for clients
+storage  the embedded store (SQLite), and what both stores share; backups, copies, checks
+postgres the shared store
+history  the past of a store: its revisions, and the state as of each of them
 """
