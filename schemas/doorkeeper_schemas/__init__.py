@@ -6,8 +6,8 @@ From the schema files to the source that is checked in:
         trees --declaring-->            doorkeeper_wire/declared/<api>.py   the declared codec
         trees --decoding, encoding-->   doorkeeper_wire/messages/<api>.py   the codec that runs
     schemas/apis.yaml        --apis-->        doorkeeper_wire/api_keys.py
-    schemas/operations.yaml  --operations-->  doorkeeper/server/api/operations.py
-    schemas/state/*.yaml     --states-->      doorkeeper/server/schema/declared.py
-    schemas/records/audit_event.json  --records, events-->  doorkeeper/server/operations/audit/events.py
+    schemas/operations.yaml  --operations-->  server/api/operations.py
+    schemas/state/*.yaml     --states-->      server/schema/declared.py
+    schemas/records/audit_event.json  --records, events-->  server/operations/audit/events.py
     schemas/records/tables/*.json     --tables-->           doorkeeper_pipeline/schemas.py
 """

@@ -1,4 +1,4 @@
-"""Writes `doorkeeper/server/operations/audit/events.py` from `schemas/records/audit_event.json`: what is encoded."""
+"""Writes `operations/audit/events.py` from `schemas/records/audit_event.json`: what is encoded."""
 
 from doorkeeper_schemas.records import Events, Field, FieldType, ListOf, Record, StructOf
 

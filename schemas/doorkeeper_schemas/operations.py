@@ -1,4 +1,4 @@
-"""Writes `doorkeeper/server/api/operations.py` from `schemas/operations.yaml`: what each API needs."""
+"""Writes `api/operations.py` from `schemas/operations.yaml`: what each API needs."""
 
 import json
 from pathlib import Path
