@@ -82,7 +82,7 @@ def summary_of(proposal: Proposal) -> list[str]:
         ),
         f"of the whole history it newly forbids {forbids:,} decisions and newly allows {allows:,}",
         *_opening_of(proposal),
-        *(f"stays, as accepted: {text_of(each)}" for each in proposal.accepted),
+        *(f"stays, accepted until {day}: {text_of(each)}" for each, day in proposal.accepted),
         *_wider(proposal),
         *_covered_names(proposal),
         *([ascii(doubt)[1:-1]] if (doubt := describe_doubt(proposal.doubtful)) else []),

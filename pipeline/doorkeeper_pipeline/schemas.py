@@ -1390,7 +1390,7 @@ RUNS = Table(
             name="asked",
             type="string",
             nullable=True,
-            meaning="Super users, the default without ACLs, whether hosts may be networks, the thresholds and the beginnings of sensitive topics, as JSON: other commands use them again.",
+            meaning="Super users, the default without ACLs, whether hosts may be networks, the thresholds, the beginnings of sensitive topics and the principals that findings leave out, as JSON: other commands use them again.",
         ),
         Column(
             name="digests",

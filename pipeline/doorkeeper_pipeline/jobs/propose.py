@@ -96,7 +96,7 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
         doubtful=tuple(sorted(asked.doubtful)),
         unread=asked.unread,
         wider=tuple(wider),
-        accepted=tuple(sorted(wanted.accepted & set(acls.bindings))),
+        accepted=tuple(sorted(wanted.accepted.items())),
         # No log proves that the option is off: without it the resources are shut, else open.
         closing=tuple(sorted(closing(proposed, removed, Policy(allow_everyone=True)))),
     )
