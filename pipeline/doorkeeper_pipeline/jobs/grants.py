@@ -14,7 +14,13 @@ from doorkeeper_pipeline.evaluation.literals import commands_of, text
 from doorkeeper_pipeline.evaluation.overbroad import TOUCHES, overbroad, touches_of, wide
 from doorkeeper_pipeline.evaluation.questions import LAST
 from doorkeeper_pipeline.evaluation.severity import ClusterContext, opening_of
-from doorkeeper_pipeline.evaluation.unused import KEPT, keepers_of, rank_bindings, unused_bindings
+from doorkeeper_pipeline.evaluation.unused import (
+    KEPT,
+    keepers_of,
+    rank_bindings,
+    shut_by_denies,
+    unused_bindings,
+)
 from doorkeeper_pipeline.evaluation.usage import (
     BINDING,
     LISTED_MAX,
@@ -96,6 +102,7 @@ def verdicts(
     around = ClusterContext(len(principals | known.activity.keys()), asked.sensitive)
     uses = {row[BINDING]: row for row in totals.iter_rows(named=True)}
     reasons = {each.binding: each for each in unneeded}
+    is_shut = shut_by_denies(acls.bindings, networks=asked.networks)
     found = []
     for number, binding in enumerate(acls.bindings):
         row, unused = uses.get(number), reasons.get(number)
@@ -108,6 +115,7 @@ def verdicts(
             unused="" if unused is None else unused.reason,
             removable=unused is not None and unused.removable,
             covered=0 if unused is None else len(unused.covered_by),
+            shut=unused is not None and is_shut(binding),
         )
         found.append(
             GrantVerdict(

@@ -21,7 +21,13 @@ from testkit.acl import LITERAL, READ, WRITE, allow, cluster, deny, topic
 
 BEGIN = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 END = BEGIN + dt.timedelta(days=100)
-ACTIVE = {"User:alice": Activity(5, 0), "User:billing": Activity(3, 1), "User:shut": Activity(0, 7)}
+ACTIVE = {
+    "User:alice": Activity(5, 1),
+    "User:billing": Activity(9, 1),
+    "User:shut": Activity(0, 7),
+    "User:stuck": Activity(6, 2),
+    "User:mail-sender": Activity(1, 0),
+}
 
 
 def after(days: float) -> dt.datetime:
@@ -86,10 +92,19 @@ def of(name: str) -> Grant:
             )
             for days, *decided in ((8, "none", "REMOVE"), (9, "period", "NOT_ENOUGH_EVIDENCE"))
         ),
+        # A principal that makes no request may begin later, or once a quarter.
+        (of("nobody")._replace(known_from=after(9)), {}, "period", "NOT_ENOUGH_EVIDENCE"),
+        (of("*")._replace(known_from=after(9)), {}, "none", "REMOVE"),
+        (UNUSED._replace(known_from=after(9)), {}, "none", "REMOVE"),
         (UNUSED._replace(unused=NEVER_USED), {}, "deny-first", "ASK"),
+        (UNUSED._replace(shut=True), {}, "deny-first", "ASK"),
         (of("shut"), {}, "refused", "ASK"),
+        (of("stuck"), {}, "refused", "ASK"),
         (of("CN=billing,OU=pay,O=acme"), {}, "renamed", "ASK"),
         (of("Billing"), {}, "renamed", "ASK"),
+        (of("MailSender"), {}, "renamed", "ASK"),
+        (of("CN=mail_sender,OU=pay"), {}, "renamed", "ASK"),
+        (of("mail.send"), {}, "none", "REMOVE"),
     ],
 )
 def test_the_first_rule_that_holds_decides(
