@@ -1110,7 +1110,7 @@ LEAST_PRIVILEGE = Table(
         Column(
             name="kind",
             type="string",
-            meaning="LITERAL, or PREFIX where names share one at a delimiter that covers no name of others.",
+            meaning="LITERAL; PREFIX where names share one at a delimiter that covers no name of others; or PATTERN, a grant in force whose used names are generated, or too many to list.",
         ),
         Column(name="support", type="int64", meaning="How many decisions need it."),
         Column(

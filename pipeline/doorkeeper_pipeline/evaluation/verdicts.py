@@ -6,6 +6,7 @@ does not gives the verdict and the reason:
     rule         verdict               the grant ...
     deny         KEEP                  is a DENY: it may refuse something tomorrow
     used         KEEP                  decided a request, or stays for one that others allow
+    names        KEEP                  is used for generated names, which others list one by one
     history      NOT_ENOUGH_EVIDENCE   is judged by a history that is short, incomplete or of others
     doubt        NOT_ENOUGH_EVIDENCE   concerns a principal whose decisions contradict the ACLs
     unread       NOT_ENOUGH_EVIDENCE   concerns a principal of lines that were not understood
@@ -71,7 +72,8 @@ class Grant(NamedTuple):
     ``given`` says that it is the time at which the grant was given, not that of a listing.
     ``unused`` is the reason of ``evaluation.unused``; empty where it was decisive.
     ``removable``: all that are so can go together without a change of any decision. ``shut``: a
-    DENY refuses all that it allows.
+    DENY refuses all that it allows. ``names`` says why the names that it was used for cannot be
+    listed (``evaluation.generated``); empty where they can.
     """
 
     binding: AclBinding
@@ -83,6 +85,7 @@ class Grant(NamedTuple):
     removable: bool
     covered: int = 0
     shut: bool = False
+    names: str = ""
 
 
 class Activity(NamedTuple):
@@ -205,7 +208,15 @@ def _used(grant: Grant, _known: Known) -> _Found:
     used = f"used {_times(grant.uses)}, last on {_day(grant.last)}"
     if grant.unused:
         return Verdict.KEEP, f"{used}; others allow the same, and this one is the narrowest of them"
-    return Verdict.KEEP, used
+    return Verdict.KEEP, f"{used}; {_keep_pattern(grant)}" if grant.names else used
+
+
+def _names(grant: Grant, _known: Known) -> _Found:
+    return (Verdict.KEEP, _keep_pattern(grant)) if grant.names else None
+
+
+def _keep_pattern(grant: Grant) -> str:
+    return f"{grant.names}: keep the pattern"
 
 
 def _history(_grant: Grant, known: Known) -> _Found:
@@ -346,12 +357,13 @@ def _renamed(grant: Grant, known: Known) -> _Found:
 
 
 _NARROWING: Final = frozenset(
-    {"history", "doubt", "unread", "listing", "brokers", "age", "unknown-age"}
+    {"names", "history", "doubt", "unread", "listing", "brokers", "age", "unknown-age"}
 )
 
 RULES: Final[tuple[tuple[str, Callable[[Grant, Known], _Found]], ...]] = (
     ("deny", _deny),
     ("used", _used),
+    ("names", _names),
     ("history", _history),
     ("doubt", _doubt),
     ("unread", _unread),

@@ -148,6 +148,8 @@ class Proposal:
         wider: The added bindings that allow more than those in force, sorted.
         accepted: The bindings that stay since their owners accepted them until a day, sorted.
         unread: The lines that could not be read for certain, whose principals get no proposal.
+        patterns: The grants that no literal ones replace, since their names are generated or too
+            many, each with the reason; sorted.
         closing: The removed bindings without which no ACL is about their names. They are open to
             all then, if ``allow.everyone.if.no.acl.found`` is set on the cluster after all.
 
@@ -163,6 +165,7 @@ class Proposal:
     wider: tuple[AclBinding, ...] = ()
     accepted: tuple[tuple[AclBinding, dt.date], ...] = ()
     closing: tuple[AclBinding, ...] = ()
+    patterns: tuple[tuple[AclBinding, str], ...] = ()
     unread: UnreadLines = NOTHING_UNREAD
 
 

@@ -55,6 +55,8 @@ def of(name: str) -> Grant:
         (COVERED_ONE._replace(removable=False), {}, "used", "KEEP"),
         (UNUSED._replace(removable=False), {}, "used", "KEEP"),
         (UNUSED._replace(binding=deny("alice", READ, topic("t"))), {}, "deny", "KEEP"),
+        (COVERED_ONE._replace(names="job-<uuid>"), {}, "names", "KEEP"),
+        (USED._replace(names="job-<uuid>"), {}, "used", "KEEP"),
         (UNUSED, {"lacking": ("too short",)}, "history", "NOT_ENOUGH_EVIDENCE"),
         (UNUSED, {"contradicted": {"User:alice"}}, "doubt", "NOT_ENOUGH_EVIDENCE"),
         (UNUSED, {"contradicted": {"User:billing"}}, "none", "REMOVE"),
@@ -128,6 +130,13 @@ def test_a_used_grant_is_narrowed_with_evidence_only() -> None:
     assert not doubt_about(USED, KNOWN)
     assert doubt_about(USED._replace(known_from=after(90), given=True), KNOWN)
     assert doubt_about(USED, KNOWN._replace(unread=UnreadLines(frozenset({"User:alice"}))))
+    assert doubt_about(USED._replace(names="job-<uuid>"), KNOWN) == "job-<uuid>: keep the pattern"
+
+
+def test_the_reason_to_keep_a_pattern() -> None:
+    """It stands beside the use."""
+    found = judge(USED._replace(names="its names are generated"), KNOWN)
+    assert found.why.endswith("; its names are generated: keep the pattern")
 
 
 def test_a_listing_of_another_cluster() -> None:
