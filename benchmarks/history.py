@@ -107,9 +107,9 @@ async def seconds_at(data_dir: Path, revision: int) -> float:
 START = """
 import os, resource, sys, time
 from pathlib import Path
-from doorkeeper.state.loading import load_snapshot, state_without_acls
-from doorkeeper.kinds.declared import ACL
-from doorkeeper.storage.sqlite import SqliteStore, execute
+from doorkeeper.server.state.loading import load_snapshot, state_without_acls
+from doorkeeper.server.schema.declared import ACL
+from doorkeeper.server.state.storage.sqlite import SqliteStore, execute
 began_s = time.process_time()
 store = SqliteStore.open(Path(sys.argv[1]), random_bytes=os.urandom)
 state = state_without_acls(store.revision, store.rows)

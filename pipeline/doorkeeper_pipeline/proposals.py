@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.jobs.gold import Proposal
 
 PREFIXES_LISTED = 20
+PATTERNS_LISTED = 20
 NAMES_LISTED = 5
 
 _HEAD = """\
@@ -82,7 +83,8 @@ def summary_of(proposal: Proposal) -> list[str]:
         ),
         f"of the whole history it newly forbids {forbids:,} decisions and newly allows {allows:,}",
         *_opening_of(proposal),
-        *(f"stays, as accepted: {text_of(each)}" for each in proposal.accepted),
+        *(f"stays, accepted until {day}: {text_of(each)}" for each, day in proposal.accepted),
+        *_patterns(proposal),
         *_wider(proposal),
         *_covered_names(proposal),
         *([ascii(doubt)[1:-1]] if (doubt := describe_doubt(proposal.doubtful)) else []),
@@ -112,6 +114,16 @@ def changes_of(proposal: Proposal) -> list[str]:
         *(f"+ {text_of(each)}" for each in proposal.added),
         *(f"- {text_of(each)}" for each in proposal.removed),
     ]
+
+
+def _patterns(proposal: Proposal) -> list[str]:
+    """Return a line for each grant that stays in place of literal ones."""
+    lines = [
+        ascii(f"keeps the pattern: {text_of(each)}: {reason}")[1:-1]
+        for each, reason in proposal.patterns[:PATTERNS_LISTED]
+    ]
+    more = len(proposal.patterns) - PATTERNS_LISTED
+    return [*lines, *([f"keeps the pattern: and of {more:,} more ACLs"] if more > 0 else [])]
 
 
 def _wider(proposal: Proposal) -> list[str]:

@@ -1110,7 +1110,7 @@ LEAST_PRIVILEGE = Table(
         Column(
             name="kind",
             type="string",
-            meaning="LITERAL, or PREFIX where names share one at a delimiter that covers no name of others.",
+            meaning="LITERAL; PREFIX where names share one at a delimiter that covers no name of others; or PATTERN, a grant in force whose used names are generated, or too many to list.",
         ),
         Column(name="support", type="int64", meaning="How many decisions need it."),
         Column(
@@ -1390,7 +1390,7 @@ RUNS = Table(
             name="asked",
             type="string",
             nullable=True,
-            meaning="Super users, the default without ACLs, whether hosts may be networks, the thresholds and the beginnings of sensitive topics, as JSON: other commands use them again.",
+            meaning="Super users, the default without ACLs, whether hosts may be networks, the thresholds, the beginnings of sensitive topics and the principals that findings leave out, as JSON: other commands use them again.",
         ),
         Column(
             name="digests",

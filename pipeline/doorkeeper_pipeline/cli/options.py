@@ -372,6 +372,40 @@ def _evidence(function: F, *, is_run: bool) -> F:
     return function
 
 
+def excluded(function: F) -> F:
+    """Add --exclude-principal of a run."""
+    return _excluded(function, is_run=True)
+
+
+def last_excluded(function: F) -> F:
+    """Add the same; without it those of the last run count."""
+    return _excluded(function, is_run=False)
+
+
+def _excluded(function: F, *, is_run: bool) -> F:
+    option = click.option(
+        "--exclude-principal",
+        "excluded",
+        multiple=True,
+        metavar="PRINCIPAL",
+        callback=_principals,
+        help="Leave a principal out of shares and findings, such as a tool that is refused all the"
+        " time; the output says how much that is, and the tables keep it. May be repeated."
+        + ("" if is_run else LAST),
+    )
+    return option(function)
+
+
+def findings(text: str) -> Callable[[F], F]:
+    """Return a decorator that adds --findings, a file of findings that is read."""
+    return click.option(
+        "--findings",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help=f"The findings that report keeps: those with accepted_until today or later {text}.",
+    )
+
+
 def policy(function: F) -> F:
     """Add --super-user, --allow-everyone and --kafka of a run."""
     return _policy(function, is_run=True)

@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -76,12 +76,7 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
     help="Propose ACLs that allow more than those in force; the summary names each.",
 )
 @click.option("--acls", multiple=True, metavar="PATH", help="The set in force, as for backtest.")
-@click.option(
-    "--findings",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="The findings that report keeps: ACLs with accepted_until today or later stay.",
-)
+@options.findings("keep their ACLs")
 @options.last_policy
 @options.last_evidence
 @click.option(
@@ -106,11 +101,6 @@ def command(  # noqa: PLR0913  one for each option
     findings: Path | None,
     super_users: tuple[str, ...],
     allow_everyone: bool | None,
-    min_days: float | None,
-    min_agreement: float | None,
-    min_coverage: float | None,
-    min_start_days: float | None,
-    brokers: int | None,
     accept_lost_access: bool,
     release: str | None,
     engine_name: str | None,
@@ -118,6 +108,7 @@ def command(  # noqa: PLR0913  one for each option
     conf: tuple[tuple[str, str], ...],
     packages: tuple[str, ...],
     quiet: bool,
+    **limits: Any,  # noqa: ANN401  those of options.evidence
 ) -> None:
     """Propose ACLs that allow only the used accesses, checked against the whole history.
 
@@ -131,11 +122,12 @@ def command(  # noqa: PLR0913  one for each option
     from doorkeeper_pipeline.jobs.agreement import evidence  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.gold import ProposalOptions  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.history import history, keep, logs_of  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.jobs.left_out import LeftOut  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.propose import propose  # noqa: PLC0415  heavy
 
     tell = Progress(time.monotonic, quiet=quiet)
     check_targets(to, script)
-    accepted = acceptances(findings, cluster)
+    left_out = LeftOut(accepted=starting.accepted_findings(findings, cluster))
     wanted = ProposalOptions(
         prefixes=prefixes, principals=principals, kinds=kinds, wider=allow_wider
     )
@@ -144,7 +136,7 @@ def command(  # noqa: PLR0913  one for each option
         super_users,
         allow_everyone=allow_everyone,
         release=release,
-        limits=(min_days, min_agreement, min_coverage, brokers, min_start_days),
+        limits=starting.limits(limits),
         cluster=cluster,
     )
     settings = Settings(conf=conf, packages=packages)
@@ -155,7 +147,7 @@ def command(  # noqa: PLR0913  one for each option
         check_evidence(proof, kinds, accept_lost_access=accept_lost_access)
         tell("looking for what was used, and what is redundant")
         asked = without_limits(asked) if accept_lost_access else limited(asked, proof, given)
-        wanted = replace(wanted, accepted=asked.acls.with_ids(accepted))
+        wanted = replace(wanted, accepted=asked.acls.with_ids(left_out.accepted_bindings()))
         risks = (*proof.causes, *proof.lacking, *given.thresholds.lowered())
         proposal = replace(propose(asked, wanted), risks=risks)
     keep(out, tables_of(proposal, kinds), cluster)
@@ -213,23 +205,6 @@ def write_files(proposal: Proposal, to: Path | None, script: Path | None) -> Non
         write_set(to, proposal)
     if script is not None:
         write_script(script, proposal)
-
-
-def acceptances(findings: Path | None, cluster: str) -> frozenset[str]:
-    """Return the ids of the ACLs that their owners accepted until today or later.
-
-    There are none without a file.
-
-    Raises:
-        Unreadable: it is no file of findings.
-        Conflicting: its findings are of another cluster.
-
-    """
-    from doorkeeper_pipeline.report.findings import accepted_bindings, read  # noqa: PLC0415  heavy
-
-    if findings is None:
-        return frozenset()
-    return accepted_bindings(read(findings), starting.now().date(), cluster)
 
 
 def check_targets(to: Path | None, script: Path | None) -> None:

@@ -60,6 +60,7 @@ ROWS_MAX = 20_000
     help="A JSON file that keeps findings from report to report: when each was seen first, and the"
     " owner, the date of acceptance and the note that you write into it.",
 )
+@options.last_excluded
 @click.option(
     "--data",
     type=click.Path(file_okay=False, path_type=Path),
@@ -74,6 +75,7 @@ def command(
     title: str,
     rows: int,
     register: Path | None,
+    excluded: tuple[str, ...],
     data: Path | None,
 ) -> None:
     """Write the report on the tables: one self-contained HTML file.
@@ -88,7 +90,9 @@ def command(
       doorkeeper-pipeline report --out access --to report.html --title payments-prod
       doorkeeper-pipeline report --out access --to report.html --findings findings.json --data csv
     """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
-    from doorkeeper_pipeline.report.model import About  # noqa: PLC0415  Polars is heavy
+    from doorkeeper_pipeline.jobs.left_out import LeftOut  # noqa: PLC0415  Polars is heavy
+    from doorkeeper_pipeline.jobs.options import last_options  # noqa: PLC0415  as above
+    from doorkeeper_pipeline.report.model import About  # noqa: PLC0415  as above
     from doorkeeper_pipeline.report.writing import write  # noqa: PLC0415  as above
 
     if not target.parent.is_dir():
@@ -98,6 +102,7 @@ def command(
         made=starting.now(),
         version=starting.version(),
         rows_max=rows,
+        left_out=LeftOut(excluded or last_options(out, cluster).excluded),
     )
     report = write(out, target, about, cluster=cluster, register=register, data=data)
     show(as_text(report, target))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -75,6 +75,8 @@ if TYPE_CHECKING:
     help="Topics whose names begin so are sensitive, such as pii.: grants on them have severity"
     " HIGH. May be repeated.",
 )
+@options.excluded
+@options.findings("are left out of the summary")
 @options.command_config
 @options.policy
 @options.evidence
@@ -101,14 +103,11 @@ def command(  # noqa: PLR0913  one for each option
     cluster: str,
     different_servers: bool,
     sensitive: tuple[str, ...],
+    excluded: tuple[str, ...],
+    findings: Path | None,
     command_config: Path | None,
     super_users: tuple[str, ...],
     allow_everyone: bool,
-    min_days: float,
-    min_agreement: float,
-    min_coverage: float,
-    min_start_days: float,
-    brokers: int,
     release: str,
     engine_name: str | None,
     master: str | None,
@@ -116,6 +115,7 @@ def command(  # noqa: PLR0913  one for each option
     packages: tuple[str, ...],
     quiet: bool,
     output: str,
+    **limits: Any,  # noqa: ANN401  those of options.evidence
 ) -> None:
     """Read logs and ACLs, and bring all tables up to date.
 
@@ -148,8 +148,10 @@ def command(  # noqa: PLR0913  one for each option
         different_servers=different_servers,
         command_config=str(command_config.absolute()) if command_config else "",
         policy=starting.policy(super_users, allow_everyone=allow_everyone),
-        thresholds=Thresholds(min_days, min_agreement, min_coverage, brokers, min_start_days),
+        thresholds=Thresholds(*starting.limits(limits)),
         sensitive=sensitive,
+        excluded=excluded,
+        accepted=starting.accepted_findings(findings, cluster),
         networks=options.RELEASES[release],
     )
     settings = Settings(conf=conf, packages=packages)

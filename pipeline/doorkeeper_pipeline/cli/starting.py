@@ -17,7 +17,7 @@ from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from doorkeeper_pipeline.engines.contract import Engine
@@ -78,6 +78,14 @@ def policy(super_users: tuple[str, ...], *, allow_everyone: bool) -> Policy:
     return Policy(super_users=frozenset(super_users), allow_everyone=allow_everyone)
 
 
+_LIMITS = ("min_days", "min_agreement", "min_coverage", "brokers", "min_start_days")
+
+
+def limits(given: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the values of the options of evidence in the order of ``Thresholds``."""
+    return tuple(given[name] for name in _LIMITS)
+
+
 def run_options(
     out: Path | str,
     super_users: tuple[str, ...],
@@ -104,6 +112,19 @@ def run_options(
         last.networks if release is None else options.RELEASES[release],
         last.thresholds._replace(**given),
     )
+
+
+def accepted_findings(findings: Path | None, cluster: str) -> dict[str, dt.date]:
+    """Return until when findings are accepted, by id; none without a file.
+
+    Raises:
+        Unreadable: it is no file of findings.
+        Conflicting: its findings are of another cluster.
+
+    """
+    from doorkeeper_pipeline.report.findings import accepted, read  # noqa: PLC0415  heavy
+
+    return {} if findings is None else accepted(read(findings), now().date(), cluster)
 
 
 def now() -> dt.datetime:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -11,13 +11,15 @@ from doorkeeper_pipeline.evaluation.literals import bindings_of, frame_of
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
     from doorkeeper.acls.model import AclBinding
 
 BINDING = "binding"
+
+V = TypeVar("V")
 
 
 class AclSet(NamedTuple):
@@ -32,10 +34,10 @@ class AclSet(NamedTuple):
     known_from: tuple[dt.datetime | None, ...]
     given: tuple[bool, ...]
 
-    def with_ids(self, ids: frozenset[str]) -> frozenset[AclBinding]:
-        """Return the bindings whose ids are among these."""
+    def with_ids(self, values: Mapping[str, V]) -> dict[AclBinding, V]:
+        """Return the bindings whose ids have a value, each with its value."""
         pairs = zip(self.bindings, self.ids, strict=True)
-        return frozenset(binding for binding, binding_id in pairs if binding_id in ids)
+        return {binding: values[each] for binding, each in pairs if each in values}
 
 
 def in_force(table: pa.Table) -> AclSet:

@@ -28,6 +28,7 @@ from doorkeeper_pipeline.evaluation.questions import (
     RESOURCE_TYPE,
     TIME,
 )
+from doorkeeper_pipeline.evaluation.usage import BINDING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,6 +98,21 @@ def sum_needs(parts: pa.Table) -> pl.DataFrame:
         .agg(pl.col(COUNT).sum(), pl.col(FIRST).min(), pl.col(LAST).max())
         .sort(NEED)
     )
+
+
+def kept_for(index: Index, needs: DecisionTable) -> pl.Series:
+    """Return for each need the first ALLOW of a set that lets it through, in ``binding``, or null.
+
+    Raises:
+        BadQuestions: the table holds no questions.
+
+    """
+    found = np.full(needs.rows.num_rows, index.size, np.int32)
+    begin = 0
+    for block in needs.evaluate(index).blocks():
+        np.minimum.at(found, begin + block.matches.questions, block.matches.bindings)
+        begin += block.questions.size
+    return pl.Series(BINDING, found).replace(index.size, None)
 
 
 def _needs_in(any_host: NDArray[np.bool_], block: Block) -> pa.Table:

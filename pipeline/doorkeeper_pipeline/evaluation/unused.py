@@ -15,15 +15,19 @@ import numpy as np
 import pyarrow as pa
 
 from doorkeeper.acls.bulk import load
+from doorkeeper.acls.cells import masks
+from doorkeeper.acls.host_sets import contains
 from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclOperation,
     AclPermissionType,
     PatternType,
+    ResourceType,
 )
 from doorkeeper.acls.networks import network_of
-from doorkeeper.acls.regions import covering_patterns, names_of
+from doorkeeper.acls.operations import DENY_TESTS
+from doorkeeper.acls.regions import covering_cells, covering_patterns, names_of, region_of
 from doorkeeper_pipeline.evaluation.usage import BINDING, DECISIVE, USES
 
 if TYPE_CHECKING:
@@ -166,6 +170,32 @@ def open_to_all(
         return next(covering_patterns(patterns, names_of(pattern)), None) is None
 
     return is_open
+
+
+def shut_by_denies(
+    bindings: Iterable[AclBinding], *, networks: bool
+) -> Callable[[AclBinding], bool]:
+    """Return a predicate: whether a DENY refuses all that an ALLOW allows.
+
+    One of DESCRIBE does too: clients ask for it before anything else.
+    """
+    denies = load(
+        (str(number), each)
+        for number, each in enumerate(bindings)
+        if each.entry.permission_type is AclPermissionType.DENY
+    )
+
+    def is_shut(binding: AclBinding) -> bool:
+        tests = DENY_TESTS[binding.entry.operation]
+        if binding.pattern.resource_type is not ResourceType.CLUSTER:
+            tests |= DENY_TESTS[AclOperation.DESCRIBE]
+        return any(
+            mask & tests and contains(host, binding.entry.host, networks=networks)
+            for cell in covering_cells(denies, region_of(binding))
+            for host, mask in masks(cell.cell)
+        )
+
+    return is_shut
 
 
 def _keepers_in(shared: Ranked, block: Block) -> pa.Table:

@@ -6,6 +6,7 @@ does not gives the verdict and the reason:
     rule         verdict               the grant ...
     deny         KEEP                  is a DENY: it may refuse something tomorrow
     used         KEEP                  decided a request, or stays for one that others allow
+    names        KEEP                  is used for generated names, which others list one by one
     history      NOT_ENOUGH_EVIDENCE   is judged by a history that is short, incomplete or of others
     doubt        NOT_ENOUGH_EVIDENCE   concerns a principal whose decisions contradict the ACLs
     unread       NOT_ENOUGH_EVIDENCE   concerns a principal of lines that were not understood
@@ -13,9 +14,10 @@ does not gives the verdict and the reason:
     brokers      NOT_ENOUGH_EVIDENCE   may be used at brokers whose logs are missing
     age          NOT_ENOUGH_EVIDENCE   was given too lately
     unknown-age  ASK                   may have been given lately: no listing says since when it is
-    period       NOT_ENOUGH_EVIDENCE   is for an operation that is asked per start or creation
-    deny-first   ASK                   would have been used, but a DENY decided
-    refused      ASK                   is of a principal that was refused, and never allowed
+    period       NOT_ENOUGH_EVIDENCE   is for an operation that is asked per start or creation, or
+                                       of a principal that makes no request
+    deny-first   ASK                   would have been used, or might, but for a DENY
+    refused      ASK                   is of a principal that is refused often
     renamed      ASK                   is of a principal that resembles one that appears
     none         REMOVE                passes all rules
 
@@ -64,7 +66,9 @@ class Grant(NamedTuple):
     ``known_from`` is the time from which it is known to be there; None where nothing says it.
     ``given`` says that it is the time at which the grant was given, not that of a listing.
     ``unused`` is the reason of ``evaluation.unused``; empty where it was decisive.
-    ``removable``: all that are so can go together without a change of any decision.
+    ``removable``: all that are so can go together without a change of any decision. ``shut``: a
+    DENY refuses all that it allows. ``names`` says why the names that it was used for cannot be
+    listed (``evaluation.generated``); empty where they can.
     """
 
     binding: AclBinding
@@ -75,6 +79,8 @@ class Grant(NamedTuple):
     unused: str
     removable: bool
     covered: int = 0
+    shut: bool = False
+    names: str = ""
 
 
 class Activity(NamedTuple):
@@ -115,10 +121,14 @@ _PER_REQUEST: Final = frozenset({AclOperation.READ, AclOperation.WRITE, AclOpera
 _ASKED_OFTEN: Final = frozenset({ResourceType.TOPIC, ResourceType.GROUP})
 """Operations that a client asks for with its requests; all others per start, or per creation."""
 
+_REFUSED_SHARE: Final = 0.25
+"""Of the requests of a principal: one that is refused does not come to its other ones."""
+
 _LISTING_MIN: Final = 10
 _SEEN_SHARE: Final = 0.5
 
 _PARTS: Final = re.compile(r"[^0-9a-z]+")
+_NAME_END: Final = re.compile(r"[,@/]")
 _GENERIC: Final = frozenset({"user", "cn", "ou", "o", "l", "st", "c", "dc", "com", "org", "net"})
 
 
@@ -163,11 +173,13 @@ def seen_too_few(principals: frozenset[str], activity: Mapping[str, Activity]) -
 
 
 def namesake(principal: str, activity: Mapping[str, Activity]) -> str:
-    """Return the first principal of a history whose name has the same words, or ''."""
-    words = _words(principal)
+    """Return the first principal of a history whose name has the same words or letters, or ''."""
+    words, letters = _words(principal), _letters(principal)
     for other in sorted(activity):
         others = _words(other)
         if words and others and (words <= others or others <= words):
+            return other
+        if letters and letters == _letters(other):
             return other
     return ""
 
@@ -191,7 +203,15 @@ def _used(grant: Grant, _known: Known) -> _Found:
     used = f"used {_times(grant.uses)}, last on {_day(grant.last)}"
     if grant.unused:
         return Verdict.KEEP, f"{used}; others allow the same, and this one is the narrowest of them"
-    return Verdict.KEEP, used
+    return Verdict.KEEP, f"{used}; {_keep_pattern(grant)}" if grant.names else used
+
+
+def _names(grant: Grant, _known: Known) -> _Found:
+    return (Verdict.KEEP, _keep_pattern(grant)) if grant.names else None
+
+
+def _keep_pattern(grant: Grant) -> str:
+    return f"{grant.names}: keep the pattern"
 
 
 def _history(_grant: Grant, known: Known) -> _Found:
@@ -269,6 +289,15 @@ def _period(grant: Grant, known: Known) -> _Found:
                 f" one is enough, {needed:g} days say, and {days:.0f} are observed"
             ),
         )
+    principal = grant.binding.entry.principal
+    if principal not in (WILDCARD_PRINCIPAL, *known.activity):
+        return (
+            Verdict.NOT_ENOUGH_EVIDENCE,
+            (
+                f"{principal} made no request in {days:.0f} days, as a job of each quarter, or a"
+                f" service that has not begun: {needed:g} days are needed"
+            ),
+        )
     if asks_often(grant.binding):
         return None
     return (
@@ -282,25 +311,27 @@ def _period(grant: Grant, known: Known) -> _Found:
 
 
 def _deny_first(grant: Grant, _known: Known) -> _Found:
-    if grant.unused != NEVER_USED:
+    if grant.unused == NEVER_USED:
+        refused = "requests that it allows were refused by a DENY"
+    elif grant.shut:
+        refused = "nothing asked for it, and a DENY would refuse all that it allows"
+    else:
         return None
-    return (
-        Verdict.ASK,
-        "requests that it allows were refused by a DENY: is that DENY there to stay?",
-    )
+    return Verdict.ASK, f"{refused}: is that DENY there to stay?"
 
 
 def _refused(grant: Grant, known: Known) -> _Found:
     principal = grant.binding.entry.principal
-    activity = known.activity.get(principal)
-    if activity is None or activity.allowed or not activity.denied:
+    activity = known.activity.get(principal, Activity())
+    if not activity.denied or activity.denied < _REFUSED_SHARE * sum(activity):
         return None
+    if activity.allowed:
+        refused = f"in {activity.denied:,} of {sum(activity):,} requests, and may not come to this"
+    else:
+        refused = f"{_times(activity.denied)} and never allowed"
     return (
         Verdict.ASK,
-        (
-            f"{principal} was refused {_times(activity.denied)} and never allowed: what is it for,"
-            " and what does it lack?"
-        ),
+        f"{principal} was refused {refused}: what is it for, and what does it lack?",
     )
 
 
@@ -321,12 +352,13 @@ def _renamed(grant: Grant, known: Known) -> _Found:
 
 
 _NARROWING: Final = frozenset(
-    {"history", "doubt", "unread", "listing", "brokers", "age", "unknown-age"}
+    {"names", "history", "doubt", "unread", "listing", "brokers", "age", "unknown-age"}
 )
 
 RULES: Final[tuple[tuple[str, Callable[[Grant, Known], _Found]], ...]] = (
     ("deny", _deny),
     ("used", _used),
+    ("names", _names),
     ("history", _history),
     ("doubt", _doubt),
     ("unread", _unread),
@@ -361,6 +393,13 @@ def _words(principal: str) -> frozenset[str]:
     """Return the words of a name that say who it is, in lower case."""
     words = _PARTS.split(principal.lower())
     return frozenset(each for each in words if each and each not in _GENERIC)
+
+
+@lru_cache(1 << 16)
+def _letters(principal: str) -> str:
+    """Return the letters and digits of a name, without the other parts of a distinguished one."""
+    name = principal.partition(":")[2].lower().removeprefix("cn=")
+    return _PARTS.sub("", _NAME_END.split(name)[0])
 
 
 def _times(count: int) -> str:

@@ -17,6 +17,7 @@ basis      whether the evidence is enough, by the tables days and agreement
 broker_logs
            which files are of which broker, and its days
 findings   the most important rows, for the summary of a run
+left_out   principals and accepted findings that shares and findings leave out
 observed   how long a history is, its names and its principals
 options    the options of a run, kept with its tables for the other commands
 why        the verdicts about some grants, with facts and examples: the command ``why``

@@ -23,8 +23,8 @@ SUMMARIZED: Final = {
         *("denied_by", "cause", "rhythm"),
     ),
     "grant_usage": (*FIELDS, "decisive_uses"),
-    "unused_grants": (*_ORDER, "proposal", "rule", "why"),
-    "overbroad_grants": (*_ORDER, "excess", "uses"),
+    "unused_grants": ("binding_id", *_ORDER, "proposal", "rule", "why"),
+    "overbroad_grants": ("binding_id", *_ORDER, "excess", "uses"),
 }
 """The tables that are summarized, and the columns for that."""
 

@@ -120,7 +120,7 @@ class ProposalOptions:
         prefixes: Whether prefixes are proposed that cover unused names.
         principals: For whom; empty for all.
         kinds: Which of least-privilege, unused and overbroad.
-        accepted: The bindings that stay, since their owners accepted them.
+        accepted: The bindings that stay, since their owners accepted them until a day.
         wider: Whether ACLs may be proposed that allow more than those in force.
 
     """
@@ -128,7 +128,7 @@ class ProposalOptions:
     prefixes: bool = False
     principals: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ("least-privilege", "unused")
-    accepted: frozenset[AclBinding] = frozenset()
+    accepted: Mapping[AclBinding, dt.date] = field(default_factory=dict)
     wider: bool = False
 
 
@@ -146,8 +146,10 @@ class Proposal:
         doubtful: The principals for whom nothing is proposed, since their decisions contradict the
             ACLs; sorted.
         wider: The added bindings that allow more than those in force, sorted.
-        accepted: The bindings that stay since their owners accepted them, sorted.
+        accepted: The bindings that stay since their owners accepted them until a day, sorted.
         unread: The lines that could not be read for certain, whose principals get no proposal.
+        patterns: The grants that no literal ones replace, since their names are generated or too
+            many, each with the reason; sorted.
         closing: The removed bindings without which no ACL is about their names. They are open to
             all then, if ``allow.everyone.if.no.acl.found`` is set on the cluster after all.
 
@@ -161,8 +163,9 @@ class Proposal:
     risks: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
     wider: tuple[AclBinding, ...] = ()
-    accepted: tuple[AclBinding, ...] = ()
+    accepted: tuple[tuple[AclBinding, dt.date], ...] = ()
     closing: tuple[AclBinding, ...] = ()
+    patterns: tuple[tuple[AclBinding, str], ...] = ()
     unread: UnreadLines = NOTHING_UNREAD
 
 

@@ -9,12 +9,24 @@ import polars as pl
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet, rows
+from doorkeeper_pipeline.evaluation.generated import (
+    PATTERN_NAMES,
+    generated,
+    names_in,
+    patterns,
+)
 from doorkeeper_pipeline.evaluation.grants import grant_usage
 from doorkeeper_pipeline.evaluation.literals import commands_of, text
 from doorkeeper_pipeline.evaluation.overbroad import TOUCHES, overbroad, touches_of, wide
 from doorkeeper_pipeline.evaluation.questions import LAST
 from doorkeeper_pipeline.evaluation.severity import ClusterContext, opening_of
-from doorkeeper_pipeline.evaluation.unused import KEPT, keepers_of, rank_bindings, unused_bindings
+from doorkeeper_pipeline.evaluation.unused import (
+    KEPT,
+    keepers_of,
+    rank_bindings,
+    shut_by_denies,
+    unused_bindings,
+)
 from doorkeeper_pipeline.evaluation.usage import (
     BINDING,
     LISTED_MAX,
@@ -77,7 +89,7 @@ class GrantVerdict(NamedTuple):
     """The verdict about one binding in force, and the days of the history that it rests on.
 
     ``opening`` is what the binding opens. ``narrowing`` says why a narrower grant may not stand in
-    its place; empty where it may.
+    its place, ``names`` why its names cannot be listed; empty where it may, and where they can.
     """
 
     judged: Judged
@@ -85,17 +97,19 @@ class GrantVerdict(NamedTuple):
     days_known: int
     opening: Opening
     narrowing: str = ""
+    names: str = ""
 
 
 def verdicts(
     asked: GoldInput, totals: pl.DataFrame, unneeded: Sequence[Unused]
 ) -> list[GrantVerdict]:
     """Return the verdict of each binding in force, in their order."""
-    acls, known = asked.acls, known_in(asked)
+    acls, known, names = asked.acls, known_in(asked), generated_in(asked)
     principals = {each.entry.principal for each in acls.bindings} - {WILDCARD_PRINCIPAL}
     around = ClusterContext(len(principals | known.activity.keys()), asked.sensitive)
     uses = {row[BINDING]: row for row in totals.iter_rows(named=True)}
     reasons = {each.binding: each for each in unneeded}
+    is_shut = shut_by_denies(acls.bindings, networks=asked.networks)
     found = []
     for number, binding in enumerate(acls.bindings):
         row, unused = uses.get(number), reasons.get(number)
@@ -108,6 +122,8 @@ def verdicts(
             unused="" if unused is None else unused.reason,
             removable=unused is not None and unused.removable,
             covered=0 if unused is None else len(unused.covered_by),
+            shut=unused is not None and is_shut(binding),
+            names=names.get(number, ""),
         )
         found.append(
             GrantVerdict(
@@ -116,6 +132,7 @@ def verdicts(
                 int(known.days_of(grant)),
                 opening_of(binding, around),
                 doubt_about(grant, known),
+                grant.names,
             )
         )
     return found
@@ -203,6 +220,14 @@ def overbroad_in(asked: GoldInput, acls: AclSet) -> Excess:
     shared = wide(asked.index(acls.bindings), acls.bindings)
     touches = asked.engine.over_tuples(asked.distinct, touches_of, shared, TOUCHES)
     return overbroad(acls.bindings, touches, history(asked))
+
+
+def generated_in(asked: GoldInput) -> dict[int, str]:
+    """Return for each grant, by number, why the names that it was used for cannot be listed."""
+    acls, observed = asked.acls, span(asked)
+    shared = patterns(asked.index(acls.bindings), acls.bindings)
+    names = asked.engine.over_tuples(asked.distinct, names_in, shared, PATTERN_NAMES)
+    return generated(names, observed.first, observed.last)
 
 
 def _unused_table(

@@ -1,4 +1,7 @@
-"""For each principal the smallest set that allows all that was used: the table least_privilege."""
+"""For each principal the smallest set that allows all that was used: the table least_privilege.
+
+A grant in force stands for the needs whose names are generated (``evaluation.generated``).
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import AclPermissionType
 from doorkeeper.acls.privileges import history_names, least
 from doorkeeper_pipeline.columns import arrow_schema
+from doorkeeper_pipeline.engines.local import plain
 from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY, DENY_TO_ALLOW
-from doorkeeper_pipeline.evaluation.index import distinct
+from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
+from doorkeeper_pipeline.evaluation.index import compile_index, distinct
 from doorkeeper_pipeline.evaluation.literals import (
     bindings_of,
     commands_of,
@@ -18,11 +24,25 @@ from doorkeeper_pipeline.evaluation.literals import (
     ids_of,
     literal_grants,
 )
-from doorkeeper_pipeline.evaluation.needs import NEEDS, grants_of, logged_needs, needs_of, sum_needs
+from doorkeeper_pipeline.evaluation.needs import (
+    NEEDS,
+    grants_of,
+    kept_for,
+    logged_needs,
+    needs_of,
+    sum_needs,
+)
 from doorkeeper_pipeline.evaluation.overbroad import need_of
-from doorkeeper_pipeline.evaluation.questions import COUNT, FIRST, LAST, PRINCIPAL
-from doorkeeper_pipeline.evaluation.usage import LISTED_MAX
+from doorkeeper_pipeline.evaluation.questions import (
+    COUNT,
+    FIRST,
+    LAST,
+    PRINCIPAL,
+    RESOURCE_NAME,
+)
+from doorkeeper_pipeline.evaluation.usage import BINDING, LISTED_MAX
 from doorkeeper_pipeline.jobs.backtest import changes_by
+from doorkeeper_pipeline.jobs.grants import generated_in
 from doorkeeper_pipeline.jobs.observed import history
 from doorkeeper_pipeline.schemas import LEAST_PRIVILEGE
 
@@ -39,8 +59,8 @@ if TYPE_CHECKING:
 class Least(NamedTuple):
     """The privileges of all principals, and the principals with a need in the history.
 
-    Privileges have the columns of their bindings and kind, support, names, covers, first_ts and
-    last_ts, in the order of the bindings.
+    Privileges have the columns of their bindings and kind, support, names, resource_count, covers,
+    first_ts and last_ts, in the order of the bindings.
     """
 
     privileges: pl.DataFrame
@@ -66,11 +86,15 @@ def least_in(asked: GoldInput, current: tuple[AclBinding, ...], *, prefixes: boo
     """
     needs = needs_in(asked, current)
     principals = frozenset(needs[PRINCIPAL].unique().to_list())
+    kept = tuple(current[number] for number in sorted(generated_in(asked))) if current else ()
+    patterns, needs = _through(kept, needs, networks=asked.networks)
     if not prefixes:
-        return Least(_literals(literal_grants(needs)), principals)
-    found = [need_of(row) for row in needs.iter_rows()]
-    known = history_names(history(asked).names, found, current)
-    return Least(_frame_of(least(found, known, prefixes=True)), principals)
+        privileges = _literals(literal_grants(needs))
+    else:
+        found = [need_of(row) for row in needs.iter_rows()]
+        known = history_names(history(asked).names, found, current)
+        privileges = _frame_of(least(found, known, prefixes=True))
+    return Least(pl.concat([privileges, patterns]), principals)
 
 
 def needs_in(asked: GoldInput, current: tuple[AclBinding, ...]) -> pl.DataFrame:
@@ -82,6 +106,33 @@ def needs_in(asked: GoldInput, current: tuple[AclBinding, ...]) -> pl.DataFrame:
         supers = asked.policy.super_users
         parts = asked.engine.over_tuples(asked.distinct, logged_needs, supers, NEEDS)
     return sum_needs(parts)
+
+
+def _through(
+    kept: tuple[AclBinding, ...], needs: pl.DataFrame, *, networks: bool
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return grants that stay for their needs, as privileges, and the needs of no such grant."""
+    if not kept or needs.is_empty():
+        return NO_PRIVILEGES, needs
+    index = compile_index(kept, Policy(), networks=networks)
+    needs = needs.with_columns(kept_for(index, DecisionTable(plain(needs.to_arrow()))))
+    totals = (
+        needs.drop_nulls(BINDING)
+        .group_by(BINDING)
+        .agg(
+            pl.col(COUNT).sum().alias("support"),
+            pl.col(RESOURCE_NAME).unique().sort().head(LISTED_MAX).alias("names"),
+            pl.col(RESOURCE_NAME).n_unique().cast(pl.Int64).alias("resource_count"),
+            pl.col(FIRST).min(),
+            pl.col(LAST).max(),
+        )
+        .sort(BINDING)
+    )
+    privileges = pl.concat(
+        [frame_of(kept[number] for number in totals[BINDING]), totals], how="horizontal"
+    ).with_columns(pl.lit("PATTERN").alias("kind"), _NO_NAMES.alias("covers"))
+    left = needs.filter(pl.col(BINDING).is_null()).drop(BINDING)
+    return privileges.select(NO_PRIVILEGES.columns), left
 
 
 def table_of(privileges: pl.DataFrame, turns: pa.Table) -> pa.Table:
@@ -98,7 +149,6 @@ def table_of(privileges: pl.DataFrame, turns: pa.Table) -> pa.Table:
         .with_columns(
             pl.col("newly_allows", "newly_forbids").fill_null(0),
             pl.col("names").list.head(LISTED_MAX).alias("resources"),
-            pl.col("names").list.len().cast(pl.Int64).alias("resource_count"),
             pl.col("covers").list.head(LISTED_MAX),
             pl.col(FIRST).alias("first_used"),
             pl.col(LAST).alias("last_used"),
@@ -116,8 +166,9 @@ def _literals(grants: pl.DataFrame) -> pl.DataFrame:
         pl.lit("LITERAL").alias("kind"),
         pl.col(COUNT).alias("support"),
         pl.concat_list("resource_name").alias("names"),
+        pl.lit(1, pl.Int64).alias("resource_count"),
         _NO_NAMES.alias("covers"),
-    )
+    ).select(NO_PRIVILEGES.columns)
 
 
 def _frame_of(privileges: Sequence[Privilege]) -> pl.DataFrame:
@@ -125,13 +176,17 @@ def _frame_of(privileges: Sequence[Privilege]) -> pl.DataFrame:
     time = pl.Datetime("us", "UTC")
     more = pl.DataFrame(
         [
-            (each.kind, each.support, each.names, each.covers, each.first, each.last)
+            (
+                *(each.kind, each.support, each.names, len(each.names)),
+                *(each.covers, each.first, each.last),
+            )
             for each in privileges
         ],
         {
             "kind": pl.String,
             "support": pl.Int64,
             "names": texts,
+            "resource_count": pl.Int64,
             "covers": texts,
             FIRST: time,
             LAST: time,

@@ -18,13 +18,15 @@ class RunOptions(NamedTuple):
     """How the cluster decides, and the evidence that a recommendation needs.
 
     ``networks``: whether hosts of ACLs may be networks, as in Kafka 4.4. ``sensitive``: the
-    beginnings of the names of topics that are sensitive.
+    beginnings of the names of topics that are sensitive. ``excluded``: principals that shares and
+    findings leave out.
     """
 
     policy: Policy = Policy()
     networks: bool = True
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     sensitive: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
 
     def values(self) -> dict[str, Any]:
         """Return the options as JSON has them."""
@@ -34,6 +36,7 @@ class RunOptions(NamedTuple):
             "networks": self.networks,
             "thresholds": self.thresholds._asdict(),
             "sensitive": sorted(self.sensitive),
+            "excluded": sorted(self.excluded),
         }
 
 
@@ -58,4 +61,5 @@ def last_options(out: Path | str, cluster: str = "") -> RunOptions:
         # Runs of an earlier release did not keep them.
         Thresholds(**found.get("thresholds", {})),
         tuple(found.get("sensitive", ())),
+        tuple(found.get("excluded", ())),
     )

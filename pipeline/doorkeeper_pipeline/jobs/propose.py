@@ -4,8 +4,9 @@
     unused           grants that the history does not need go
     overbroad        a grant that is too wide is replaced by its used accesses
 
-A grant goes, or is replaced, only where its verdict (``evaluation.verdicts``) permits it. What is
-added lies within what the ACLs in force allow, unless ``ProposalOptions.wider`` permits more.
+A grant whose used names are generated stays in place of literal ones. A grant goes, or is replaced,
+only where its verdict (``evaluation.verdicts``) permits it. What is added lies within what the ACLs
+in force allow, unless ``ProposalOptions.wider`` permits more.
 
 With ``allow.everyone.if.no.acl.found`` a binding stays where nothing else would cover its names:
 without any ACL they would be open to all. For some principals alone nothing is proposed on
@@ -37,12 +38,13 @@ from doorkeeper_pipeline.jobs.least_privilege import NO_PRIVILEGES, least_in, ta
 from doorkeeper_pipeline.jobs.observed import principals_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper_pipeline.evaluation.acl_sets import AclSet
+    from doorkeeper_pipeline.jobs.grants import GrantVerdict
 
 WIDER_SHOWN = 20
 
@@ -96,9 +98,21 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
         doubtful=tuple(sorted(asked.doubtful)),
         unread=asked.unread,
         wider=tuple(wider),
-        accepted=tuple(sorted(wanted.accepted & set(acls.bindings))),
+        accepted=tuple(sorted(wanted.accepted.items())),
+        patterns=_patterns(wanted, by_binding) if set(wanted.kinds) != {"unused"} else (),
         # No log proves that the option is off: without it the resources are shut, else open.
         closing=tuple(sorted(closing(proposed, removed, Policy(allow_everyone=True)))),
+    )
+
+
+def _patterns(
+    wanted: ProposalOptions, judged: Mapping[AclBinding, GrantVerdict]
+) -> tuple[tuple[AclBinding, str], ...]:
+    """Return the grants that would have been narrowed, were their names not generated."""
+    return tuple(
+        (binding, each.names)
+        for binding, each in sorted(judged.items(), key=lambda pair: pair[0])
+        if each.names and _is_for(wanted, binding)
     )
 
 

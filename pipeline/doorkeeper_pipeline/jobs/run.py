@@ -37,6 +37,7 @@ from doorkeeper_pipeline.jobs.belonging import (
 from doorkeeper_pipeline.jobs.broker_logs import broker_logs
 from doorkeeper_pipeline.jobs.findings import SUMMARIZED, findings_of
 from doorkeeper_pipeline.jobs.gold import GoldInput, GoldJob
+from doorkeeper_pipeline.jobs.left_out import LeftOut, leave_out
 from doorkeeper_pipeline.jobs.options import RunOptions
 from doorkeeper_pipeline.jobs.silver import HourTask, build_hour
 from doorkeeper_pipeline.jobs.succession import digest_of, follow_places
@@ -90,6 +91,8 @@ class RunRequest:
         max_quarantined: The percentage of the lines read now that may go to quarantine.
         thresholds: The evidence that a recommendation to remove an ACL needs.
         sensitive: The beginnings of the names of topics that are sensitive.
+        excluded: Principals that the findings leave out.
+        accepted: Findings that they leave out, by id: accepted until a day.
         networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
         cluster: The cluster that the gold tables are about: one that the events name, or a name for
             that of logs that name none; empty for the only one, or that of earlier runs.
@@ -112,11 +115,19 @@ class RunRequest:
     max_quarantined: float = MAX_QUARANTINED
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     sensitive: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    accepted: Mapping[str, dt.date] = field(default_factory=dict)
     networks: bool = True
     cluster: str = ""
     different_servers: bool = False
     command_config: str = ""
     slice_bytes: int | None = None
+
+    def kept(self) -> RunOptions:
+        """Return the options that stay with the tables."""
+        return RunOptions(
+            self.policy, self.networks, self.thresholds, self.sensitive, self.excluded
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,12 +234,15 @@ class _Run:
             name: self._cluster.own(self._read_new(name, (*columns, CLUSTER.name)))
             for name, columns in SUMMARIZED.items()
         }
+        counted, left_out = leave_out(
+            tables, LeftOut(self._request.excluded, self._request.accepted)
+        )
         return RunSummary(
             run=row,
             rows=rows,
             gone=gone,
             evidence=proof,
-            findings=findings_of(tables),
+            findings=(*findings_of(counted), *left_out),
             unread=self._unread(work) if row["quarantined"] else (),
         )
 
@@ -517,10 +531,7 @@ class _Run:
     ) -> tuple[dict[str, int], Evidence]:
         """Make the gold tables; keep those that depend on nothing that changed."""
         request = self._request
-        options = RunOptions(
-            request.policy, request.networks, request.thresholds, request.sensitive
-        )
-        self._asked = options.values()
+        self._asked = request.kept().values()
         values = {
             **self._asked,
             "since": None if request.since is None else request.since.isoformat(),

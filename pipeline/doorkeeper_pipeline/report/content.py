@@ -37,16 +37,20 @@ def report_of(frames: Frames, about: About, findings: tuple[Section, ...] = ()) 
     """
     decisions = frames["decisions"]
     history = history_of(decisions)
+    excluded = about.left_out.principals
+    counted = history
+    if excluded:
+        counted = history_of(decisions.filter(~pl.col("principal").is_in(excluded)))
     return Report(
         about=about,
         first_day=None if history.first is None else history.first.date(),
         last_day=None if history.last is None else history.last.date(),
         basis=basis_of(frames, history),
-        figures=figures_of(frames, history),
+        figures=figures_of(frames, history, counted),
         sections=(
             overview_of(decisions, history),
             *findings,
-            refusals_of(frames, history, about),
+            refusals_of(frames, about),
             power_of(frames, about),
             unused_section(frames, about),
             overbroad_of(frames, about),
@@ -58,8 +62,9 @@ def report_of(frames: Frames, about: About, findings: tuple[Section, ...] = ()) 
     )
 
 
-def figures_of(frames: Frames, history: History) -> tuple[Figure, ...]:
-    """Return the five numbers at the top."""
+def figures_of(frames: Frames, history: History, counted: History) -> tuple[Figure, ...]:
+    """Return the five numbers at the top; ``counted`` is without what is left out of shares."""
+    without = "" if counted is history else ", without principals that are left out"
     return (
         _figure(
             history.decisions,
@@ -68,9 +73,9 @@ def figures_of(frames: Frames, history: History) -> tuple[Figure, ...]:
             "overview",
         ),
         _figure(
-            history.refused,
+            counted.refused,
             "refused",
-            f"{percent(history.refused, history.decisions)} of all decisions",
+            f"{percent(counted.refused, counted.decisions)} of all decisions{without}",
             "refused",
         ),
         _removable(frames),

@@ -16,12 +16,13 @@ import polars as pl
 
 from doorkeeper_pipeline.errors import Conflicting, Unreadable
 from doorkeeper_pipeline.evaluation.refusals import BY_NAME, TO_DECIDE
+from doorkeeper_pipeline.jobs.left_out import refusal_id
 from doorkeeper_pipeline.report.amounts import amount, day, number
 from doorkeeper_pipeline.report.model import Column, Kind, Section, Table, Tag
 from doorkeeper_pipeline.report.power import broad_grants_in, dormant_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from doorkeeper_pipeline.report.frames import Frames, Row
@@ -39,15 +40,18 @@ _STATES = {
     ),
     RESOLVED: Tag("resolved", "It is not there any more."),
 }
-_OF_BINDINGS = ("broad", "unused")
 _DATES = ("first_seen", "accepted_until", "resolved")
 
 
 class Found(NamedTuple):
-    """A finding of this report: its kind, its text, and whether it is proved enough to be new."""
+    """A finding of this report: its kind, its text, and its principal.
+
+    ``proved``: enough to be new.
+    """
 
     kind: str
     text: str
+    principal: str = ""
     proved: bool = True
 
 
@@ -88,26 +92,29 @@ def search(frames: Frames) -> dict[str, Found]:
     found: dict[str, Found] = {}
     for row in broad_grants_in(frames):
         text = f"{row['opens']}: {_acl(row)}"
-        found[f"broad:{row['binding_id']}"] = Found("broad grant", text)
+        found[f"broad:{row['binding_id']}"] = Found("broad grant", text, row["principal"])
     for principal in dormant_in(frames):
-        found[f"dormant:{principal}"] = Found("dormant", f"grants and no request: {principal}")
+        text = f"grants and no request: {principal}"
+        found[f"dormant:{principal}"] = Found("dormant", text, principal)
     unused = frames.get("unused_grants")
     if unused is not None:
         for row in unused.filter(pl.col("proposal") != "KEEP").collect().to_dicts():
             proved = row["proposal"] == "REMOVE"
             text = f"redundant: {_acl(row)}"
-            found[f"unused:{row['binding_id']}"] = Found("unused grant", text, proved)
+            found[f"unused:{row['binding_id']}"] = Found(
+                "unused grant", text, row["principal"], proved
+            )
     denied = frames.get("denied")
     if denied is not None:
         asking = (
             denied.filter(pl.col("cause").is_in(TO_DECIDE))
-            .select("cause", "principal")
+            .select(refusal_id().alias("id"), "cause", "principal")
             .unique()
             .collect()
         )
-        for cause, principal in asking.iter_rows():
+        for name, cause, principal in asking.iter_rows():
             text = f"refused, {BY_NAME[cause].word}: {principal}"
-            found[f"refused:{cause}:{principal}"] = Found("refusals", text)
+            found[name] = Found("refusals", text, principal)
     return found
 
 
@@ -170,20 +177,19 @@ def read(path: Path) -> Register:
         raise Unreadable(f"{path}: {error}") from error
 
 
-def accepted_bindings(register: Register, today: date, cluster: str = "") -> frozenset[str]:
-    """Return the ids of the bindings of which a finding is accepted on a day.
+def accepted(register: Register, today: date, cluster: str = "") -> dict[str, date]:
+    """Return until when findings are accepted, by id, of those that are on a day.
 
     Raises:
         Conflicting: the register is of another cluster.
 
     """
     _check_cluster(register, cluster)
-    found = (
-        name.partition(":")
+    return {
+        name: each.accepted_until
         for name, each in register.findings.items()
-        if each.state(today) == ACCEPTED
-    )
-    return frozenset(binding_id for kind, _, binding_id in found if kind in _OF_BINDINGS)
+        if each.accepted_until is not None and each.state(today) == ACCEPTED
+    }
 
 
 def text_of(register: Register) -> str:
@@ -195,6 +201,16 @@ def text_of(register: Register) -> str:
         "findings": {name: _fields(each) for name, each in sorted(register.findings.items())},
     }
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+
+
+def without(register: Register, found: Mapping[str, Found], excluded: Sequence[str]) -> Register:
+    """Return a register without the findings of some principals: they are not shown, but kept."""
+    findings = {
+        name: each
+        for name, each in register.findings.items()
+        if name not in found or found[name].principal not in excluded
+    }
+    return register._replace(findings=findings)
 
 
 def section_of(before: Register, now: Register, today: date, about: About) -> Section:

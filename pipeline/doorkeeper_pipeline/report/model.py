@@ -7,6 +7,8 @@ from datetime import date, datetime
 from enum import Enum
 from typing import NamedTuple
 
+from doorkeeper_pipeline.jobs.left_out import NOTHING, LeftOut
+
 ROWS_MAX = 2_000
 """Rows of a table that are on the page: with more of them a phone gives up."""
 
@@ -191,6 +193,7 @@ class About:
     version: str = ""
     rows_max: int = ROWS_MAX
     assumptions: tuple[str, ...] = ()
+    left_out: LeftOut = NOTHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,6 +40,7 @@ _TURNS = {
 }
 _KINDS = {
     "LITERAL": Tag("literal", "One name."),
+    "PATTERN": Tag("pattern", "A grant in force whose names are generated, or too many to list."),
     "PREFIX": Tag("prefix", "Names that share a beginning, which no name of others has."),
 }
 
@@ -186,7 +187,7 @@ def _least_row(row: Row) -> tuple[Value, ...]:
         row["host"],
         _KINDS.get(row["kind"], Tag(row["kind"])),
         row["support"],
-        names_of(row["resources"], row["resource_count"]) if row["kind"] == "PREFIX" else None,
+        names_of(row["resources"], row["resource_count"]) if row["kind"] != "LITERAL" else None,
         names_of(row["covers"]),
         Commands("add", (row["command"],)) if row["command"] else None,
     )

@@ -8,7 +8,8 @@ import polars as pl
 
 from doorkeeper_pipeline.evaluation.refusals import CAUSES
 from doorkeeper_pipeline.jobs.findings import effects_of_removal
-from doorkeeper_pipeline.report.amounts import amount, percent
+from doorkeeper_pipeline.jobs.left_out import refusal_id
+from doorkeeper_pipeline.report.amounts import amount, day, percent
 from doorkeeper_pipeline.report.frames import (
     Frames,
     Order,
@@ -31,8 +32,9 @@ from doorkeeper_pipeline.report.model import (
 )
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from doorkeeper_pipeline.report.model import About
-    from doorkeeper_pipeline.report.overview import History
 
 _CAUSES = {
     each.name: Tag(each.word, each.advice, strong=each.name == "NO_LOGIN") for each in CAUSES
@@ -40,14 +42,16 @@ _CAUSES = {
 _PLACES = {each.name: place for place, each in enumerate(CAUSES)}
 
 
-def refusals_of(frames: Frames, history: History, about: About) -> Section:
+def refusals_of(frames: Frames, about: About) -> Section:
     """Return the section about denied accesses."""
     denied = frames.get("denied")
     if denied is None:
         return Section(
             id="refused", word="Refused", title="Who was refused what", missing="Not computed."
         )
-    real = denied.filter(~pl.col("probe"))
+    excluded = about.left_out.principals
+    every = denied.filter(~pl.col("probe"))
+    real = every.filter(~pl.col("principal").is_in(excluded))
     total = count_of(real)
     order: Order = [
         pl.col("count") * -1,
@@ -61,7 +65,7 @@ def refusals_of(frames: Frames, history: History, about: About) -> Section:
         id="refused",
         word="Refused",
         title="Who was refused what",
-        lead=_lead(history, total, rows),
+        lead=(*_lead(real, total, rows), *_left_out(every, excluded)),
         tables=(
             _causes(real, frames, about),
             Table(
@@ -109,6 +113,7 @@ def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
             pl.struct("resource_type", "resource_name").n_unique().alias("resources"),
             pl.col("denied_by", "advice", "rhythm").first(),
             pl.col("last_ts").max(),
+            refusal_id().first().alias("id"),
         )
         .with_columns(of_cause=pl.col("count").sum().over("place"))
     )
@@ -120,7 +125,7 @@ def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
             Share(row["count"], row["of_cause"]),
             names_of(row["principals"]),
             row["resources"],
-            _advice(row),
+            _advice(row, about.left_out.accepted.get(row["id"])),
             opens.get(row["deny"]) if row["deny"] else None,
             row["last_ts"],
         )
@@ -152,12 +157,13 @@ def _cause(row: Row) -> Tag:
     return _CAUSES.get(row["cause"], Tag(row["cause"] or "unknown"))
 
 
-def _advice(row: Row) -> Commands | None:
+def _advice(row: Row, accepted_until: date | None = None) -> Commands | None:
     """Return the advice of a row, after the DENY or the rhythm that it is about."""
     if row["advice"] is None:
         return None
     parts = (row["denied_by"], row["rhythm"], row["advice"])
-    return Commands("advice", (), ". ".join(filter(None, parts)))
+    word = "advice" if accepted_until is None else f"accepted until {day(accepted_until)}"
+    return Commands(word, (), ". ".join(filter(None, parts)))
 
 
 def _effects(frames: Frames) -> dict[str, int]:
@@ -165,21 +171,34 @@ def _effects(frames: Frames) -> dict[str, int]:
     return {} if usage is None else effects_of_removal(usage.collect())
 
 
-def _lead(history: History, total: int, rows: list[Row]) -> tuple[str, ...]:
+def _lead(real: pl.LazyFrame, total: int, rows: list[Row]) -> tuple[str, ...]:
     if not rows:
         return ("No request was refused.",)
+    refused = _sum(real)
     lead = (
-        f"{amount(history.refused, 'refusal')} come down to"
+        f"{amount(refused, 'refusal')} come down to"
         f" {amount(total, 'combination')} of principal, operation and resource."
     )
     top = sum(row["count"] for row in rows[:10])
-    if total > 10 and history.refused:
+    if total > 10:
         lead += (
-            f" The ten most frequent make {percent(min(top, history.refused), history.refused)} of"
-            f" them; the first alone makes"
-            f" {percent(min(rows[0]['count'], history.refused), history.refused)}."
+            f" The ten most frequent make {percent(top, refused)} of them; the first alone makes"
+            f" {percent(rows[0]['count'], refused)}."
         )
     return (lead,)
+
+
+def _left_out(every: pl.LazyFrame, excluded: tuple[str, ...]) -> tuple[str, ...]:
+    """Say which principals are left out, and with how many refusals."""
+    return tuple(
+        f"Left out, as asked: {name}, with"
+        f" {amount(_sum(every.filter(pl.col('principal') == name)), 'refusal')}."
+        for name in excluded
+    )
+
+
+def _sum(frame: pl.LazyFrame) -> int:
+    return int(frame.select(pl.col("count").sum()).collect().item())
 
 
 def _row(row: Row) -> tuple[Value, ...]:

@@ -66,7 +66,10 @@ def write(
     try:
         shown = {"decisions": empty_decisions(), **frames}
         about = replace(about, cluster=about.cluster or cluster_of(frames))
-        sections, kept = _follow_findings(shown, about, register)
+        before = findings.Register({}) if register is None else findings.read(register)
+        accepted = findings.accepted(before, about.made.date(), cluster_of(frames))
+        about = replace(about, left_out=about.left_out._replace(accepted=accepted))
+        sections, kept = _follow_findings(shown, about, before) if register else ((), "")
         report = report_of(shown, about, sections)
         _replace(target, html_parts(report))
         if register is not None:
@@ -110,15 +113,15 @@ def cluster_of(frames: Frames) -> str:
 
 
 def _follow_findings(
-    frames: Frames, about: About, register: Path | None
+    frames: Frames, about: About, before: findings.Register
 ) -> tuple[tuple[Section, ...], str]:
-    """Return the section about findings, and the new text of their file; neither without one."""
-    if register is None:
-        return (), ""
+    """Return the section about findings, and the new text of their file."""
     today = about.made.date()
-    before = findings.read(register)
-    now = findings.follow(before, findings.search(frames), today, cluster_of(frames))
-    return (findings.section_of(before, now, today, about),), findings.text_of(now)
+    found = findings.search(frames)
+    now = findings.follow(before, found, today, cluster_of(frames))
+    excluded = about.left_out.principals
+    earlier, shown = (findings.without(each, found, excluded) for each in (before, now))
+    return (findings.section_of(earlier, shown, today, about),), findings.text_of(now)
 
 
 def empty_decisions() -> pl.LazyFrame:

@@ -101,7 +101,7 @@ def test_accepted_findings_stay(out: Path, tmp_path: Path) -> None:
     assert proposed("2020-01-31").startswith("2 -> 1 ACLs")
     accepted = proposed("2999-12-31")
     assert accepted.startswith("2 -> 2 ACLs: 0 added, 0 removed")
-    assert "stays, as accepted: resourceType=TOPIC, resourceName=old," in accepted
+    assert "stays, accepted until 2999-12-31: resourceType=TOPIC, resourceName=old," in accepted
 
 
 def test_options_of_the_run_are_used_again(tmp_path: Path) -> None:

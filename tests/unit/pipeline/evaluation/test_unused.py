@@ -9,10 +9,11 @@ from doorkeeper_pipeline.evaluation.unused import (
     Unused,
     keepers_of,
     rank_bindings,
+    shut_by_denies,
     unused_bindings,
 )
 from doorkeeper_pipeline.evaluation.usage import parts_of, sum_uses
-from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
+from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, cluster, deny, topic
 from testkit.asked import asked_table
 
 TOPIC = ResourceType.TOPIC
@@ -93,3 +94,33 @@ def test_what_closes_a_resource_stays() -> None:
     # The wildcard is decisive here: it alone closes "orders".
     assert [each.binding for each in found([inner, outer, all_topics], [ORDERS], policy)] == [0, 1]
     assert all(each.removable for each in found([inner, outer, all_topics], [ORDERS], policy))
+
+
+ALL = AclOperation.ALL
+CREATE = allow("a", AclOperation.CREATE, cluster("kafka-cluster"))
+
+
+@pytest.mark.parametrize(
+    ("denied", "binding", "shut"),
+    [
+        (NOT, ONE, True),
+        (deny("*", ALL, topic("ord", PREFIXED)), ONE, True),
+        (deny("a", READ, topic("*")), WIDE, True),
+        # Who may not describe a topic never comes to read it.
+        (deny("a", DESCRIBE, topic("orders")), ONE, True),
+        (
+            deny("a", READ, topic("orders"), "10.0.0.0/8"),
+            allow("a", READ, topic("orders"), "10.1.1.1"),
+            True,
+        ),
+        (deny("a", READ, topic("orders"), "10.1.1.1"), ONE, False),
+        (NOT, WIDE, False),
+        (NOT, allow("a", ALL, topic("orders")), False),
+        (deny("b", READ, topic("orders")), ONE, False),
+        (deny("a", WRITE, topic("orders")), ONE, False),
+        (deny("a", DESCRIBE, cluster("kafka-cluster")), CREATE, False),
+    ],
+)
+def test_what_a_deny_shuts(denied: AclBinding, binding: AclBinding, *, shut: bool) -> None:
+    """A DENY that refuses a part only says nothing about the rest."""
+    assert shut_by_denies([denied, binding], networks=True)(binding) is shut

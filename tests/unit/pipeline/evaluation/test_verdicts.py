@@ -21,7 +21,13 @@ from testkit.acl import LITERAL, READ, WRITE, allow, cluster, deny, topic
 
 BEGIN = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 END = BEGIN + dt.timedelta(days=100)
-ACTIVE = {"User:alice": Activity(5, 0), "User:billing": Activity(3, 1), "User:shut": Activity(0, 7)}
+ACTIVE = {
+    "User:alice": Activity(5, 1),
+    "User:billing": Activity(9, 1),
+    "User:shut": Activity(0, 7),
+    "User:stuck": Activity(6, 2),
+    "User:mail-sender": Activity(1, 0),
+}
 
 
 def after(days: float) -> dt.datetime:
@@ -49,6 +55,8 @@ def of(name: str) -> Grant:
         (COVERED_ONE._replace(removable=False), {}, "used", "KEEP"),
         (UNUSED._replace(removable=False), {}, "used", "KEEP"),
         (UNUSED._replace(binding=deny("alice", READ, topic("t"))), {}, "deny", "KEEP"),
+        (COVERED_ONE._replace(names="job-<uuid>"), {}, "names", "KEEP"),
+        (USED._replace(names="job-<uuid>"), {}, "used", "KEEP"),
         (UNUSED, {"lacking": ("too short",)}, "history", "NOT_ENOUGH_EVIDENCE"),
         (UNUSED, {"contradicted": {"User:alice"}}, "doubt", "NOT_ENOUGH_EVIDENCE"),
         (UNUSED, {"contradicted": {"User:billing"}}, "none", "REMOVE"),
@@ -86,10 +94,19 @@ def of(name: str) -> Grant:
             )
             for days, *decided in ((8, "none", "REMOVE"), (9, "period", "NOT_ENOUGH_EVIDENCE"))
         ),
+        # A principal that makes no request may begin later, or once a quarter.
+        (of("nobody")._replace(known_from=after(9)), {}, "period", "NOT_ENOUGH_EVIDENCE"),
+        (of("*")._replace(known_from=after(9)), {}, "none", "REMOVE"),
+        (UNUSED._replace(known_from=after(9)), {}, "none", "REMOVE"),
         (UNUSED._replace(unused=NEVER_USED), {}, "deny-first", "ASK"),
+        (UNUSED._replace(shut=True), {}, "deny-first", "ASK"),
         (of("shut"), {}, "refused", "ASK"),
+        (of("stuck"), {}, "refused", "ASK"),
         (of("CN=billing,OU=pay,O=acme"), {}, "renamed", "ASK"),
         (of("Billing"), {}, "renamed", "ASK"),
+        (of("MailSender"), {}, "renamed", "ASK"),
+        (of("CN=mail_sender,OU=pay"), {}, "renamed", "ASK"),
+        (of("mail.send"), {}, "none", "REMOVE"),
     ],
 )
 def test_the_first_rule_that_holds_decides(
@@ -113,6 +130,13 @@ def test_a_used_grant_is_narrowed_with_evidence_only() -> None:
     assert not doubt_about(USED, KNOWN)
     assert doubt_about(USED._replace(known_from=after(90), given=True), KNOWN)
     assert doubt_about(USED, KNOWN._replace(unread=UnreadLines(frozenset({"User:alice"}))))
+    assert doubt_about(USED._replace(names="job-<uuid>"), KNOWN) == "job-<uuid>: keep the pattern"
+
+
+def test_the_reason_to_keep_a_pattern() -> None:
+    """It stands beside the use."""
+    found = judge(USED._replace(names="its names are generated"), KNOWN)
+    assert found.why.endswith("; its names are generated: keep the pattern")
 
 
 def test_a_listing_of_another_cluster() -> None:

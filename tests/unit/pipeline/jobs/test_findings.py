@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from doorkeeper_pipeline.jobs.options import last_options
 from doorkeeper_pipeline.tables import delta
 from testkit.pipeline_runs import Output
 
@@ -38,13 +39,23 @@ def refusal(
     )
 
 
-def findings(folder: Path, lines: list[str]) -> list[str]:
-    """Return the findings about refusals of a run over lines."""
-    (folder / "a.log").write_text("".join(lines))
-    (folder / "acls.csv").write_text(ACLS)
-    site = Output(folder / "out", str(folder / "a.log"))
-    first, *others = site.run(acls=(str(folder / "acls.csv"),)).findings
-    return [first, *itertools.takewhile(lambda line: line[0] == " ", others)]
+class Site(Output):
+    """A log and a set of ACLs, and the folder of their tables."""
+
+    def __init__(self, folder: Path, lines: list[str]) -> None:
+        """Write both files."""
+        (folder / "a.log").write_text("".join(lines))
+        (folder / "acls.csv").write_text(ACLS)
+        super().__init__(folder / "out", str(folder / "a.log"))
+
+    def findings(self, **options: Any) -> list[str]:
+        """Return the findings of a run."""
+        return list(self.run(acls=(str(self.out.parent / "acls.csv"),), **options).findings)
+
+    def refusals(self) -> list[str]:
+        """Return the findings about refusals."""
+        first, *others = self.findings()
+        return [first, *itertools.takewhile(lambda line: line[0] == " ", others)]
 
 
 def test_each_cause_has_its_own_numbers(tmp_path: Path) -> None:
@@ -60,7 +71,7 @@ def test_each_cause_has_its_own_numbers(tmp_path: Path) -> None:
         refusal("svc", "Write", "Topic:LITERAL:orders", at, api="Produce") for at in beats[:12]
     ]
 
-    found = findings(tmp_path, [*of_tool, *writes])
+    found = Site(tmp_path, [*of_tool, *writes]).refusals()
 
     assert [line.partition(": ")[0] for line in found] == [
         "refused",
@@ -86,7 +97,7 @@ def test_a_client_without_a_login_comes_first(tmp_path: Path) -> None:
         *(refusal("svc", "Describe", f"Topic:LITERAL:t-{name}", api="Metadata") for name in "abcd"),
     ]
 
-    found = findings(tmp_path, lines)
+    found = Site(tmp_path, lines).refusals()
 
     assert found[:3] == [
         "refused: 16",
@@ -103,3 +114,46 @@ def test_a_client_without_a_login_comes_first(tmp_path: Path) -> None:
         "    User:svc: 4, DESCRIBE on TOPIC t-a, DESCRIBE on TOPIC t-b, DESCRIBE on TOPIC t-c,"
         " and 1 more"
     )
+
+
+def test_principals_that_are_left_out(tmp_path: Path) -> None:
+    """Their refusals and ACLs count nowhere, and the last lines say how much that is."""
+    lines = [refusal("svc", "Read", "Topic:LITERAL:t")] * 3
+    lines += [refusal("other", "Read", "Topic:LITERAL:t")]
+
+    found = Site(tmp_path, lines).findings(excluded=("User:svc", "User:nobody"))
+
+    assert found[0] == "refused: 1"
+    assert not any(line.startswith("unused") for line in found)
+    assert found[-2:] == [
+        "left out, as asked, of User:nobody: nothing, for it has no finding",
+        "left out, as asked, of User:svc: 3 refusals, 1 ACL",
+    ]
+    assert last_options(tmp_path / "out").excluded == ("User:nobody", "User:svc")
+    assert delta.read(tmp_path / "out", "denied")["count"].sum() == 4
+
+
+def test_findings_that_are_accepted(tmp_path: Path) -> None:
+    """They are left out with their day, those of another cause or ACL are not."""
+    day, later = dt.date(2027, 1, 31), dt.date(2027, 3, 31)
+    lines = [refusal("svc", "Read", "Topic:LITERAL:t")] * 3
+    lines += [refusal("svc", "Describe", "Topic:LITERAL:t", api="Metadata")]
+    site = Site(tmp_path, lines)
+    site.run(acls=(str(tmp_path / "acls.csv"),))
+    unused = delta.read(tmp_path / "out", "unused_grants").row(0, named=True)
+    accepted = {
+        "refused:MISSING_GRANT:User:svc": day,
+        f"unused:{unused['binding_id']}": later,
+        "refused:MISSING_GRANT:User:other": day,
+    }
+
+    found = site.findings(accepted=accepted)
+
+    assert [line.partition(":")[0] for line in found] == [
+        *("refused", "  DESCRIBE only, 1", "    User"),
+        *("accepted until 2027-01-31", "accepted until 2027-03-31"),
+    ]
+    assert found[-2:] == [
+        "accepted until 2027-01-31: 3 refusals",
+        "accepted until 2027-03-31: 1 ACL",
+    ]

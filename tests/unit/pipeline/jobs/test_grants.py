@@ -143,6 +143,23 @@ def test_of_overlapping_grants_the_narrowest_stays(tmp_path: Path) -> None:
     assert found == {id_of(narrow): "KEEP", **dict.fromkeys(map(id_of, others), "REMOVE")}
 
 
+@pytest.mark.parametrize("is_generated", [True, False])
+def test_a_wide_grant_with_generated_names_has_no_replacement(
+    tmp_path: Path, *, is_generated: bool
+) -> None:
+    """Its verdict says why; of chosen names it has one."""
+    ending = "0" if is_generated else ""
+    names = [f"orders-2026-11-{day}{ending}" for day in (1, 2, 3)]
+    history = [*HISTORY, *(Asking(question=ALICE._replace(name=name)) for name in names)]
+
+    found = grants(asked_of(tmp_path, history, BINDINGS))
+
+    wide = {row["binding_id"]: row for row in found["overbroad_grants"].to_pylist()}[id_of(WIDE)]
+    assert (wide["proposal"] == []) is (wide["commands"] == []) is is_generated
+    usage = {row["binding_id"]: row for row in found["grant_usage"].to_pylist()}[id_of(WIDE)]
+    assert ("orders-<time> (4 names): keep the pattern" in usage["why"]) is is_generated
+
+
 @pytest.mark.parametrize(("logs", "rule"), [(1, "brokers"), (2, "none"), (None, "none")])
 def test_brokers_that_ask_and_have_no_log(tmp_path: Path, logs: int | None, rule: str) -> None:
     """Two brokers ask for CLUSTER_ACTION: one log is not that of the cluster."""

@@ -1,20 +1,24 @@
 """Another set of ACLs, and what it would turn."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from doorkeeper.acls.decision import Policy, Question
-from doorkeeper.acls.model import AclBinding, ResourceType
+from doorkeeper.acls.model import AclBinding, AclOperation, ResourceType
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.jobs.gold import Proposal, ProposalOptions
 from doorkeeper_pipeline.jobs.propose import KINDS, propose
-from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
+from doorkeeper_pipeline.proposals import summary_of
+from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic
 from testkit.histories import Asking, asked_of
 
-TOPIC = ResourceType.TOPIC
+TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
 
 
 def reads(user: str, name: str) -> Asking:
@@ -112,6 +116,62 @@ def test_a_grant_whose_removal_lacks_evidence_stays(tmp_path: Path) -> None:
     )
     for kind in KINDS:
         assert propose(asked, ProposalOptions(kinds=(kind,))).removed == ()
+
+
+def joins(user: str, name: str, day: int = 0) -> Asking:
+    return Asking(question=Question(f"User:{user}", "10.0.0.1", READ, GROUP, name), day=day)
+
+
+GROUPS = allow("alice", READ, group("*"))
+STREAMS = allow("bob", AclOperation.ALL, group("app-", PREFIXED))
+NAMES = ["".join(each) for each in product("aeiou", "bdfg", "aeiou")]
+RANDOM = [f"{number * 2654435761 % 2**32:08x}-{number:04x}" for number in range(1, 41)]
+
+
+@pytest.mark.parametrize("kind", ["least-privilege", "overbroad"])
+@pytest.mark.parametrize("prefixes", [False, True])
+def test_a_pattern_for_generated_names_stays(tmp_path: Path, kind: str, *, prefixes: bool) -> None:
+    """Literal grants on its names would refuse the next start; those on chosen names refuse none.
+
+    A grant for all principals stays for the names of one of them.
+    """
+    history = [
+        *(joins("alice", name, day) for day, name in enumerate(RANDOM)),
+        *(joins("bob", f"app-{name}") for name in ("in", "out")),
+        *(joins("carol", f"job-{name}") for name in RANDOM[:3]),
+        joins("dave", "app-x"),
+        joins("dave", "job-other"),
+    ]
+    jobs = allow("*", READ, group("job-", PREFIXED))
+    everything = [GROUPS, STREAMS, jobs, allow("dave", READ, group("app-x"))]
+    asked = asked_of(tmp_path, history, everything)
+
+    found = propose(asked, ProposalOptions(kinds=(kind,), prefixes=prefixes, wider=prefixes))
+
+    names = {each.pattern.name for each in found.bindings}
+    assert {GROUPS, jobs} <= set(found.bindings)
+    assert STREAMS in found.removed
+    assert not names & {*RANDOM, *(f"job-{name}" for name in RANDOM)}
+    assert found.backtest.num_rows == 0
+    assert [each for each, _ in found.patterns] == sorted([GROUPS, jobs])
+    lines = [line for line in summary_of(found) if line.startswith("keeps the pattern: ")]
+    assert ["(40 names)" in line for line in lines] == [True, False]
+
+
+def test_the_names_of_a_pattern_that_stays_are_one_row(tmp_path: Path) -> None:
+    """However many there are; a hundred are named."""
+    many = [f"{first}.{second}" for first in NAMES for second in NAMES]
+    asked = asked_of(tmp_path, [joins("alice", "x")], [GROUPS])
+    table = pq.read_table(asked.decisions[0])
+    rows = [{**table.to_pylist()[0], "resource_name": name} for name in many]
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), asked.decisions[0])
+
+    found = propose(asked, ProposalOptions())
+
+    (row,) = found.least_privilege.to_pylist()
+    assert (row["kind"], row["resource_count"], row["support"]) == ("PATTERN", len(many), len(many))
+    assert row["resources"] == sorted(many)[:100]
+    assert (found.bindings, found.added) == ((GROUPS,), ())
 
 
 def test_nothing_is_opened_to_everybody(tmp_path: Path) -> None:

@@ -13,9 +13,11 @@ from doorkeeper_pipeline.report.findings import (
     Finding,
     Found,
     Register,
+    accepted,
     follow,
     read,
     text_of,
+    without,
 )
 
 if TYPE_CHECKING:
@@ -35,14 +37,14 @@ TWO = {"unused:2": Found("unused grant", "two")}
 def test_the_life_of_a_finding() -> None:
     """It is new, then open, then accepted until a day, then resolved, then open again."""
     first = follow(Register({}), ONE, DAY)
-    accepted = Register({"broad:1": replace(first.findings["broad:1"], accepted_until=LATER)}, DAY)
-    gone = follow(accepted, {}, LATER)
+    agreed = Register({"broad:1": replace(first.findings["broad:1"], accepted_until=LATER)}, DAY)
+    gone = follow(agreed, {}, LATER)
     again = follow(gone, ONE, LATER)
 
     assert first.findings["broad:1"].state(DAY) == "NEW"
     assert first.findings["broad:1"].state(LATER) == "OPEN"
-    assert accepted.findings["broad:1"].state(LATER) == "ACCEPTED"
-    assert accepted.findings["broad:1"].state(LATER + timedelta(days=1)) == "EXPIRED"
+    assert agreed.findings["broad:1"].state(LATER) == "ACCEPTED"
+    assert agreed.findings["broad:1"].state(LATER + timedelta(days=1)) == "EXPIRED"
     assert gone.findings["broad:1"].resolved == LATER
     assert follow(gone, {}, LATER + timedelta(days=1)).findings == gone.findings
     assert gone.findings["broad:1"].state(LATER) == "RESOLVED"
@@ -111,3 +113,28 @@ def test_findings_of_another_cluster(tmp_path: Path) -> None:
     assert follow(known, ONE, LATER).cluster == "payments"
     with pytest.raises(Conflicting, match="'payments', and the tables are about 'orders'"):
         follow(known, {}, LATER, "orders")
+
+
+def test_what_is_left_out_is_kept_and_not_shown() -> None:
+    """A finding of an excluded principal is not resolved: it comes back when it is shown again."""
+    found = {"refused:a": Found("refusals", "a", "User:a"), **ONE}
+    register = follow(Register({}), found, DAY)
+
+    assert without(register, found, ("User:a",)).findings.keys() == ONE.keys()
+    assert without(register, found, ("User:b",)) == register
+
+
+def test_accepted_until() -> None:
+    """The acceptances of a day are those of this day or a later one."""
+    finding = Finding(kind="k", text="t", first_seen=DAY)
+    register = Register(
+        {
+            "today": replace(finding, accepted_until=DAY),
+            "later": replace(finding, accepted_until=LATER),
+            "over": replace(finding, accepted_until=DAY - timedelta(days=1)),
+            "gone": replace(finding, accepted_until=LATER, resolved=DAY),
+            "never": finding,
+        }
+    )
+
+    assert accepted(register, DAY) == {"today": DAY, "later": LATER}

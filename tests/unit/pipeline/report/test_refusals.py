@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from typing import Any
 
 import polars as pl
 
 from doorkeeper_pipeline.bindings import binding_of_row, text_of
+from doorkeeper_pipeline.jobs.left_out import LeftOut
 from doorkeeper_pipeline.report.model import About, Commands, Names, Share, Tag
-from doorkeeper_pipeline.report.overview import History
 from doorkeeper_pipeline.report.refusals import refusals_of
-from testkit.report_tables import BEGIN, table_of
+from testkit.report_tables import table_of
 
 ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC))
-HISTORY = History(1_000, 60, 0, 3, 3, 1, BEGIN, BEGIN)
 
 
 def test_refusals_by_their_cause() -> None:
@@ -46,7 +46,7 @@ def test_refusals_by_their_cause() -> None:
         "grant_usage": table_of("grant_usage", [deny]),
     }
 
-    rows = refusals_of(frames, HISTORY, ABOUT).tables[0].rows
+    rows = refusals_of(frames, ABOUT).tables[0].rows
 
     assert [(word_of(row[0]), row[1], row[2], row[3], row[4], row[5]) for row in rows] == [
         ("no login", Share(1, 1), Names(("User:ANONYMOUS",), 1), 1, advice("log in."), None),
@@ -65,7 +65,7 @@ def test_what_would_help() -> None:
         {"count": 1, "cause": "PROBING", "rhythm": "80 names", "advice": "ask."},
     ]
 
-    rows = refusals_of({"denied": table_of("denied", denied)}, HISTORY, ABOUT).tables[1].rows
+    rows = refusals_of({"denied": table_of("denied", denied)}, ABOUT).tables[1].rows
 
     assert [row[-1] for row in rows] == [
         Commands("grant", ("add",), "READ on t"),
@@ -80,10 +80,36 @@ def test_tables_of_an_earlier_release() -> None:
         pl.lit(None, pl.String).alias(name) for name in ("cause", "rhythm", "advice")
     )
 
-    causes, hot_spots = refusals_of({"denied": earlier}, HISTORY, ABOUT).tables
+    causes, hot_spots = refusals_of({"denied": earlier}, ABOUT).tables
 
     assert [(word_of(row[0]), row[4]) for row in causes.rows] == [("unknown", None)]
     assert [row[-1] for row in hot_spots.rows] == [None]
+
+
+def test_what_is_left_out_and_accepted() -> None:
+    """An excluded principal is named in the lead alone, an accepted finding with its day."""
+    lacking = {"cause": "MISSING_GRANT", "advice": "decide."}
+    denied = [
+        {"principal": "User:a", "count": 10, **lacking},
+        {"principal": "User:b", "count": 30, **lacking},
+        {"principal": "User:b", "count": 5, "probe": True, **lacking},
+        {"principal": "User:c", "count": 1, **lacking},
+    ]
+    accepted = {"refused:MISSING_GRANT:User:c": date(2027, 1, 31)}
+    about = replace(ABOUT, left_out=LeftOut(("User:b",), accepted))
+
+    section = refusals_of({"denied": table_of("denied", denied)}, about)
+
+    causes, hot_spots = section.tables
+    assert [(row[1], row[4]) for row in causes.rows] == [
+        (Share(10, 11), advice("decide.")),
+        (Share(1, 11), Commands("accepted until 31 Jan 2027", (), "decide.")),
+    ]
+    assert [row[1] for row in hot_spots.rows] == ["User:a", "User:c"]
+    assert section.lead == (
+        "11 refusals come down to 2 combinations of principal, operation and resource.",
+        "Left out, as asked: User:b, with 30 refusals.",
+    )
 
 
 def word_of(value: object) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PLUGIN = """
-from doorkeeper.authorizer.contract import Authorizer
+from doorkeeper.server.authorizer.contract import Authorizer
 
 class Half(Authorizer):
     def start(self, server_info):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BACKUP = """
 import sys
 from pathlib import Path
-from doorkeeper.storage.backup import backup
+from doorkeeper.server.state.storage.backup import backup
 backup(Path(sys.argv[1]), Path(sys.argv[2]))
 """
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HOLD = """
 import sys
 from pathlib import Path
-from doorkeeper.storage.lock import DataLock
+from doorkeeper.server.state.storage.lock import DataLock
 lock = DataLock.acquire(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()

@@ -1,0 +1,190 @@
+"""Grants whose used names are generated: literal grants on them would refuse the next name.
+
+The names that a principal used through a pattern are generated where one of these holds:
+
+    shape     some differ only in what programs write: a UUID, a hash, a time, a number, letters
+              that nobody pronounces
+    turnover  new ones keep coming, and old ones are not used any more
+    number    they are too many to list
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from doorkeeper.acls.model import WILDCARD, AclPermissionType, PatternType
+from doorkeeper_pipeline.evaluation.overbroad import Wide
+from doorkeeper_pipeline.evaluation.questions import FIRST, LAST, PRINCIPAL, RESOURCE_NAME, TIME
+from doorkeeper_pipeline.evaluation.usage import BINDING
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Iterable, Sequence
+
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
+    from doorkeeper_pipeline.evaluation.index import Index
+
+NAMES_MAX: Final = 1_000
+"""A principal with more names of a pattern gets no list of them; so many are looked at."""
+
+CERTAIN_MIN: Final = 3
+"""Names with UUIDs, hashes or times that suffice; of numbers and letters people write some too."""
+
+COUNTED_MIN: Final = 10
+LETTERS_SHARE: Final = 0.3
+"""Of names that people chose, far fewer have four consonants in a row."""
+
+TURNOVER_SHARE: Final = 0.25
+"""The share of names that came in the second half of a history, and of those last used before."""
+
+_CERTAIN = ("<uuid>", "<time>", "<hash>", "<index>", "<pod>")
+_FOUND = ("uuid", "time", "index", "pod")
+_LETTERS = "<letters>"
+
+PATTERN_NAMES = pa.schema(
+    [
+        pa.field(BINDING, pa.int32(), nullable=False),
+        pa.field(PRINCIPAL, pa.string(), nullable=False),
+        pa.field(RESOURCE_NAME, pa.string(), nullable=False),
+        pa.field(FIRST, TIME, nullable=False),
+        pa.field(LAST, TIME, nullable=False),
+    ]
+)
+"""A name that a principal used through a pattern, with the first and the last time."""
+
+_TOKEN = re.compile(
+    r"(?P<uuid>[0-9a-fA-F]{8}(?P<dash>-?)[0-9a-fA-F]{4}(?:(?P=dash)[0-9a-fA-F]{4}){2}(?P=dash)"
+    r"[0-9a-fA-F]{12})"
+    r"|(?<!\d)(?P<time>20\d\d(?P<sign>[-_.]?)[01]\d(?P=sign)[0-3]\d"
+    r"(?:[-_.T]?[0-2]\d[-_.:]?[0-5]\d(?:[-_.:]?[0-5]\d)?)?|1[4-9]\d{8}(?:\d{3}){0,3})(?!\d)"
+    # The numbers of nodes in a topology of Kafka Streams.
+    r"|(?<!\d)(?P<index>0\d{9})(?!\d)"
+    # The ends of the names of pods.
+    r"|(?<=-)(?P<pod>[bcdfghjklmnpqrstvwxz2456789]{8,10}-[bcdfghjklmnpqrstvwxz2456789]{5})(?!\w)"
+    r"|(?P<word>[0-9A-Za-z]+)"
+)
+_HASH = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{8,}|(?=.*\d)(?=.*[A-F])[0-9A-F]{8,}")
+_DIGITS = re.compile(r"\d+")
+_SWITCHES = re.compile(r"(?<=\d)(?=[A-Za-z])|(?<=[A-Za-z])(?=\d)")
+_UNSPOKEN = re.compile(r"(?=[a-z]{6})[a-z]*[^\Waeiou\d_]{4}", re.IGNORECASE)
+_SERIES = re.compile(r"<\w+>(?:[-_]<\w+>)+")
+_SWITCHES_MIN = 2
+
+
+def patterns(index: Index, bindings: Sequence[AclBinding]) -> Wide:
+    """Return the bindings that allow more names than one."""
+    return Wide(index, np.array([_is_pattern(each) for each in bindings], np.bool_))
+
+
+def names_in(shared: Wide, table: DecisionTable) -> pa.Table:
+    """Return the names that principals used through patterns in distinct questions.
+
+    Raises:
+        BadQuestions: the table holds no questions.
+
+    """
+    found = [_names(shared, block) for block in table.evaluate(shared.acls).blocks()]
+    return pa.concat_tables([PATTERN_NAMES.empty_table(), *found])
+
+
+def generated(
+    names: pa.Table, begin: dt.datetime | None, end: dt.datetime | None
+) -> dict[int, str]:
+    """Return for each binding, by number, why its names cannot be listed; none where they can.
+
+    The history lasts from ``begin`` to ``end``.
+    """
+    if begin is None or end is None:
+        return {}
+    frame = pl.from_arrow(names)
+    assert isinstance(frame, pl.DataFrame)
+    middle = begin + (end - begin) / 2
+    names_of = (
+        frame.group_by(BINDING, PRINCIPAL, RESOURCE_NAME)
+        .agg(pl.col(FIRST).min(), pl.col(LAST).max())
+        .sort(BINDING, PRINCIPAL, RESOURCE_NAME)
+        .group_by(BINDING, PRINCIPAL, maintain_order=True)
+        .agg(
+            pl.len().alias("number"),
+            (pl.col(FIRST) > middle).sum().alias("late"),
+            (pl.col(LAST) < middle).sum().alias("gone"),
+            # Names that follow each other alphabetically are alike, those of the whole are not.
+            pl.col(RESOURCE_NAME).filter(pl.int_range(pl.len()) % (pl.len() // NAMES_MAX + 1) == 0),
+        )
+        .filter(pl.col("number") >= CERTAIN_MIN)
+    )
+    found: dict[int, str] = {}
+    for number, _, count, late, gone, some in names_of.iter_rows():
+        reason = _reason(count, late, gone, some)
+        if reason:
+            found.setdefault(number, reason)
+    return found
+
+
+def shape_of(name: str) -> str:
+    """Return a name with what programs write into names replaced: ``job-<uuid>``."""
+    return _SERIES.sub(_joined, _TOKEN.sub(_kind, name))
+
+
+def _is_pattern(binding: AclBinding) -> bool:
+    (_, name, pattern_type), entry = binding
+    return entry.permission_type is AclPermissionType.ALLOW and (
+        pattern_type is PatternType.PREFIXED or name == WILDCARD
+    )
+
+
+def _names(shared: Wide, block: Block) -> pa.Table:
+    found = block.matches
+    which = np.flatnonzero(found.used & shared.candidates[found.bindings])
+    rows = block.rows.select([PRINCIPAL, RESOURCE_NAME, FIRST, LAST])
+    rows = rows.take(pa.array(found.questions[which]))
+    rows = rows.add_column(0, BINDING, pa.array(found.bindings[which], pa.int32()))
+    return rows.cast(PATTERN_NAMES)
+
+
+def _reason(count: int, late: int, gone: int, some: Iterable[str]) -> str:
+    names = list(some)
+    shapes = Counter(map(shape_of, names))
+    for shape, alike in shapes.most_common():
+        if _is_generated(shape, alike, len(names)):
+            return f"its names are generated, such as {shape} ({count:,} names)"
+    if count > NAMES_MAX:
+        return f"it was used for {count:,} names"
+    if count >= COUNTED_MIN and min(late, gone) >= TURNOVER_SHARE * count:
+        return (
+            f"its names change: of {count:,} names, {late:,} came in the second half of the"
+            f" history, and {gone:,} were last used before"
+        )
+    return ""
+
+
+def _is_generated(shape: str, alike: int, names: int) -> bool:
+    if any(each in shape for each in _CERTAIN):
+        return alike >= CERTAIN_MIN
+    if _LETTERS in shape:
+        return alike >= max(COUNTED_MIN, LETTERS_SHARE * names)
+    return "<" in shape and alike >= COUNTED_MIN
+
+
+def _joined(series: re.Match[str]) -> str:
+    return next((each for each in _CERTAIN if each in series[0]), "<random>")
+
+
+def _kind(token: re.Match[str]) -> str:
+    word = token["word"]
+    if word is None:
+        return next(f"<{kind}>" for kind in _FOUND if token[kind] is not None)
+    if _HASH.fullmatch(word):
+        return "<hash>"
+    if len(_SWITCHES.findall(word)) >= _SWITCHES_MIN:
+        return "<random>"
+    if _UNSPOKEN.match(word) and not word.isupper():
+        return _LETTERS
+    return _DIGITS.sub("<number>", word)
