@@ -6,7 +6,7 @@ They are asynchronous in Kafka's contract of authorizers too (KIP-504).
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.authorizer.contract import AclCreateResult, AclDeleteResult
@@ -19,13 +19,20 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.outcome import Results
-    from doorkeeper.sync.fleet import ClusterFleet
+
+
+class Receipts(Protocol):
+    """What the clusters have: the part of ``ClusterFleet`` that is used here."""
+
+    async def wait_in_force(self, revision: int, changed: Sequence[AclBinding]) -> None: ...
+
+    def pending(self, revision: int) -> list[str]: ...
 
 
 class AcknowledgedByClusters:
     """The changes of an authorizer, which complete late."""
 
-    def __init__(self, updates: AuthorizerUpdates, fleet: ClusterFleet, log: StateLog) -> None:
+    def __init__(self, updates: AuthorizerUpdates, fleet: Receipts, log: StateLog) -> None:
         self._updates = updates
         self._fleet = fleet
         self._log = log
