@@ -33,7 +33,7 @@ def audit_of(given: RawConfig) -> AuditSettings:
         sync=given.text("doorkeeper.audit.sync"),
         decisions=given.text("doorkeeper.audit.decisions"),
         merge_ms=given.number("doorkeeper.audit.merge.ms"),
-        queue_events=given.number("doorkeeper.server.operations.audit.queue.events"),
+        queue_events=given.number("doorkeeper.audit.queue.events"),
         file_bytes=given.number("doorkeeper.audit.file.bytes"),
         file_ms=given.number("doorkeeper.audit.file.ms"),
         compression=given.text("doorkeeper.audit.compression"),

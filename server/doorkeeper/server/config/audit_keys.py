@@ -47,7 +47,7 @@ AUDIT: Final = (
         check=at_least(1, 60_000),
     ),
     Key(
-        name="doorkeeper.server.operations.audit.queue.events",
+        name="doorkeeper.audit.queue.events",
         type=KeyType.INT,
         default="100000",
         doc=(

@@ -47,7 +47,7 @@ def test_levels_of_loggers() -> None:
     [
         ("doorkeeper.audit.sync=always", "none or interval or strict"),
         ("doorkeeper.audit.decisions=some", "all or denied or none"),
-        ("doorkeeper.server.operations.audit.queue.events=1", "a whole number from 1000"),
+        ("doorkeeper.audit.queue.events=1", "a whole number from 1000"),
         ("doorkeeper.audit.retention.days=-2", "a whole number from -1"),
         ("doorkeeper.log.levels=x=LOUD", "found 'x=LOUD'; allowed: logger=level with one of TRACE"),
         ("ssl.client.auth=Required", "allowed: required or requested or none"),
