@@ -47,7 +47,10 @@ def found_in(grants: list[dict[str, Any]], **others: list[dict[str, Any]]) -> An
 )
 def test_causes(row: dict[str, Any], cause: str | None, action: str | None) -> None:
     """Each grant has one cause, or is no finding; one that is safe to remove is not to decide."""
-    wide = [{"binding_id": "wide", "proposal": ["narrower"]}, {"binding_id": "generated"}]
+    wide: list[dict[str, Any]] = [
+        {"binding_id": "wide", "proposal": ["narrower"]},
+        {"binding_id": "generated"},
+    ]
     rows = found_in([row], overbroad_grants=wide).rows.to_dicts()
 
     assert [(each["cause"], each["action"]) for each in rows] == (
