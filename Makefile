@@ -63,14 +63,14 @@ test-long:  ## the slow tests that need no foreign part
 
 test-containers:  ## build the image, run both stacks of docker/ with podman (as root)
 	@scripts/setup-system containers
-	@scripts/environment containers
+	@scripts/environment interop
 	@$(py) -m pytest tests/interop/containers $(ARGS)
 
 parts:  ## print the parts of test-all that the nightly workflow runs, as JSON
 	@echo '$(PARTS)' | sed 's/\([^ ]\{1,\}\)/"\1"/g; s/ /, /g; s/.*/[&]/'
 
 coverage:  ## run "make test" and record which test reaches which line, in .cache/coverage
-	@scripts/environment bench
+	@scripts/environment check
 	@mkdir -p .cache/coverage
 	@COVERAGE_FILE=.cache/coverage/data $(py) -m pytest $(parallel) worksteal -m "not interop and not slow" \
 	    --cov --cov-context=test --cov-report= --junitxml=.cache/coverage/junit.xml $(ARGS)
@@ -94,24 +94,24 @@ check-site: site  ## check the site: links, spelling, and in a browser
 	@scripts/check-site
 
 wheel:  ## build wheel, source distribution and SBOM twice, compare, and try the wheel elsewhere
-	@scripts/environment release
+	@scripts/environment check
 	@scripts/distributions
 	@scripts/try-wheel
 
 wheel-extras:  ## install the wheel with each extra alone, and try what it is for
-	@scripts/environment release
+	@scripts/environment check
 	@scripts/try-extras $(ARGS)
 
 bench:  ## measure against a Kafka broker; writes benchmarks/RESULTS.md (under 20 minutes)
-	@scripts/environment bench
+	@scripts/environment spark
 	@scripts/bench $(ARGS)
 
 bench-quick:  ## the same with few ACLs and short rounds; prints only (a minute)
-	@scripts/environment bench
+	@scripts/environment spark
 	@scripts/bench --quick --output .cache/bench-quick.md $(ARGS)
 
 bench-parts:  ## run the benchmarks of single parts; ARGS=--quick takes small numbers
-	@scripts/environment bench
+	@scripts/environment spark
 	@scripts/bench --parts $(ARGS)
 
 pipeline-demo:  ## traffic at a running Doorkeeper, its audit log, the tables, the report
@@ -119,7 +119,7 @@ pipeline-demo:  ## traffic at a running Doorkeeper, its audit log, the tables, t
 	@$(py) scripts/pipeline_demo.py $(ARGS)
 
 lock:  ## pin requirements/*.txt anew; ARGS=--upgrade takes newer versions
-	@scripts/environment lock
+	@scripts/environment run
 	@scripts/lock $(ARGS)
 
 image:  ## build the container image; ARGS="--build-arg BASE=..."

@@ -106,7 +106,7 @@ def test_an_unknown_set_is_refused(checkout: Path) -> None:
     status, output = environment(checkout, "books")
 
     assert status == 2
-    names = "run, test, interop, containers, check, docs, pipeline, bench, release and lock"
+    names = "run, test, check, docs, spark and interop"
     assert f"there are {names}" in output
 
 

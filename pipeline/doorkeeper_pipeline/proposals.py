@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.acls.formats import choosing
 from doorkeeper_pipeline.bindings import command_of, text_of
 from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY
-from doorkeeper_pipeline.evaluation.evidence import describe_doubt
+from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED, describe_doubt
 from doorkeeper_pipeline.evaluation.unread import describe_unread
 
 if TYPE_CHECKING:
@@ -75,13 +75,18 @@ def summary_of(proposal: Proposal) -> list[str]:
             forbids += count
         else:
             allows += count
+    turned = (
+        f"of the whole history it newly forbids {forbids:,} decisions and newly allows {allows:,}"
+    )
+    if proposal.allowed == 0 and not forbids:
+        turned = f"of the whole history it newly allows {allows:,} decisions; {NOTHING_ALLOWED}"
     before = len(proposal.bindings) - len(proposal.added) + len(proposal.removed)
     return [
         (
             f"{before:,} -> {len(proposal.bindings):,} ACLs: {len(proposal.added):,} added,"
             f" {len(proposal.removed):,} removed"
         ),
-        f"of the whole history it newly forbids {forbids:,} decisions and newly allows {allows:,}",
+        turned,
         *_opening_of(proposal),
         *(f"stays, accepted until {day}: {text_of(each)}" for each, day in proposal.accepted),
         *_patterns(proposal),

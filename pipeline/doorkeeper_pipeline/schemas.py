@@ -14,6 +14,7 @@ __all__ = [
     "DISTINCT_DECISIONS",
     "DRIFT",
     "FILES",
+    "FINDINGS",
     "GRANT_USAGE",
     "LEAST_PRIVILEGE",
     "LINES",
@@ -961,6 +962,61 @@ FILES = Table(
     partitioned_by=(),
 )
 
+FINDINGS = Table(
+    name="findings",
+    layer="gold",
+    meaning="What somebody should decide or may do about grants and refusals, and since when.",
+    columns=(
+        Column(
+            name="finding_id",
+            type="string",
+            meaning="A name that stays from run to run: a kind and the binding_id, or the principal.",
+        ),
+        Column(
+            name="action",
+            type="string",
+            meaning="DECIDE (somebody must answer) or SAFE (it can be done: no decision of the history changes).",
+        ),
+        Column(
+            name="cause",
+            type="string",
+            meaning="Of grants unused, dormant, unknown-age, deny-first, refused, renamed, broad or wide; of refusals as in denied, such as missing-grant.",
+        ),
+        Column(
+            name="principal",
+            type="string",
+            meaning="Whom it is about, as type:name; User:* is everybody.",
+        ),
+        Column(
+            name="severity",
+            type="string",
+            meaning="CRITICAL, HIGH, MEDIUM or LOW, by what the grant opens; of refusals MEDIUM or LOW.",
+        ),
+        Column(
+            name="subject", type="string", meaning="The grant, or what was refused, in a few words."
+        ),
+        Column(name="why", type="string", meaning="The reason in words."),
+        Column(name="grants", type="int64", meaning="How many ALLOWs the principal has."),
+        Column(
+            name="decisions",
+            type="int64",
+            meaning="How often the grant was used, or the principal was refused.",
+        ),
+        Column(
+            name="first_seen",
+            type="timestamp",
+            meaning="The start of the run that found it first, UTC.",
+        ),
+        Column(
+            name="gone",
+            type="timestamp",
+            nullable=True,
+            meaning="The start of the run that did not find it any more, UTC; null while it stands.",
+        ),
+    ),
+    partitioned_by=(),
+)
+
 GRANT_USAGE = Table(
     name="grant_usage",
     layer="gold",
@@ -1525,6 +1581,7 @@ TABLES: dict[str, Table] = {
         DISTINCT_DECISIONS,
         DRIFT,
         FILES,
+        FINDINGS,
         GRANT_USAGE,
         LEAST_PRIVILEGE,
         LINES,

@@ -216,7 +216,7 @@ class Compose:
         """Take the file, and the values of its variables."""
         program = Path(sys.executable).with_name("podman-compose")
         if not program.exists():
-            raise Unavailable("podman-compose: not installed (scripts/environment containers)")
+            raise Unavailable("podman-compose: not installed (scripts/environment interop)")
         self.podman = podman
         self.environment = {**podman.environment, **environment}
         # Limits of files are the machine's: it may not let a container raise its own. Podman adds

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from doorkeeper_pipeline.cli import options, starting
-from doorkeeper_pipeline.cli.failures import HELP, LOSES, STATUSES, inspects, printable, show
+from doorkeeper_pipeline.cli.failures import (
+    CONTRADICTED,
+    HELP,
+    LOSES,
+    STATUSES,
+    inspects,
+    printable,
+    show,
+)
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.engines.session import Settings
+from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +75,8 @@ def command(  # noqa: PLR0913  one for each option
     """Decide the whole history again under another set of ACLs.
 
     Every decision that would change is a row of the table backtest. The exit status is 1 when
-    an access that was allowed would be denied.
+    an access that was allowed would be denied, and 4 when nothing was allowed in the history, so
+    that it cannot tell.
 
     \b
     Examples:
@@ -94,14 +104,19 @@ def command(  # noqa: PLR0913  one for each option
     for each in proof.causes:
         click.echo(f"warning: {printable(each)}", err=True)
     # First the answer: it took time, and what comes now may find a full disk.
-    show(text_of(turned, rows))
+    show(text_of(turned, rows, allowed=proof.observed.allowed))
     keep(out, {"backtest": found}, cluster)
     if any(row["turn"] == "ALLOW_TO_DENY" for row in turned):
         context.exit(LOSES)
+    if not proof.observed.allowed:
+        context.exit(CONTRADICTED)
 
 
-def text_of(turned: Sequence[dict[str, Any]], rows: int) -> str:
-    """Return the summary: how many lose and gain access, and the most frequent rows."""
+def text_of(turned: Sequence[dict[str, Any]], rows: int, *, allowed: int) -> str:
+    """Return the summary: how many lose and gain access, and the most frequent rows.
+
+    ``allowed`` is the number of allowed decisions of the history.
+    """
     lines = []
     for turn, words in (
         ("ALLOW_TO_DENY", "would be denied that was allowed"),
@@ -111,6 +126,9 @@ def text_of(turned: Sequence[dict[str, Any]], rows: int) -> str:
             (row for row in turned if row["turn"] == turn),
             key=lambda row: (-row["count"], row["principal"], row["resource_name"]),
         )
+        if turn == "ALLOW_TO_DENY" and not found and not allowed:
+            lines.append(NOTHING_ALLOWED)
+            continue
         count = sum(row["count"] for row in found)
         who = len({row["principal"] for row in found})
         lines.append(f"{count:,} decisions ({len(found):,} distinct, {who:,} principals) {words}")

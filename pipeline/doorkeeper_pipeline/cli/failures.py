@@ -46,9 +46,10 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 STATUSES = """\b
 Exit statuses: 0 done; 1 (backtest) someone would lose access; 2 wrong usage, or
-inputs that do not belong together; 3 it could not be done; 4 (run, report) tables or
-report were written, and log, ACLs and options do not belong together, or there is no
-decision; 5 (run) too many lines could not be read; 130 ended by Ctrl-C; 143 by SIGTERM.
+inputs that do not belong together; 3 it could not be done; 4 (run, report, backtest)
+it was done, and log, ACLs and options do not belong together, or there is no decision,
+or none that tells who would lose access; 5 (run) too many lines could not be read;
+130 ended by Ctrl-C; 143 by SIGTERM.
 Nothing is changed but with 0, 1 and 4."""
 
 

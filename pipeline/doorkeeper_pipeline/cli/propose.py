@@ -149,7 +149,7 @@ def command(  # noqa: PLR0913  one for each option
         asked = without_limits(asked) if accept_lost_access else limited(asked, proof, given)
         wanted = replace(wanted, accepted=asked.acls.with_ids(left_out.accepted_bindings()))
         risks = (*proof.causes, *proof.lacking, *given.thresholds.lowered())
-        proposal = replace(propose(asked, wanted), risks=risks)
+        proposal = replace(propose(asked, wanted), risks=risks, allowed=proof.observed.allowed)
     keep(out, tables_of(proposal, kinds), cluster)
     write_files(proposal, to, script)
     show(text_of(proposal, to, script))

@@ -193,7 +193,7 @@ def as_json(summary: RunSummary) -> str:
             "lacking": proof.lacking,
             "doubtful_principals": sorted(proof.doubtful),
         },
-        "findings": summary.findings,
+        "findings": [group._asdict() for group in summary.findings],
         "unread": [{"reason": why, "count": count} for why, count in summary.unread],
     }
     return json.dumps(document, default=str, indent=2)
@@ -222,7 +222,7 @@ def as_text(summary: RunSummary, out: Path | str) -> str:
     if summary.gone:
         lines.append(f"{len(summary.gone)} files are gone; what they said stays")
     lines += [f"warning: {printable(each)}" for each in row["warnings"]]
-    lines += [printable(each) for each in summary.findings]
+    lines += [printable(each) for each in summary.lines]
     lines.append(f"tables in {out}:")
     lines += [f"  {name:<18} {count:>12,}" for name, count in summary.rows.items()]
     return "\n".join(lines)

@@ -22,6 +22,11 @@ LISTED_MAX = 5
 FUTURE = dt.timedelta(minutes=5)
 """Clocks differ; a decision that is later than this is a mistake."""
 
+NOTHING_ALLOWED = (
+    "nothing was allowed in this history, so that it cannot show who would lose access"
+)
+"""In place of a number of decisions that a set of ACLs would forbid: it would be 0 for any set."""
+
 _MORE = "..."
 _DAY_S = 86_400
 _ALMOST_ALL = 99.95

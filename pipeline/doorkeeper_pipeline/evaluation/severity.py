@@ -64,6 +64,9 @@ class ClusterContext(NamedTuple):
     sensitive: tuple[str, ...] = ()
 
 
+BROAD: Final = (Severity.CRITICAL.value, Severity.HIGH.value)
+"""The severities of grants that somebody should know, whatever their use."""
+
 MANY: Final = 10
 """Principals of a cluster for whom a grant to everybody is one to many."""
 

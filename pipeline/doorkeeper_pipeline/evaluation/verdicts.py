@@ -19,6 +19,7 @@ does not gives the verdict and the reason:
     deny-first   ASK                   would have been used, or might, but for a DENY
     refused      ASK                   is of a principal that is refused often
     renamed      ASK                   is of a principal that resembles one that appears
+    dormant      REMOVE                passes all rules, and its principal made no request at all
     none         REMOVE                passes all rules
 
 What the rules know comes with the call; nothing here reads tables.
@@ -139,7 +140,10 @@ def judge(grant: Grant, known: Known) -> Judged:
         if found is not None:
             verdict, why = found
             return Judged(verdict, name, why)
-    return Judged(Verdict.REMOVE, "none", _removal(grant, known))
+    principal = grant.binding.entry.principal
+    is_dormant = principal not in known.activity and principal != WILDCARD_PRINCIPAL
+    why = _removal(grant, known, is_dormant=is_dormant)
+    return Judged(Verdict.REMOVE, "dormant" if is_dormant else "none", why)
 
 
 def doubt_about(grant: Grant, known: Known) -> str:
@@ -374,12 +378,12 @@ RULES: Final[tuple[tuple[str, Callable[[Grant, Known], _Found]], ...]] = (
 """The rules in their order; each returns None where a removal may pass."""
 
 
-def _removal(grant: Grant, known: Known) -> str:
+def _removal(grant: Grant, known: Known, *, is_dormant: bool) -> str:
     days = f"{known.days_of(grant):.0f} days"
     if grant.uses:
         others = "another ACL" if grant.covered == 1 else f"{grant.covered} other ACLs"
         text = f"all it was used for in {days} is allowed by {others} too"
-    elif grant.binding.entry.principal not in known.activity:
+    elif is_dormant:
         text = f"unused for {days}, and {grant.binding.entry.principal} made no request at all"
     else:
         text = f"unused for {days}"

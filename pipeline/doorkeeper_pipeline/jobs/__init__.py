@@ -16,7 +16,8 @@ agreement  recorded outcomes beside recomputed ones
 basis      whether the evidence is enough, by the tables days and agreement
 broker_logs
            which files are of which broker, and its days
-findings   the most important rows, for the summary of a run
+causes     the table findings: what is to be decided or safe to do, from run to run
+findings   the same in groups, ranked, for summary and report
 left_out   principals and accepted findings that shares and findings leave out
 observed   how long a history is, its names and its principals
 options    the options of a run, kept with its tables for the other commands

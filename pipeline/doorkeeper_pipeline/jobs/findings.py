@@ -1,42 +1,155 @@
-"""The most important findings of a run, in a few lines."""
+"""The findings of a run in groups by principal and cause, ranked, and in a few lines."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import polars as pl
 
-from doorkeeper_pipeline.bindings import FIELDS, binding_of_row, text_of
-from doorkeeper_pipeline.evaluation.refusals import CAUSES
+from doorkeeper_pipeline.bindings import binding_of_row, text_of
+from doorkeeper_pipeline.evaluation import refusals
+from doorkeeper_pipeline.evaluation.severity import Severity
+from doorkeeper_pipeline.jobs.causes import CAUSES, DECIDE, SAFE, subject_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    import datetime as dt
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 LISTED_MAX: Final = 3
-PRINCIPALS_MAX: Final = 10
-"""The principals that are named: the widest grant may be of one with few."""
-_ORDER: Final = ("principal", "resource_type", "resource_name", "pattern_type", "operation", "host")
+GROUPS_MAX: Final = 10
+"""The groups of an action that are listed, and of as many more the number."""
 
-SUMMARIZED: Final = {
-    "denied": (
-        *("principal", "operation", "resource_type", "resource_name", "probe", "count", "hosts"),
-        *("denied_by", "cause", "rhythm"),
-    ),
-    "grant_usage": (*FIELDS, "decisive_uses"),
-    "unused_grants": ("binding_id", *_ORDER, "proposal", "rule", "why"),
-    "overbroad_grants": ("binding_id", *_ORDER, "excess", "uses"),
+_RANKS: Final = {each.value: number for number, each in enumerate(Severity)}
+_CAUSE_RANKS: Final = {name: number for number, name in enumerate(CAUSES)}
+_TITLES: Final = {
+    DECIDE: "to decide",
+    SAFE: "safe to do now, with doorkeeper-pipeline propose",
 }
-"""The tables that are summarized, and the columns for that."""
 
 
-def findings_of(tables: Mapping[str, pl.DataFrame]) -> tuple[str, ...]:
-    """Return the findings of the gold tables ``SUMMARIZED``, the most frequent first."""
-    return (
-        *_refusals(tables["denied"], tables["grant_usage"]),
-        *_removable(tables["unused_grants"]),
-        *_held(tables["unused_grants"]),
-        *_wide(tables["overbroad_grants"]),
+class Group(NamedTuple):
+    """Findings of one principal and cause; ``principal`` is empty where one answer is for all.
+
+    Severity and ``why`` are those of the most severe, with which ``subjects`` begin. ``first_seen``
+    is the oldest time, and ``new`` says how many the last run found first.
+    """
+
+    action: str
+    severity: str
+    cause: str
+    principal: str
+    principals: int
+    size: int
+    new: int
+    first_seen: dt.datetime
+    text: str
+    why: str
+    advice: str
+    subjects: tuple[str, ...]
+
+    @property
+    def who(self) -> str:
+        """Return the principal, or how many there are."""
+        return self.principal or _amount(self.principals, "principal")
+
+    @property
+    def title(self) -> str:
+        """Return the group in words, without its subjects."""
+        return f"{self.who}: {self.text}"
+
+
+def groups_of(findings: pl.DataFrame, run_at: dt.datetime | None = None) -> list[Group]:
+    """Return the findings that stand, of the table of that name, in groups; the highest first.
+
+    ``run_at`` is the start of the last run.
+    """
+    rows = findings.filter(pl.col("gone").is_null()).to_dicts()
+    rows.sort(key=lambda row: (_key(row), _RANKS[row["severity"]], row["subject"]))
+    found = [_group(list(each), run_at) for _, each in groupby(rows, key=_key)]
+    return sorted(found, key=_rank)
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, str]:
+    return row["cause"], "" if CAUSES[row["cause"]].together else row["principal"]
+
+
+def _rank(group: Group) -> tuple[Any, ...]:
+    rank = _RANKS[group.severity]
+    return group.action, rank, _CAUSE_RANKS[group.cause], -group.size, group.principal
+
+
+def _group(rows: Sequence[Mapping[str, Any]], run_at: dt.datetime | None) -> Group:
+    first = rows[0]
+    name, principal = _key(first)
+    cause = CAUSES[name]
+    size = len(rows)
+    words = {
+        "grants": _amount(size, "grant")
+        if cause.together
+        else f"{size:,} of {_amount(first['grants'], 'grant')}",
+        "decisions": _times(sum(row["decisions"] for row in rows)),
+        "why": first["why"],
+    }
+    return Group(
+        action=cause.action,
+        severity=first["severity"],
+        cause=name,
+        principal=principal,
+        principals=len({row["principal"] for row in rows}),
+        size=size,
+        new=sum(row["first_seen"] == run_at for row in rows),
+        first_seen=min(row["first_seen"] for row in rows),
+        text=cause.text.format(**words),
+        why=first["why"],
+        advice=cause.advice,
+        subjects=tuple(row["subject"] for row in rows),
     )
+
+
+def lines_of(
+    groups: Iterable[Group], tables: Mapping[str, pl.DataFrame], before: dt.datetime | None
+) -> Iterator[str]:
+    """Yield a summary: grants to decide about, safe removals, what is held back; refusals.
+
+    ``tables`` are those of ``causes.SOURCES``, ``before`` is the start of the run before.
+    """
+    found = [each for each in groups if not CAUSES[each.cause].severity]
+    for action, title in _TITLES.items():
+        yield from _action(title, [each for each in found if each.action == action], before)
+    yield from _held(tables["grant_usage"])
+    yield from _refusals(tables["denied"], tables["grant_usage"])
+
+
+def _action(title: str, groups: Sequence[Group], before: dt.datetime | None) -> Iterator[str]:
+    if not groups:
+        return
+    new = sum(each.new for each in groups)
+    since = f", {new:,} new since the run of {before:%Y-%m-%d %H:%M}" if before else ""
+    yield f"{title}: {_amount(sum(each.size for each in groups), 'finding')}{since}"
+    for each in groups[:GROUPS_MAX]:
+        more = len(each.subjects) - LISTED_MAX
+        named = [*each.subjects[:LISTED_MAX], *([f"and {more:,} more"] if more > 0 else [])]
+        yield f"  {each.severity:<8}  {each.title}: {'; '.join(named)}"
+        if CAUSES[each.cause].asks:
+            yield f"{'':<12}{each.why}"
+    if rest := groups[GROUPS_MAX:]:
+        more = sum(each.size for each in rest)
+        yield f"  and {_amount(more, 'finding')} in {_amount(len(rest), 'group')}"
+
+
+def _held(usage: pl.DataFrame) -> Iterator[str]:
+    """Name the grants that stay for want of evidence, by rule, with an example of each."""
+    held = usage.filter(pl.col("verdict") == "NOT_ENOUGH_EVIDENCE")
+    if held.is_empty():
+        return
+    yield f"not enough evidence: {_amount(len(held), 'grant')}"
+    subject = subject_of(pl.col("pattern_type"), pl.col("host"))
+    held = held.with_columns(subject, count=pl.lit(1)).sort("principal", "subject")
+    for rule, count in _largest(held, "rule", len(held)):
+        row = held.filter(pl.col("rule") == rule).row(0, named=True)
+        example = f"{row['principal']}: {row['subject']}: {row['why']}"
+        yield f"  {example}" if count == 1 else f"  {count:,}, such as {example}"
 
 
 def _refusals(denied: pl.DataFrame, usage: pl.DataFrame) -> Iterator[str]:
@@ -50,12 +163,12 @@ def _refusals(denied: pl.DataFrame, usage: pl.DataFrame) -> Iterator[str]:
         return
     yield f"refused: {real['count'].sum():,}"
     opens = effects_of_removal(usage)
-    for cause in CAUSES:
+    for cause in refusals.CAUSES:
         rows = real.filter(pl.col("cause") == cause.name)
         if rows.is_empty():
             continue
         yield f"  {cause.word}, {rows['count'].sum():,}: {cause.advice}"
-        by, most = "principal", PRINCIPALS_MAX if cause.helps else LISTED_MAX
+        by, most = "principal", GROUPS_MAX if cause.helps else LISTED_MAX
         if cause.name == "DENY":
             by = "denied_by"
         largest = _largest(rows, by, most)
@@ -104,59 +217,8 @@ def effects_of_removal(usage: pl.DataFrame) -> dict[str, int]:
     }
 
 
-def _removable(unused: pl.DataFrame) -> Iterator[str]:
-    going = unused.filter(pl.col("proposal") == "REMOVE").with_columns(count=pl.lit(1))
-    if going.is_empty():
-        return
-    yield f"can be removed: {_amount(len(going), 'ACL')}"
-    largest = _largest(going, "principal", PRINCIPALS_MAX)
-    for principal, count in largest:
-        rows = going.filter(pl.col("principal") == principal).sort(_ORDER).head(LISTED_MAX)
-        named = [_short(row) for row in rows.iter_rows(named=True)]
-        more = [f"and {count - LISTED_MAX:,} more"] if count > LISTED_MAX else []
-        yield f"  of {principal}: {'; '.join([*named, *more])}"
-    others = going["principal"].n_unique() - len(largest)
-    if others:
-        rest = len(going) - sum(count for _, count in largest)
-        yield f"  and {_amount(rest, 'ACL')} of {_amount(others, 'other principal')}"
-
-
-def _held(unused: pl.DataFrame) -> Iterator[str]:
-    """Name the unused grants that stay, by the rule that holds them, with an example of each."""
-    for proposal, text in (
-        ("ASK", "unused, and somebody must be asked first"),
-        ("NOT_ENOUGH_EVIDENCE", "unused, without enough evidence"),
-    ):
-        held = unused.filter(pl.col("proposal") == proposal).with_columns(count=pl.lit(1))
-        if held.is_empty():
-            continue
-        yield f"{text}: {_amount(len(held), 'ACL')}"
-        for rule, count in _largest(held, "rule", len(held)):
-            row = held.filter(pl.col("rule") == rule).sort(_ORDER).row(0, named=True)
-            example = f"{row['principal']}: {_short(row)}: {row['why']}"
-            yield f"  {example}" if count == 1 else f"  {count:,}, such as {example}"
-
-
-def _wide(wide: pl.DataFrame) -> Iterator[str]:
-    broad = wide.filter(
-        pl.col("excess").list.contains("ALL_NAMES")
-        | pl.col("excess").list.contains("ALL_PRINCIPALS")
-    )
-    if broad.is_empty():
-        return
-    yield f"for all names or principals: {_amount(len(broad), 'ACL')}"
-    for row in broad.sort("uses", *_ORDER).head(LISTED_MAX).iter_rows(named=True):
-        times = "once" if row["uses"] == 1 else f"{row['uses']:,} times"
-        yield f"  {row['principal']}: {_short(row)}, used {times}"
-    if len(broad) > LISTED_MAX:
-        yield f"  and {len(broad) - LISTED_MAX:,} more"
-
-
-def _short(row: Mapping[str, str]) -> str:
-    """Return operation and resource of an ACL; a prefix ends with a star."""
-    star = "*" if row["pattern_type"] == "PREFIXED" else ""
-    host = "" if row["host"] == "*" else f" from {row['host']}"
-    return f"{row['operation']} on {row['resource_type']} {row['resource_name']}{star}{host}"
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
 
 
 def _largest(frame: pl.DataFrame, by: str, most: int = LISTED_MAX) -> list[tuple[str, int]]:

@@ -142,6 +142,7 @@ class Proposal:
         removed: The bindings that it lacks.
         least_privilege: The table of that name.
         backtest: The table of that name, for the whole history.
+        allowed: The number of allowed decisions of the history; None where it was not counted.
         risks: The shortcomings of the evidence, if it was made nevertheless.
         doubtful: The principals for whom nothing is proposed, since their decisions contradict the
             ACLs; sorted.
@@ -160,6 +161,7 @@ class Proposal:
     removed: tuple[AclBinding, ...]
     least_privilege: pa.Table
     backtest: pa.Table
+    allowed: int | None = None
     risks: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
     wider: tuple[AclBinding, ...] = ()

@@ -13,11 +13,16 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterator, Mapping, Sequence
 
-OF_BINDINGS: Final = ("broad", "unused")
+OF_BINDINGS: Final = ("broad", "unused", "wide")
 """The kinds of findings about an ACL: the id of one is its kind, a colon and the ACL's id."""
 
 _WHY: Final = "left_out"
-_ACL: Final = ("principal", "resource_type", "resource_name", "pattern_type", "operation", "host")
+_IDS: Final = {
+    "findings": pl.col("finding_id"),
+    "denied": pl.format("refused:{}:{}", "cause", "principal"),
+    "grant_usage": pl.format("unused:{}", "binding_id"),
+}
+"""The ids of findings about the rows of a table."""
 
 
 class LeftOut(NamedTuple):
@@ -41,17 +46,19 @@ NOTHING: Final = LeftOut()
 
 def refusal_id() -> pl.Expr:
     """Return an expression for the ids of findings about the rows of ``denied``."""
-    return pl.format("refused:{}:{}", "cause", "principal")
+    return _IDS["denied"]
 
 
 def leave_out(
     tables: Mapping[str, pl.DataFrame], left_out: LeftOut
 ) -> tuple[dict[str, pl.DataFrame], list[str]]:
-    """Return tables without what is left out of them, and lines that say how much that is."""
+    """Return tables without what is left out of them, and lines that say how much that is.
+
+    Those are findings, denied and grant_usage.
+    """
     marked = {
-        name: _marked(frame, left_out)
-        for name, frame in tables.items()
-        if name in ("denied", "unused_grants", "overbroad_grants")
+        name: tables[name].with_columns(_why(ids, left_out).alias(_WHY))
+        for name, ids in _IDS.items()
     }
     counted = {
         name: frame.filter(pl.col(_WHY).is_null()).drop(_WHY) for name, frame in marked.items()
@@ -60,34 +67,32 @@ def leave_out(
     return {**tables, **counted}, list(_lines(gone, left_out.principals))
 
 
-def _marked(frame: pl.DataFrame, left_out: LeftOut) -> pl.DataFrame:
-    """Add a column that says why a row is left out; null where it is not."""
-    if "binding_id" in frame.columns:
-        accepted, ids = left_out.accepted_bindings(), pl.col("binding_id")
-    else:
-        accepted, ids = dict(left_out.accepted), refusal_id()
-    texts = {each: f"accepted until {day}" for each, day in accepted.items()}
+def _why(ids: pl.Expr, left_out: LeftOut) -> pl.Expr:
+    """Return an expression that says why a row is left out; null where it is not."""
+    texts = {name: f"accepted until {day}" for name, day in left_out.accepted.items()}
     is_excluded = pl.col("principal").is_in(left_out.principals)
-    return frame.with_columns(
+    return (
         pl.when(is_excluded)
         .then(pl.format(_excluded("{}"), "principal"))
         .otherwise(ids.replace_strict(texts, default=None, return_dtype=pl.String))
-        .alias(_WHY)
     )
 
 
 def _lines(gone: Mapping[str, pl.DataFrame], principals: Sequence[str]) -> Iterator[str]:
     refusals = gone["denied"].filter(~pl.col("probe"))
+    kind, binding = (pl.col("finding_id").str.extract("^(.*?):(.*)$", part) for part in (1, 2))
+    found = gone["findings"].filter(kind.is_in(OF_BINDINGS), pl.col("gone").is_null())
+    held = gone["grant_usage"].filter(pl.col("verdict") == "NOT_ENOUGH_EVIDENCE")
     acls = pl.concat(
-        gone[name].select(_WHY, *_ACL) for name in ("unused_grants", "overbroad_grants")
+        [found.select(_WHY, binding.alias("binding_id")), held.select(_WHY, "binding_id")]
     )
     numbers = {
         "refusal": refusals.group_by(_WHY).agg(pl.col("count").sum()),
         "ACL": acls.unique().group_by(_WHY).agg(pl.len().alias("count")),
     }
-    found = {unit: dict(frame.iter_rows()) for unit, frame in numbers.items()}
-    for why in sorted({*found["refusal"], *found["ACL"], *map(_excluded, principals)}):
-        amounts = [_amount(counts[why], unit) for unit, counts in found.items() if why in counts]
+    counts = {unit: dict(frame.iter_rows()) for unit, frame in numbers.items()}
+    for why in sorted({*counts["refusal"], *counts["ACL"], *map(_excluded, principals)}):
+        amounts = [_amount(those[why], unit) for unit, those in counts.items() if why in those]
         yield f"{why}: {', '.join(amounts) or 'nothing, for it has no finding'}"
 
 

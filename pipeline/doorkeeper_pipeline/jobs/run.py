@@ -25,7 +25,7 @@ from doorkeeper_pipeline.evaluation.unread import (
     sum_unread,
     unread_in_files,
 )
-from doorkeeper_pipeline.jobs import gold, sums
+from doorkeeper_pipeline.jobs import causes, gold, sums
 from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from doorkeeper_pipeline.jobs.belonging import (
     check_logs,
@@ -35,7 +35,7 @@ from doorkeeper_pipeline.jobs.belonging import (
     known_name,
 )
 from doorkeeper_pipeline.jobs.broker_logs import broker_logs
-from doorkeeper_pipeline.jobs.findings import SUMMARIZED, findings_of
+from doorkeeper_pipeline.jobs.findings import groups_of, lines_of
 from doorkeeper_pipeline.jobs.gold import GoldInput, GoldJob
 from doorkeeper_pipeline.jobs.left_out import LeftOut, leave_out
 from doorkeeper_pipeline.jobs.options import RunOptions
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
     from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence
+    from doorkeeper_pipeline.jobs.findings import Group
     from doorkeeper_pipeline.jobs.read import ReadResult
     from doorkeeper_pipeline.jobs.topics import TopicWork
     from doorkeeper_pipeline.tables.delta import DataFile
@@ -134,6 +135,7 @@ class RunRequest:
 class RunSummary:
     """The results of a run; the same numbers as its row in the table runs.
 
+    ``findings`` are groups, the highest first, and ``lines`` a summary of them and of refusals.
     ``unread`` are the most frequent reasons of lines that went to quarantine, with their numbers.
     """
 
@@ -141,7 +143,8 @@ class RunSummary:
     rows: dict[str, int]
     gone: tuple[str, ...]
     evidence: Evidence
-    findings: tuple[str, ...] = ()
+    findings: tuple[Group, ...] = ()
+    lines: tuple[str, ...] = ()
     unread: tuple[tuple[str, int], ...] = ()
 
 
@@ -200,6 +203,8 @@ class _Run:
         runs = tables.read("runs")
         made = self._cluster.own(runs)["digests"].to_list()[-1:]
         self._made: dict[str, str] = json.loads(made[0]) if any(made) else {}
+        times = self._cluster.own(runs).filter(pl.col("command") == "run")["started"].to_list()
+        self._before = max(times, default=None)
 
     def whole(self) -> RunSummary:
         """Do all steps, then commit."""
@@ -224,27 +229,44 @@ class _Run:
         rows = {"decisions files": len(self._change.parts("decisions"))}
         gold_rows, proof = self._gold(bindings, broker_logs(files.values()))
         rows.update(gold_rows)
+        summarized = self._summarized()
+        findings = self._findings(summarized)
+        rows["findings"] = findings["gone"].null_count()
         self._warn_of_evidence(proof)
         row = self._row(work, results)
         self._write_manifest(files, row)
         self._around.tell("committing the new tables")
         self._change.commit(self._around.checkpoint)
         gone = tuple(sorted(each["path"] for each in work.gone))
-        tables = {
-            name: self._cluster.own(self._read_new(name, (*columns, CLUSTER.name)))
-            for name, columns in SUMMARIZED.items()
-        }
-        counted, left_out = leave_out(
-            tables, LeftOut(self._request.excluded, self._request.accepted)
-        )
+        left_out = LeftOut(self._request.excluded, self._request.accepted)
+        counted, left_out_lines = leave_out({**summarized, "findings": findings}, left_out)
+        groups = groups_of(counted["findings"], self._started)
         return RunSummary(
             run=row,
             rows=rows,
             gone=gone,
             evidence=proof,
-            findings=(*findings_of(counted), *left_out),
+            findings=tuple(groups),
+            lines=(*lines_of(groups, counted, self._before), *left_out_lines),
             unread=self._unread(work) if row["quarantined"] else (),
         )
+
+    def _summarized(self) -> dict[str, pl.DataFrame]:
+        """Return the tables of which findings are made."""
+        return {
+            name: self._cluster.own(self._read_new(name, (*columns, CLUSTER.name)))
+            for name, columns in causes.SOURCES.items()
+        }
+
+    def _findings(self, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+        """Return the table findings after this run; write it where it is another one."""
+        before = self._tables.read("findings")
+        own = self._cluster.own(before)
+        now = self._with_name(causes.follow(own, causes.search(tables), self._started))
+        if not now.equals(own):
+            contents.check("findings", now)
+            self._change.replace("findings", pl.concat([self._cluster.others(before), now]))
+        return now
 
     def _unread(self, work: manifest.Work) -> tuple[tuple[str, int], ...]:
         """Return the most frequent reasons of lines that were read now and went to quarantine."""

@@ -28,7 +28,7 @@ def basis_of(frames: Frames, history: History) -> tuple[Fact, ...]:
     dates = frames["decisions"].select(pl.col("day").unique()).collect()["day"].to_list()
     observed = Observed(
         decisions=history.decisions,
-        allowed=history.decisions - history.refused - history.probes,
+        allowed=history.allowed,
         first=history.first,
         last=history.last,
         days=frozenset(dates),

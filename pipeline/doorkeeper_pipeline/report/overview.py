@@ -50,6 +50,11 @@ class History(NamedTuple):
     first: datetime | None
     last: datetime | None
 
+    @property
+    def allowed(self) -> int:
+        """Return how many were allowed."""
+        return self.decisions - self.refused - self.probes
+
 
 def history_of(decisions: pl.LazyFrame) -> History:
     """Return the decisions in numbers."""

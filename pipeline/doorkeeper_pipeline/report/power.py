@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from doorkeeper_pipeline.evaluation.severity import Severity
+from doorkeeper_pipeline.evaluation.severity import BROAD
 from doorkeeper_pipeline.report.amounts import amount
 from doorkeeper_pipeline.report.frames import (
     Frames,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 EVERYONE = "User:*"
 _AFTER = chr(0x10FFFF)
-BROAD = (Severity.CRITICAL.value, Severity.HIGH.value)
 
 
 class Power(NamedTuple):

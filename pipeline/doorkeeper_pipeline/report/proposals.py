@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED
 from doorkeeper_pipeline.report.amounts import amount, number
 from doorkeeper_pipeline.report.frames import (
     Frames,
@@ -30,10 +31,12 @@ from doorkeeper_pipeline.report.model import (
 
 if TYPE_CHECKING:
     from doorkeeper_pipeline.report.model import About
+    from doorkeeper_pipeline.report.overview import History
 
 NOT_MADE = "No proposal was made; doorkeeper-pipeline propose makes one."
 NOT_TRIED = "No proposed set was tried; doorkeeper-pipeline backtest --proposal FILE tries one."
 
+_UNKNOWN = f"{NOTHING_ALLOWED[0].upper()}{NOTHING_ALLOWED[1:]}."
 _TURNS = {
     "ALLOW_TO_DENY": Tag("would be refused", "It was allowed.", strong=True),
     "DENY_TO_ALLOW": Tag("would be allowed", "It was refused."),
@@ -45,7 +48,7 @@ _KINDS = {
 }
 
 
-def least_privilege_of(frames: Frames, about: About) -> Section:
+def least_privilege_of(frames: Frames, history: History, about: About) -> Section:
     """Return the section with the smallest grants that allow all that was used."""
     frame = frames.get("least_privilege")
     section_id, word, title = (
@@ -70,7 +73,7 @@ def least_privilege_of(frames: Frames, about: About) -> Section:
         id=section_id,
         word=word,
         title=title,
-        lead=(_least_lead(total, *totals),),
+        lead=(_least_lead(total, *totals),) if history.allowed or total else (_UNKNOWN,),
         tables=(
             Table(
                 id="least-privilege-grants",
@@ -97,7 +100,7 @@ def least_privilege_of(frames: Frames, about: About) -> Section:
     )
 
 
-def backtest_of(frames: Frames, about: About) -> Section:
+def backtest_of(frames: Frames, history: History, about: About) -> Section:
     """Return the section about the decisions that a proposed set would change."""
     frame = frames.get("backtest")
     if frame is None:
@@ -127,6 +130,8 @@ def backtest_of(frames: Frames, about: About) -> Section:
         if lost[0]
         else "No principal would lose access"
     )
+    if not history.allowed and not lost[0]:
+        lead = _UNKNOWN.removesuffix(".")
     return Section(
         id="backtest",
         word="Backtest",

@@ -66,6 +66,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
     ),
     "overbroad_grants": _BINDING,
+    "findings": (
+        Rule(name="action is known", predicate="action IN ('DECIDE', 'SAFE')"),
+        Rule(name="time runs forward", predicate="gone IS NULL OR first_seen <= gone"),
+    ),
     "least_privilege": (
         *_BINDING,
         Rule(name="each has support", predicate="support > 0"),
@@ -149,6 +153,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "grant_usage": ("binding_id",),
     "unused_grants": ("binding_id",),
     "overbroad_grants": ("binding_id",),
+    "findings": ("finding_id",),
     "least_privilege": (
         "resource_type",
         "resource_name",

@@ -144,3 +144,18 @@ def test_the_summary_counts_what_changes() -> None:
     covered = [each for each in lines if each.startswith("newly covered: ")]
     assert "User:a: READ on the prefix TOPIC p- covers unused names too: p-0," in covered[0]
     assert covered[-1].endswith("by 3 more prefixes")
+
+
+def test_a_history_without_an_allowed_decision() -> None:
+    """That nothing of it would be forbidden says nothing; what would be allowed is counted."""
+    refused = replace(proposal(turns=("DENY_TO_ALLOW",)), allowed=0)
+
+    assert summary_of(refused)[1] == (
+        "of the whole history it newly allows 1,000 decisions; nothing was allowed in this history,"
+        " so that it cannot show who would lose access"
+    )
+    assert summary_of(replace(refused, allowed=1))[1] == (
+        "of the whole history it newly forbids 0 decisions and newly allows 1,000"
+    )
+    lost = replace(proposal(turns=(ALLOW_TO_DENY,)), allowed=0)
+    assert "newly forbids 1,000 decisions" in summary_of(lost)[1]

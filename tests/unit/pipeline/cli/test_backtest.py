@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper_pipeline.cli.commands import pipeline
+from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED
 from doorkeeper_pipeline.tables import delta
 
 if TYPE_CHECKING:
@@ -95,6 +96,25 @@ def test_rules_that_changed_in_between(tmp_path: Path) -> None:
 
     status, text = called("backtest", "--out", out, "--proposal", acls(tmp_path / "new.yaml", "t1"))
 
-    assert status == 0, text
-    assert "3 decisions (1 distinct, 1 principals) would be allowed" in text
+    assert status == 4, text
+    assert text.splitlines()[-3:-1] == [
+        NOTHING_ALLOWED,
+        "3 decisions (1 distinct, 1 principals) would be allowed that was denied",
+    ]
     assert delta.read(out, "backtest").select("count", "rule_before").rows() == [(3, "MatchingAcl")]
+
+
+def test_a_log_of_refusals_cannot_tell_who_would_lose_access(out: Path, tmp_path: Path) -> None:
+    """It is said in place of a number, with a status of its own; a loss by the ACLs is one."""
+    (tmp_path / "b.log").write_text(record("t2", "Denied"))
+    both = acls(tmp_path / "both.yaml", "t1", "t2")
+    tables = tmp_path / "refusals"
+    called("run", "--audit", tmp_path / "b.log", "--acls", both, "--out", tables)
+
+    same = called("backtest", "--out", tables, "--proposal", both)
+    lost = called("backtest", "--out", tables, "--proposal", acls(tmp_path / "new.yaml", "t1"))
+    told = called("backtest", "--out", out, "--proposal", both)
+
+    assert (same[0], NOTHING_ALLOWED in same[1]) == (4, True)
+    assert (lost[0], NOTHING_ALLOWED in lost[1]) == (1, False)
+    assert (told[0], NOTHING_ALLOWED in told[1]) == (0, False)

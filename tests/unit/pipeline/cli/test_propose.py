@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from doorkeeper.acls.formats import choosing
 from doorkeeper_pipeline.cli.commands import pipeline
 from doorkeeper_pipeline.errors import Conflicting, PipelineError
+from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED
 from doorkeeper_pipeline.tables import delta
 
 if TYPE_CHECKING:
@@ -156,6 +157,20 @@ def test_a_script_in_spite_of_the_evidence_says_so(out: Path, tmp_path: Path) ->
     risk = "RISK: principals may lose access: the history is 0 seconds long"
     assert f"# {risk}" in script.read_text()
     assert risk in done.stdout
+
+
+def test_a_log_of_refusals_shows_no_loss(tmp_path: Path) -> None:
+    """A proposal from it says so, in place of "newly forbids 0 decisions"."""
+    (tmp_path / "a.log").write_text(LINE.replace("Allowed", "Denied") * 3)
+    (tmp_path / "acls.yaml").write_text(ACLS)
+    out = tmp_path / "out"
+    called("run", "--audit", tmp_path / "a.log", "--acls", tmp_path / "acls.yaml", "--out", out)
+
+    done = called("propose", "--out", out, "--accept-lost-access")
+
+    assert done.exit_code == 0, done.output
+    assert NOTHING_ALLOWED in done.stdout
+    assert "newly forbids" not in done.stdout
 
 
 @pytest.mark.parametrize("listing", [None, "version: 1\nacls: []\n"])

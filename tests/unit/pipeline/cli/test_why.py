@@ -96,7 +96,7 @@ def explained(out: Path, grant: AclBinding, *options: object) -> dict[str, Any]:
         (RENAMED, "ASK", "renamed", ["requests of User:app"], "User:app"),
         (ODD_IDLE, "NOT_ENOUGH_EVIDENCE", "doubt", CONTRADICTING, "User:odd"),
         (EVERYBODY, "NOT_ENOUGH_EVIDENCE", "doubt", CONTRADICTING, "User:odd"),
-        (NOBODY, "REMOVE", "none", [], None),
+        (NOBODY, "REMOVE", "dormant", [], None),
     ],
 )
 def test_each_verdict_has_examples_of_what_it_rests_on(

@@ -50,7 +50,7 @@ def of(name: str) -> Grant:
     [
         (UNUSED, {}, "none", "REMOVE"),
         (COVERED_ONE, {}, "none", "REMOVE"),
-        (of("nobody"), {}, "none", "REMOVE"),
+        (of("nobody"), {}, "dormant", "REMOVE"),
         (USED, {}, "used", "KEEP"),
         (COVERED_ONE._replace(removable=False), {}, "used", "KEEP"),
         (UNUSED._replace(removable=False), {}, "used", "KEEP"),
@@ -106,7 +106,7 @@ def of(name: str) -> Grant:
         (of("Billing"), {}, "renamed", "ASK"),
         (of("MailSender"), {}, "renamed", "ASK"),
         (of("CN=mail_sender,OU=pay"), {}, "renamed", "ASK"),
-        (of("mail.send"), {}, "none", "REMOVE"),
+        (of("mail.send"), {}, "dormant", "REMOVE"),
     ],
 )
 def test_the_first_rule_that_holds_decides(

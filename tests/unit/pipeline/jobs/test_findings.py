@@ -1,4 +1,4 @@
-"""The findings of a run, in the words of its summary."""
+"""Findings in groups, ranked, and the words of a run's summary."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import datetime as dt
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from doorkeeper_pipeline.jobs.causes import SOURCES
+from doorkeeper_pipeline.jobs.findings import GROUPS_MAX, groups_of, lines_of
 from doorkeeper_pipeline.jobs.options import last_options
 from doorkeeper_pipeline.tables import delta
 from testkit.pipeline_runs import Output
+from testkit.report_tables import table_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,12 +52,13 @@ class Site(Output):
         super().__init__(folder / "out", str(folder / "a.log"))
 
     def findings(self, **options: Any) -> list[str]:
-        """Return the findings of a run."""
-        return list(self.run(acls=(str(self.out.parent / "acls.csv"),), **options).findings)
+        """Return the lines of the summary of a run about findings."""
+        return list(self.run(acls=(str(self.out.parent / "acls.csv"),), **options).lines)
 
     def refusals(self) -> list[str]:
-        """Return the findings about refusals."""
-        first, *others = self.findings()
+        """Return those about refusals."""
+        found = self.findings()
+        first, *others = itertools.dropwhile(lambda line: not line.startswith("refused: "), found)
         return [first, *itertools.takewhile(lambda line: line[0] == " ", others)]
 
 
@@ -156,4 +160,100 @@ def test_findings_that_are_accepted(tmp_path: Path) -> None:
     assert found[-2:] == [
         "accepted until 2027-01-31: 3 refusals",
         "accepted until 2027-03-31: 1 ACL",
+    ]
+
+
+BEFORE = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
+NOW = BEFORE + dt.timedelta(days=1)
+
+
+def finding(cause: str, principal: str = "User:a", **changed: Any) -> dict[str, Any]:
+    """Return a row of the table findings."""
+    action = "SAFE" if cause in ("unused", "dormant") else "DECIDE"
+    row = {"cause": cause, "action": action, "principal": principal, "severity": "LOW"}
+    return row | {"subject": "READ on TOPIC t", "grants": 14, "first_seen": BEFORE, **changed}
+
+
+def groups(*rows: dict[str, Any]) -> Any:
+    """Return the groups of some rows."""
+    return groups_of(table_of("findings", rows).collect(), NOW)
+
+
+def lines(*rows: dict[str, Any], **tables: list[dict[str, Any]]) -> list[str]:
+    """Return the lines of some rows, and of rows of other tables."""
+    sources = {name: table_of(name, tables.get(name, [])).collect() for name in SOURCES}
+    return list(lines_of(groups(*rows), sources, BEFORE))
+
+
+def test_one_group_of_each_principal_and_cause() -> None:
+    """It has the highest severity of its findings, and names the most severe first."""
+    (group,) = groups(
+        finding("unused", subject="a"),
+        finding("unused", subject="b", severity="HIGH", first_seen=NOW),
+        finding("unused", subject="c", gone=NOW),
+    )
+
+    assert (group.severity, group.size, group.new, group.first_seen) == ("HIGH", 2, 1, BEFORE)
+    assert (group.title, group.subjects) == ("User:a: 2 of 14 grants unused", ("b", "a"))
+
+
+def test_what_one_answer_is_for_is_one_group() -> None:
+    """Grants of unknown age are not a row for each principal: one listing answers all."""
+    (group,) = groups(finding("unknown-age"), finding("unknown-age", "User:b"))
+
+    assert group.title == "2 principals: 2 grants unused, of unknown age"
+
+
+def test_the_most_severe_comes_first_then_the_largest() -> None:
+    """Not the alphabet: that decides between equals alone."""
+    found = groups(
+        finding("unused", "User:b"),
+        finding("unused", "User:a"),
+        finding("unused", "User:z", subject="x"),
+        finding("unused", "User:z", subject="y"),
+        finding("unused", "User:y", severity="MEDIUM"),
+        finding("dormant", "User:c", severity="CRITICAL"),
+    )
+
+    assert [each.principal[-1] for each in found] == ["c", "y", "z", "a", "b"]
+
+
+def test_lines() -> None:
+    """What is to be decided comes first, with its question; refusals have lines of their own."""
+    asked = finding("renamed", "User:old", grants=1, why="are both the same?", severity="MEDIUM")
+
+    assert lines(finding("unused"), asked, finding("missing-grant")) == [
+        "to decide: 1 finding, 0 new since the run of 2026-11-01 00:00",
+        ("  MEDIUM    User:old: 1 of 1 grant unused, perhaps under a former name: READ on TOPIC t"),
+        "            are both the same?",
+        (
+            "safe to do now, with doorkeeper-pipeline propose: 1 finding,"
+            " 0 new since the run of 2026-11-01 00:00"
+        ),
+        "  LOW       User:a: 1 of 14 grants unused: READ on TOPIC t",
+    ]
+
+
+def test_many_groups_are_counted() -> None:
+    """Ten are listed; of their findings three are named."""
+    rows = [finding("unused", f"User:{number:02}") for number in range(GROUPS_MAX + 2)]
+    rows += [finding("unused", "User:99", subject=f"s{number}") for number in range(5)]
+
+    found = lines(*rows)
+
+    assert found[1].endswith("User:99: 5 of 14 grants unused: s0; s1; s2; and 2 more")
+    assert found[-1] == "  and 3 findings in 3 groups"
+    assert len(found) == 1 + GROUPS_MAX + 1
+
+
+def test_what_the_evidence_lacks_is_told_by_rule() -> None:
+    """With an example of each."""
+    row = {"principal": "User:a", "operation": "READ", "resource_type": "TOPIC", "host": "*"}
+    row |= {"resource_name": "t", "verdict": "NOT_ENOUGH_EVIDENCE"}
+    held = [{**row, "rule": "age", "why": "given lately"}] * 2 + [{**row, "rule": "period"}]
+
+    assert lines(grant_usage=held) == [
+        "not enough evidence: 3 grants",
+        "  2, such as User:a: READ on TOPIC t: given lately",
+        "  User:a: READ on TOPIC t: ",
     ]

@@ -160,7 +160,7 @@ def test_a_wide_grant_with_generated_names_has_no_replacement(
     assert ("orders-<time> (4 names): keep the pattern" in usage["why"]) is is_generated
 
 
-@pytest.mark.parametrize(("logs", "rule"), [(1, "brokers"), (2, "none"), (None, "none")])
+@pytest.mark.parametrize(("logs", "rule"), [(1, "brokers"), (2, "dormant"), (None, "dormant")])
 def test_brokers_that_ask_and_have_no_log(tmp_path: Path, logs: int | None, rule: str) -> None:
     """Two brokers ask for CLUSTER_ACTION: one log is not that of the cluster."""
     asks = Question(

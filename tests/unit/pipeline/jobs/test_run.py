@@ -172,18 +172,16 @@ def test_other_acls_read_no_decisions(site: Site, tmp_path: Path) -> None:
     assert dict(reasons.iter_rows()) == {"x": "ALLOWED_NOW", "y": "NO_ACL"}
 
 
-DECIDED = {
-    *("agreement", "grant_usage", "unused_grants", "overbroad_grants"),
-    *("denied", "least_privilege"),
-}
+GRANTS = {"grant_usage", "unused_grants", "overbroad_grants"}
+DECIDED = {*GRANTS, "agreement", "denied", "least_privilege"}
 
 
 @pytest.mark.parametrize(
     ("option", "tables_of_it"),
     [
         ({"policy": Policy(super_users=frozenset({"User:root"}))}, DECIDED),
-        ({"thresholds": NO_THRESHOLDS}, {"grant_usage", "unused_grants", "overbroad_grants"}),
-        ({"sensitive": ("x",)}, {"grant_usage", "unused_grants", "overbroad_grants"}),
+        ({"thresholds": NO_THRESHOLDS}, GRANTS),
+        ({"sensitive": ("x",)}, {*GRANTS, "findings"}),
         ({"since": NOON - dt.timedelta(days=3)}, {"drift", "new_access"}),
         ({"version": "2"}, {*DECIDED, "days", "drift", "new_access"}),
     ],

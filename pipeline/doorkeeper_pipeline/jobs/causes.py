@@ -1,0 +1,204 @@
+"""The table findings: what somebody should decide, and what can be done, each with its cause.
+
+    action  cause        what is found
+    SAFE    unused       a grant that no decision needed: verdict REMOVE
+    SAFE    dormant      the same, of a principal that made no request at all
+    DECIDE  unknown-age, deny-first, refused, renamed
+                         verdict ASK, by the rule of that name
+    DECIDE  broad        a far-reaching grant that stays: severity CRITICAL or HIGH
+    DECIDE  wide         another grant for which narrower ones would do
+    DECIDE  probing ...  a principal that was refused, by the causes of ``evaluation.refusals``
+
+It has those of earlier runs too. A finding about a grant for which the evidence is not enough any
+more is neither new nor gone.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import polars as pl
+
+from doorkeeper_pipeline.evaluation import refusals
+from doorkeeper_pipeline.evaluation.severity import BROAD
+from doorkeeper_pipeline.jobs.left_out import refusal_id
+from doorkeeper_pipeline.tables import contents
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SAFE, DECIDE = "SAFE", "DECIDE"
+
+KEPT: Final = dt.timedelta(days=100)
+"""So long the table has a finding that is gone."""
+
+FIELDS: Final = ("operation", "resource_type", "resource_name", "pattern_type", "host")
+SOURCES: Final = {
+    "grant_usage": (
+        *("binding_id", "principal", *FIELDS, "permission_type", "uses", "decisive_uses"),
+        *("verdict", "rule", "why", "severity", "opens"),
+    ),
+    "overbroad_grants": ("binding_id", "proposal"),
+    "denied": (
+        *("principal", "operation", "resource_type", "resource_name", "probe", "count", "hosts"),
+        *("denied_by", "cause", "rhythm"),
+    ),
+}
+"""The gold tables that findings are made of, and the columns for that."""
+
+
+class Cause(NamedTuple):
+    """A cause: its action, what a group of such findings says, and what to do.
+
+    ``severity`` is that of refusals; a grant has its own. ``asks``: the reason of the findings is a
+    question. ``together``: one answer is for all principals, so that they are one group.
+    """
+
+    action: str
+    text: str
+    advice: str
+    severity: str = ""
+    asks: bool = False
+    together: bool = False
+
+
+_GRAVE: Final = ("NO_LOGIN", "ADMINISTRATION", "PROBING")
+"""Causes of refusals that may be somebody who should not be there."""
+
+CAUSES: Final = {
+    "broad": Cause(DECIDE, "{grants} far-reaching: {why}", "narrow it, or accept it"),
+    "renamed": Cause(
+        DECIDE, "{grants} unused, perhaps under a former name", "ask its owner", asks=True
+    ),
+    "refused": Cause(
+        DECIDE, "{grants} unused, and every request refused", "ask its owner", asks=True
+    ),
+    "deny-first": Cause(DECIDE, "{grants} behind a DENY", "is the DENY there to stay?", asks=True),
+    "unknown-age": Cause(
+        DECIDE,
+        "{grants} unused, of unknown age",
+        "give an earlier listing: run --acls FILE@DATE",
+        asks=True,
+        together=True,
+    ),
+    "wide": Cause(
+        DECIDE, "{grants} wider than their use", "see propose --kind overbroad", together=True
+    ),
+    **{
+        each.name.lower().replace("_", "-"): Cause(
+            DECIDE,
+            f"refused {{decisions}}, {each.word}",
+            each.advice,
+            severity="MEDIUM" if each.name in _GRAVE else "LOW",
+        )
+        for each in refusals.CAUSES
+        if each.name in refusals.TO_DECIDE
+    },
+    "unused": Cause(SAFE, "{grants} unused", "remove"),
+    "dormant": Cause(SAFE, "{grants} unused, and no request at all", "remove"),
+}
+"""All causes; of groups of one severity and size the first come first."""
+
+
+_FOUND: Final = (*("finding_id", "cause", "principal", "severity", "subject", "why", "decisions"),)
+
+
+class Found(NamedTuple):
+    """The findings of a run, and the ids of those that the evidence says nothing about."""
+
+    rows: pl.DataFrame
+    undecided: frozenset[str]
+
+
+def search(tables: Mapping[str, pl.DataFrame]) -> Found:
+    """Return what the tables ``SOURCES`` show."""
+    allows = tables["grant_usage"].filter(pl.col("permission_type") == "ALLOW")
+    grants = allows.group_by("principal").agg(pl.len().cast(pl.Int64).alias("grants"))
+    rows = pl.concat([_of_grants(allows, tables["overbroad_grants"]), _refusals(tables["denied"])])
+    actions = {name: cause.action for name, cause in CAUSES.items()}
+    rows = rows.join(grants, on="principal", how="left", maintain_order="left").with_columns(
+        pl.col("grants").fill_null(0),
+        action=pl.col("cause").replace_strict(actions, return_dtype=pl.String),
+    )
+    held = allows.filter(pl.col("verdict") == "NOT_ENOUGH_EVIDENCE")["binding_id"]
+    return Found(rows, frozenset(f"unused:{binding_id}" for binding_id in held))
+
+
+def follow(before: pl.DataFrame, found: Found, at: dt.datetime) -> pl.DataFrame:
+    """Return the table after a run that began at a time; ``before`` is that of the last one.
+
+    A finding that comes back is open again, with the time at which it was seen first.
+    """
+    known = before.select("finding_id", "first_seen")
+    now = found.rows.join(known, on="finding_id", how="left").with_columns(
+        pl.col("first_seen").fill_null(at), gone=pl.lit(None, pl.Datetime("us", "UTC"))
+    )
+    others = before.join(found.rows, on="finding_id", how="anti")
+    stays = pl.col("gone").is_null() & pl.col("finding_id").is_in(sorted(found.undecided))
+    others = others.with_columns(gone=pl.when(~stays).then(pl.coalesce("gone", pl.lit(at)))).filter(
+        stays | (pl.col("gone") > at - KEPT)
+    )
+    frames = [contents.as_frame("findings", each) for each in (now, others)]
+    return pl.concat(frames).sort("finding_id")
+
+
+def _of_grants(allows: pl.DataFrame, overbroad: pl.DataFrame) -> pl.DataFrame:
+    verdict = pl.col("verdict")
+    narrower = overbroad.filter(pl.col("proposal").list.len() > 0)["binding_id"]
+    is_wide = pl.col("binding_id").is_in(narrower.implode())
+    cause = (
+        pl.when((verdict == "REMOVE") & (pl.col("rule") == "dormant"))
+        .then(pl.lit("dormant"))
+        .when(verdict == "REMOVE")
+        .then(pl.lit("unused"))
+        .when(verdict == "ASK")
+        .then("rule")
+        .when(pl.col("severity").is_in(BROAD))
+        .then(pl.lit("broad"))
+        .when((verdict == "KEEP") & is_wide)
+        .then(pl.lit("wide"))
+    )
+    kept = pl.col("cause").is_in(["broad", "wide"])
+    kind = pl.when(kept).then("cause").otherwise(pl.lit("unused"))
+    return (
+        allows.with_columns(cause=cause)
+        .filter(pl.col("cause").is_not_null())
+        .with_columns(
+            pl.concat_str(kind, pl.lit(":"), "binding_id").alias("finding_id"),
+            subject_of(pl.col("pattern_type"), pl.col("host")),
+            pl.when(kept).then("opens").otherwise("why").alias("why"),
+            pl.col("uses").alias("decisions"),
+        )
+        .select(*_FOUND)
+    )
+
+
+def _refusals(denied: pl.DataFrame) -> pl.DataFrame:
+    literal = subject_of(pl.lit("LITERAL"), pl.lit("*"))
+    severities = {name: cause.severity for name, cause in CAUSES.items()}
+    return (
+        denied.filter(pl.col("cause").is_in(refusals.TO_DECIDE))
+        .with_columns(literal)
+        .sort(["count", "subject"], descending=[True, False])
+        .group_by("cause", "principal", maintain_order=True)
+        .agg(
+            pl.col("subject", "rhythm").first(),
+            pl.col("count").sum().alias("decisions"),
+        )
+        .with_columns(
+            refusal_id().alias("finding_id"),
+            pl.col("cause").str.to_lowercase().str.replace_all("_", "-", literal=True),
+            pl.col("rhythm").fill_null("").alias("why"),
+        )
+        .with_columns(severity=pl.col("cause").replace_strict(severities, return_dtype=pl.String))
+        .select(*_FOUND)
+    )
+
+
+def subject_of(pattern: pl.Expr, host: pl.Expr) -> pl.Expr:
+    """Return operation and resource in a few words; a prefix ends with a star."""
+    star = pl.when(pattern == "PREFIXED").then(pl.lit("*")).otherwise(pl.lit(""))
+    place = pl.when(host == "*").then(pl.lit("")).otherwise(pl.concat_str(pl.lit(" from "), host))
+    words = ("operation", pl.lit(" on "), "resource_type", pl.lit(" "), "resource_name")
+    return pl.concat_str(*words, star, place).alias("subject")

@@ -1,0 +1,103 @@
+"""The table findings, from run to run."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from doorkeeper_pipeline.jobs.causes import KEPT, follow, search
+from doorkeeper_pipeline.tables import contents
+from testkit.report_tables import table_of
+
+FIRST = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
+SECOND, THIRD = FIRST + dt.timedelta(days=1), FIRST + dt.timedelta(days=2)
+
+
+def grant(verdict: str, rule: str = "none", **changed: Any) -> dict[str, Any]:
+    """Return a row of grant_usage."""
+    name = f"{verdict} {rule} {changed}"
+    row = {"binding_id": name, "principal": "User:a", "permission_type": "ALLOW"}
+    row |= {"operation": "READ", "resource_type": "TOPIC", "resource_name": "t", "host": "*"}
+    return row | {"verdict": verdict, "rule": rule, "severity": "LOW", **changed}
+
+
+def found_in(grants: list[dict[str, Any]], **others: list[dict[str, Any]]) -> Any:
+    """Return what some rows of grant_usage show, with rows of the other tables."""
+    rows = {"overbroad_grants": [], "denied": [], **others, "grant_usage": grants}
+    return search({name: table_of(name, each).collect() for name, each in rows.items()})
+
+
+@pytest.mark.parametrize(
+    ("row", "cause", "action"),
+    [
+        (grant("REMOVE"), "unused", "SAFE"),
+        (grant("REMOVE", severity="HIGH"), "unused", "SAFE"),
+        (grant("REMOVE", "dormant"), "dormant", "SAFE"),
+        (grant("ASK", "unknown-age"), "unknown-age", "DECIDE"),
+        (grant("ASK", "renamed", severity="HIGH"), "renamed", "DECIDE"),
+        (grant("KEEP", "used", severity="CRITICAL"), "broad", "DECIDE"),
+        (grant("NOT_ENOUGH_EVIDENCE", "age", severity="HIGH"), "broad", "DECIDE"),
+        (grant("KEEP", "used", binding_id="wide"), "wide", "DECIDE"),
+        (grant("KEEP", "used", binding_id="generated"), None, None),
+        (grant("KEEP", "used", severity="HIGH", permission_type="DENY"), None, None),
+        (grant("NOT_ENOUGH_EVIDENCE", "age"), None, None),
+    ],
+)
+def test_causes(row: dict[str, Any], cause: str | None, action: str | None) -> None:
+    """Each grant has one cause, or is no finding; one that is safe to remove is not to decide."""
+    wide: list[dict[str, Any]] = [
+        {"binding_id": "wide", "proposal": ["narrower"]},
+        {"binding_id": "generated"},
+    ]
+    rows = found_in([row], overbroad_grants=wide).rows.to_dicts()
+
+    assert [(each["cause"], each["action"]) for each in rows] == (
+        [] if cause is None else [(cause, action)]
+    )
+
+
+def test_refusals_are_one_finding_of_each_principal_and_cause() -> None:
+    """Those about which nobody has to decide are none."""
+    row: dict[str, Any] = {"principal": "User:a", "cause": "MISSING_GRANT", "operation": "READ"}
+    row |= {"resource_type": "TOPIC"}
+    denied: list[dict[str, Any]] = [
+        {**row, "resource_name": "few", "count": 1},
+        {**row, "resource_name": "many", "count": 9},
+        {**row, "cause": "PROBING", "rhythm": "80 names at once", "count": 99},
+        *({**row, "cause": cause} for cause in ("ASKED_ONLY", "DENY", "ALLOWED_NOW")),
+    ]
+
+    few, probing = found_in([], denied=denied).rows.sort("decisions").to_dicts()
+
+    assert (few["finding_id"], few["cause"]) == ("refused:MISSING_GRANT:User:a", "missing-grant")
+    assert (few["subject"], few["decisions"], few["severity"]) == ("READ on TOPIC many", 10, "LOW")
+    assert (probing["cause"], probing["severity"]) == ("probing", "MEDIUM")
+    assert probing["why"] == "80 names at once"
+
+
+def test_a_finding_from_run_to_run() -> None:
+    """It keeps its first time when it comes back, and is left out long after it went."""
+    nothing = found_in([])
+    one = found_in([grant("REMOVE")])
+    empty = contents.empty("findings")
+
+    there = follow(empty, one, FIRST)
+    gone = follow(there, nothing, SECOND)
+    back = follow(gone, one, THIRD)
+
+    assert there.select("first_seen", "gone").rows() == [(FIRST, None)]
+    assert gone.select("first_seen", "gone").rows() == [(FIRST, SECOND)]
+    assert back.select("first_seen", "gone").rows() == [(FIRST, None)]
+    assert follow(gone, nothing, SECOND + KEPT - dt.timedelta(days=1)).equals(gone)
+    assert follow(gone, nothing, SECOND + KEPT).is_empty()
+
+
+def test_what_the_evidence_does_not_say_is_neither_new_nor_gone() -> None:
+    """A grant looks unused in a short history; a finding that was known stays."""
+    held = found_in([grant("NOT_ENOUGH_EVIDENCE", "age", binding_id="x")])
+    known = follow(contents.empty("findings"), found_in([grant("REMOVE", binding_id="x")]), FIRST)
+
+    assert follow(contents.empty("findings"), held, FIRST).is_empty()
+    assert follow(known, held, SECOND).equals(known)
