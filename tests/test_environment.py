@@ -38,7 +38,7 @@ def checkout(tmp_path: Path) -> Path:
     place = tmp_path / "a checkout"
     for name in ("scripts", "requirements"):
         shutil.copytree(ROOT / name, place / name)
-    (place / "server" / "doorkeeper").mkdir(parents=True)
+    (place / "server" / "doorkeeper" / "base").mkdir(parents=True)
     for name in ("pyproject.toml", "server/doorkeeper/base/version.py"):
         shutil.copy(ROOT / name, place / name)
     return place
@@ -132,7 +132,7 @@ def test_a_new_version_installs_the_project_alone(checkout: Path) -> None:
     """The packages of the locks stay as they are."""
     a_python(checkout, "python3", WORKING)
     environment(checkout, "run")
-    (checkout / "server" / "doorkeeper" / "version.py").write_text('__version__ = "9"\n')
+    (checkout / "server" / "doorkeeper" / "base" / "version.py").write_text('__version__ = "9"\n')
 
     status, output = environment(checkout, "run")
 

@@ -19,7 +19,7 @@ from testkit.wire_values import plain
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "messages.json").read_text("utf-8"))
+VECTORS = json.loads((Path(__file__).parents[3] / "vectors" / "messages.json").read_text("utf-8"))
 NEEDS = {
     "AlterClientQuotas": AclOperation.ALTER_CONFIGS,
     "AlterPartitionReassignments": AclOperation.ALTER,

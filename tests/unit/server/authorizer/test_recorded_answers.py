@@ -9,7 +9,7 @@ import pytest
 
 from testkit.oracle_authorizer import FORMS, compared, our_answer
 
-RECORDED = Path(__file__).resolve().parents[2] / "vectors" / "authorizer.json"
+RECORDED = Path(__file__).resolve().parents[3] / "vectors" / "authorizer.json"
 
 
 @pytest.mark.parametrize("release", FORMS)
