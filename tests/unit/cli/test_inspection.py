@@ -23,7 +23,7 @@ from doorkeeper.cli.acls.sets import diff, plan
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.cli.history.commands import verify as verify_history
 from doorkeeper.cli.learn.commands import command as learn
-from doorkeeper_pipeline.cli import backtest, failures, propose, report, run
+from doorkeeper_pipeline.cli import backtest, failures, propose, report, run, why
 from doorkeeper_pipeline.cli.commands import pipeline
 from testkit.trails import written
 
@@ -179,6 +179,12 @@ TABLE: Final = {
         TABLES,
         Answer("--out acls.yaml", 2, "is a file"),
         Answer("--out part", 3, "part: no decisions here"),
+    ),
+    why.command: Answers(
+        Answer(f"{ALICE} --out folder", 3, "folder: no decisions here"),
+        TABLES._replace(words=f"{ALICE} --out none"),
+        Answer(f"{ALICE} --out acls.yaml", 2, "is a file"),
+        Answer(f"{ALICE} --out part", 3, "part: no decisions here"),
     ),
     report.command: Answers(
         Answer("--out tables --to r.html", 4, "tables: no decisions here"),
