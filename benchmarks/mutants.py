@@ -119,8 +119,8 @@ class Change(NamedTuple):
 
 def changes_of(source: str, reached: set[int]) -> dict[int, list[Change]]:
     """Return the possible changes of each position whose line a test reaches."""
-    from cosmic_ray.ast import ast_nodes, get_ast  # noqa: PLC0415 - for choosing only
-    from cosmic_ray.plugins import get_operator, operator_names  # noqa: PLC0415
+    from cosmic_ray.ast import ast_nodes, get_ast
+    from cosmic_ray.plugins import get_operator, operator_names
 
     tree = ast.parse(source)
     functions, inert = functions_of(tree), inert_lines(tree)
@@ -140,8 +140,8 @@ def changes_of(source: str, reached: set[int]) -> dict[int, list[Change]]:
 
 def place_of(path: str, source: str, change: Change) -> Place | None:
     """Return the lines that a change replaces; None where it changes nothing."""
-    from cosmic_ray.mutating import mutate_code  # noqa: PLC0415
-    from cosmic_ray.plugins import get_operator  # noqa: PLC0415
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator
 
     try:
         mutated = mutate_code(source, get_operator(change.operator)(), change.occurrence)

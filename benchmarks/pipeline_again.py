@@ -52,9 +52,9 @@ def main() -> None:
 def write(folder: Path, lines: int, files: int, days: int) -> tuple[list[Path], Path]:
     """Write a log in some files, and ACLs; return the files in the order of time, and the ACLs."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
-    from synthetic.shape import Shape  # noqa: PLC0415  the runs' start is theirs
-    from synthetic.traffic import world_of  # noqa: PLC0415  as above
-    from synthetic.writing import Log, write_acls, write_log  # noqa: PLC0415
+    from synthetic.shape import Shape
+    from synthetic.traffic import world_of
+    from synthetic.writing import Log, write_acls, write_log
 
     world = world_of(Shape())
     written = write_log(world, folder / "all", Log(lines=lines, files=files, days=days))

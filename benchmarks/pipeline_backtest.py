@@ -326,7 +326,7 @@ def by_index(folder: Path, engine: Engine) -> Way:
 
 def by_duckdb(folder: Path) -> Way:
     """Return the prefix join in DuckDB."""
-    import duckdb  # noqa: PLC0415  only this way needs it
+    import duckdb
 
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
@@ -344,7 +344,7 @@ def by_duckdb(folder: Path) -> Way:
 
 def _spark() -> Any:
     # Half a second, and only the ways that need it.
-    from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415
+    from doorkeeper_pipeline.engines.spark import SparkEngine
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     engine = SparkEngine("local[*]")
@@ -413,8 +413,8 @@ def ask_kafka(folder: Path) -> None:
 
     """
     sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-    from testkit.oracle_authorizer import AuthorizerOracle  # noqa: PLC0415  tests, not installed
-    from testkit.oracle_worlds import kafka_is_lost  # noqa: PLC0415  as above
+    from testkit.oracle_authorizer import AuthorizerOracle
+    from testkit.oracle_worlds import kafka_is_lost
 
     turned = pl.read_parquet(folder / "local index.answer")
     asked = pl.scan_parquet(folder / "decisions" / "*.parquet").select(SORTED_BY).unique().collect()

@@ -20,7 +20,7 @@ local at most 1.5 times the processor time of bare Polars, in less than 1 GB; Sp
 that of local, and three times as fast as Spark SQL.
 """
 
-# ruff: noqa: PLC0415  a process imports what its method needs: others' start is not its own
+# A process imports what its method needs: others' start is not its own
 
 from __future__ import annotations
 

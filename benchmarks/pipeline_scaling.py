@@ -77,8 +77,8 @@ def written(world: World, count: int, folder: Path) -> tuple[str, ...]:
 def spark() -> Engine | None:
     """Return a session that has done something, and print what that took; None without Java."""
     # Half a second to import, and not installed everywhere.
-    from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415
-    from doorkeeper_pipeline.errors import PipelineError  # noqa: PLC0415
+    from doorkeeper_pipeline.engines.spark import SparkEngine
+    from doorkeeper_pipeline.errors import PipelineError
 
     begin = time.perf_counter()
     try:

@@ -67,7 +67,7 @@ def serve(written: Path, words: Sequence[str]) -> None:
     sys.argv = ["doorkeeper", *rest]
     if at_once == "start":
         begin()
-    from doorkeeper.cli import main  # noqa: PLC0415  importing it is a part of the start
+    from doorkeeper.cli import main
 
     main()
 

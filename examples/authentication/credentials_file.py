@@ -41,8 +41,8 @@ class CredentialsFile(ScramCredentials):
     def configure(
         self,
         configs: Mapping[str, str],
-        mechanism: str,  # noqa: ARG002  there is one object for each
-        options: Mapping[str, str],  # noqa: ARG002  of the login module, which has none
+        mechanism: str,
+        options: Mapping[str, str],
     ) -> None:
         """Read the file once, so that a wrong one stops the start."""
         self._file = Path(configs.get("credentials.file", ""))
@@ -55,7 +55,7 @@ class CredentialsFile(ScramCredentials):
         self,
         mechanism: str,
         name: str,
-        context: AuthenticationContext,  # noqa: ARG002  says from where, through which listener
+        context: AuthenticationContext,
     ) -> ScramCredential | None:
         """Look a user up; None is nobody, and what is raised lets nobody in."""
         return (await asyncio.to_thread(read, self._file)).get((name, mechanism))

@@ -45,8 +45,8 @@ class Introspection(TokenValidator):
     def configure(
         self,
         configs: Mapping[str, str],
-        mechanism: str,  # noqa: ARG002  always OAUTHBEARER
-        options: Mapping[str, str],  # noqa: ARG002  of the login module, which has none
+        mechanism: str,
+        options: Mapping[str, str],
     ) -> None:
         """Take the URL and the secret."""
         self._url = configs.get("introspection.url", "")
@@ -57,7 +57,7 @@ class Introspection(TokenValidator):
     async def validate(
         self,
         token: str,
-        context: AuthenticationContext,  # noqa: ARG002  says from where, through which listener
+        context: AuthenticationContext,
     ) -> ValidatedToken:
         """Ask in a thread. The session ends with the token."""
         said = await asyncio.to_thread(self._asked, token)

@@ -43,8 +43,8 @@ class WebPasswords(PlainPasswords):
     def configure(
         self,
         configs: Mapping[str, str],
-        mechanism: str,  # noqa: ARG002  always PLAIN
-        options: Mapping[str, str],  # noqa: ARG002  of the login module, which has none
+        mechanism: str,
+        options: Mapping[str, str],
     ) -> None:
         """Take the URL. ValueError is the line that the operator reads."""
         self._url = configs.get("web.passwords.url", "")
@@ -55,7 +55,7 @@ class WebPasswords(PlainPasswords):
         self,
         name: str,
         password: str,
-        context: AuthenticationContext,  # noqa: ARG002  says from where, through which listener
+        context: AuthenticationContext,
     ) -> bool:
         """Ask in a thread: here, on the event loop, nothing may block."""
         return await asyncio.to_thread(self._asked, name, password)

@@ -108,7 +108,7 @@ class HttpPolicy(Authorizer):
 
     def start(
         self,
-        server_info: AuthorizerServerInfo,  # noqa: ARG002  not needed here
+        server_info: AuthorizerServerInfo,
     ) -> Mapping[Endpoint, Eventually[None]]:
         """Begin to ask; no listener waits for it."""
         self._thread.start()
@@ -187,13 +187,13 @@ class HttpPolicy(Authorizer):
 
     # --- no ACLs here
 
-    def acls(self, wanted: AclBindingFilter) -> Sequence[AclBinding]:  # noqa: ARG002  none match
+    def acls(self, wanted: AclBindingFilter) -> Sequence[AclBinding]:
         """Have none: what is allowed is known to the policy server alone."""
         return ()
 
     def create_acls(
         self,
-        context: AuthorizableRequestContext | None,  # noqa: ARG002  nobody may
+        context: AuthorizableRequestContext | None,
         bindings: Sequence[AclBinding],
     ) -> Sequence[Eventually[AclCreateResult]]:
         """Refuse."""
@@ -201,7 +201,7 @@ class HttpPolicy(Authorizer):
 
     def delete_acls(
         self,
-        context: AuthorizableRequestContext | None,  # noqa: ARG002  nobody may
+        context: AuthorizableRequestContext | None,
         filters: Sequence[AclBindingFilter],
     ) -> Sequence[Eventually[AclDeleteResult]]:
         """Refuse."""

@@ -78,7 +78,7 @@ class PolicyFile(Authorizer):
 
     def start(
         self,
-        server_info: AuthorizerServerInfo,  # noqa: ARG002  not needed here
+        server_info: AuthorizerServerInfo,
     ) -> Mapping[Endpoint, Eventually[None]]:
         """Begin to watch the file. No listener has to wait: the rules are there."""
         self._watcher.start()
@@ -121,7 +121,7 @@ class PolicyFile(Authorizer):
 
     def create_acls(
         self,
-        context: AuthorizableRequestContext | None,  # noqa: ARG002  nobody may
+        context: AuthorizableRequestContext | None,
         bindings: Sequence[AclBinding],
     ) -> Sequence[Eventually[AclCreateResult]]:
         """Refuse: the file is the only place to change rules."""
@@ -129,7 +129,7 @@ class PolicyFile(Authorizer):
 
     def delete_acls(
         self,
-        context: AuthorizableRequestContext | None,  # noqa: ARG002  nobody may
+        context: AuthorizableRequestContext | None,
         filters: Sequence[AclBindingFilter],
     ) -> Sequence[Eventually[AclDeleteResult]]:
         """Refuse, as above."""
@@ -190,7 +190,7 @@ def read_rules(file: Path) -> tuple[AclBinding, ...]:
     except (OSError, yaml.YAMLError, ValueError) as error:
         raise ValueError(f"{file}: {' '.join(str(error).split())}") from error
     if not isinstance(rules, list):
-        raise ValueError(f"{file}: found no list of rules")  # noqa: TRY004  it stops the start
+        raise ValueError(f"{file}: found no list of rules")
     bindings: list[AclBinding] = []
     for number, rule in enumerate(rules, 1):
         try:

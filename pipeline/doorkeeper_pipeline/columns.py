@@ -100,7 +100,7 @@ def polars_schema(table: Table) -> pl.Schema:
 
 def spark_schema(table: Table) -> StructType:
     """Return a table's schema for Spark."""
-    from pyspark.sql import types  # noqa: PLC0415 - see the module
+    from pyspark.sql import types
 
     return _spark_struct(types, table.columns)
 

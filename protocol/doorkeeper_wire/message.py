@@ -31,7 +31,7 @@ class Record:
     SECRETS: ClassVar[tuple[str, ...]] = ()
     """Fields that repr hides, since they would allow a reader to log in."""
 
-    def replace(self, **changes: Any) -> Self:  # noqa: ANN401 - fields of any type
+    def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed.
 
         Raises:

@@ -85,7 +85,7 @@ def _message(message: Message) -> str:
 
 
 @singledispatch
-def node_source(node: Any) -> str:  # noqa: ANN401 - untyped construct
+def node_source(node: Any) -> str:
     """Return the expression that makes a node.
 
     Raises:

@@ -152,7 +152,7 @@ def _tags(section: TagSection, block: Block) -> None:
 
 
 @singledispatch
-def _read(node: Any, block: Block, target: str, name: str) -> None:  # noqa: ANN401
+def _read(node: Any, block: Block, target: str, name: str) -> None:
     """Read a node into `target`; `name` is the path of the field."""
     raise TypeError(f"no decoder for {node!r} in {block}, {target}, {name}")
 
@@ -230,7 +230,7 @@ def _(node: Array, block: Block, target: str, name: str) -> None:
         block.lines += inner.lines
 
 
-def _elements(element: Any, block: Block, target: str, name: str) -> None:  # noqa: ANN401
+def _elements(element: Any, block: Block, target: str, name: str) -> None:
     if isinstance(element, Record):
         function = _nested(element, block, name)
         block.line(f"{target}, at = {function}(data, at, end, count)")
@@ -262,7 +262,7 @@ def _(node: Record, block: Block, target: str, name: str) -> None:
     block.line(f"({target},), at = {_nested(node, block, name)}(data, at, end, 1)")
 
 
-def bytes_min(node: Any) -> int:  # noqa: ANN401 - untyped construct
+def bytes_min(node: Any) -> int:
     """Return the least number of bytes that a node takes."""
     match node:
         case Renamed():

@@ -148,7 +148,7 @@ def _tags(section: TagSection, block: Block) -> None:
 
 
 @singledispatch
-def _write(node: Any, block: Block, value: str, name: str) -> None:  # noqa: ANN401
+def _write(node: Any, block: Block, value: str, name: str) -> None:
     """Write the expression `value` as the node says; `name` is the field."""
     raise TypeError(f"no encoder for {node!r} in {block}, {value}, {name}")
 
@@ -200,7 +200,7 @@ def _(node: Array, block: Block, value: str, name: str) -> None:
     _end_null(inner, block)
 
 
-def _elements(element: Any, block: Block, value: str, name: str) -> None:  # noqa: ANN401
+def _elements(element: Any, block: Block, value: str, name: str) -> None:
     if isinstance(element, Record):
         block.flush()
         block.line(f"{_nested(element, block, name)}({block.out}, {value})")
@@ -252,7 +252,7 @@ def _(node: Record, block: Block, value: str, name: str) -> None:
     block.line(f"{_nested(node, block, name)}({block.out}, ({value},))")
 
 
-def layout(node: Any) -> str:  # noqa: ANN401, PLR0911 - untyped construct, one return a kind
+def layout(node: Any) -> str:  # noqa: PLR0911  untyped construct, one return a kind
     """Return the expression of a node's kind, or of the layout of a struct."""
     match node:
         case Record():

@@ -116,7 +116,7 @@ def _import_source(body: str) -> str:
         used = [name for name in names if name.rsplit(" ", 1)[-1] in words]
         if "error as StructError" in used:
             used.remove("error as StructError")
-            lines.append("from struct import error as StructError  # noqa: N812")
+            lines.append("from struct import error as StructError")
         if used:
             lines.append(f"from {module} import {', '.join(used)}")
     return "\n".join(lines)

@@ -69,7 +69,7 @@ _WORDS = {
 }
 
 
-def code_of(node: Any) -> str:  # noqa: ANN401 - untyped construct
+def code_of(node: Any) -> str:
     """Return the struct code of one of construct's numbers, which says "l" for "i"."""
     code = str(node.fmtstr[1:])
     return "i" if code == "l" else code

@@ -128,7 +128,7 @@ def _kinds(events: Events) -> str:
     return "What the event is: " + ", ".join(str(kind.kind) for kind in events.kinds) + "."
 
 
-def _plain(events: Events, field_type: FieldType) -> Any:  # noqa: ANN401 - as Column.type
+def _plain(events: Events, field_type: FieldType) -> Any:
     match field_type:
         case ListOf(item):
             return "list", _plain(events, item)
@@ -200,7 +200,7 @@ def _column(path: Path, where: str, column: object) -> Column:
             raise SchemaError(f"{path}: {where}: expected name, type, meaning, not {column}")
 
 
-def _type(path: Path, where: str, found: object) -> Any:  # noqa: ANN401 - as Column.type
+def _type(path: Path, where: str, found: object) -> Any:
     match found:
         case str() if found in SCALARS:
             return found
@@ -235,7 +235,7 @@ def _source(column: Column) -> str:
     )
 
 
-def _type_source(column_type: Any) -> str:  # noqa: ANN401 - as Column.type
+def _type_source(column_type: Any) -> str:
     match column_type:
         case ("list", item):
             return f"ListOf({_type_source(item)})"

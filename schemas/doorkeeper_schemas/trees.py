@@ -75,7 +75,7 @@ def _tags(
     return TagSection(*known, refused=refused)
 
 
-def _node(field: Field, message: Message, version: int) -> Any:  # noqa: ANN401 - untyped construct
+def _node(field: Field, message: Message, version: int) -> Any:
     nullable = version in field.nullable
     if field.is_array:
         compact = version >= message.flexible_from
@@ -83,7 +83,7 @@ def _node(field: Field, message: Message, version: int) -> Any:  # noqa: ANN401 
     return _element(field, message, version, nullable=nullable)
 
 
-def _element(field: Field, message: Message, version: int, *, nullable: bool = False) -> Any:  # noqa: ANN401 - untyped construct
+def _element(field: Field, message: Message, version: int, *, nullable: bool = False) -> Any:
     compact = field.compact and version >= message.flexible_from
     match field.kind:
         case "string":

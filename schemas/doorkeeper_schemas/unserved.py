@@ -40,7 +40,7 @@ def unserved_source(path: Path, names: dict[int, str]) -> str:
     return f"{_HEAD}UNSERVED: dict[int, Declared] = {{\n{''.join(rows)}}}\n"
 
 
-def _api(path: Path, entry: Any, names: dict[int, str]) -> str:  # noqa: ANN401 - from YAML
+def _api(path: Path, entry: Any, names: dict[int, str]) -> str:
     match entry:
         case {"api": str(name), "key": int(key), "listeners": list(kinds)} if (
             set(entry) == _KEYS
@@ -63,7 +63,7 @@ def _api(path: Path, entry: Any, names: dict[int, str]) -> str:  # noqa: ANN401 
             raise SchemaError(f"{path}: expected an API of Kafka with {sorted(_KEYS)}: {entry!r}")
 
 
-def _fields(path: Path, content: Any, indent: int) -> str:  # noqa: ANN401 - from YAML
+def _fields(path: Path, content: Any, indent: int) -> str:
     """Return the tuple of fields."""
     if not isinstance(content, list):
         raise SchemaError(f"{path}: expected a list of fields, not {content!r}")
@@ -73,7 +73,7 @@ def _fields(path: Path, content: Any, indent: int) -> str:  # noqa: ANN401 - fro
     return f"(\n{rows}{' ' * indent})"
 
 
-def _field(path: Path, content: Any, indent: int) -> str:  # noqa: ANN401 - from YAML
+def _field(path: Path, content: Any, indent: int) -> str:
     """Return the constructor of a field: what comes last and is usual is left out."""
     line, inner = next(iter(content.items())) if isinstance(content, dict) else (content, [])
     found = _FIELD.fullmatch(line) if isinstance(line, str) else None

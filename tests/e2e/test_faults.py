@@ -282,7 +282,7 @@ def test_out_of_descriptors_accepting_rests(kind: str) -> None:
             try:
                 await loop.sock_connect(waiting, ("127.0.0.1", running.port))
                 async with asyncio.timeout(scaled(60)):
-                    while not running.log.events("error"):  # noqa: ASYNC110 - `until` opens a file
+                    while not running.log.events("error"):
                         await asyncio.sleep(0.005)
             finally:
                 for filler in fillers:

@@ -50,7 +50,7 @@ async def opened(
     *, scripts: bool = True, width: int = 1280, height: int = 900, phone: bool = False
 ) -> AsyncIterator[Tab]:
     """Open an empty page in a browser of its own, with a window in CSS pixels."""
-    from playwright.async_api import async_playwright  # noqa: PLC0415 - "make test" has no Playwright
+    from playwright.async_api import async_playwright
 
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium(), args=[*FLAGS])

@@ -380,7 +380,7 @@ def run(loop_kind: str, main: Coroutine[Any, Any, None]) -> None:
 async def until(true: Callable[[], bool]) -> None:
     """Let the loop turn until something is true; fail when that does not come."""
     async with asyncio.timeout(scaled(PATIENCE_S)):
-        while not true():  # noqa: ASYNC110 - what it waits for tells nobody
+        while not true():
             await asyncio.sleep(0)
 
 

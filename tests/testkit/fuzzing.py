@@ -87,7 +87,7 @@ def fuzz(
 
 def main(arguments: Sequence[str]) -> None:
     """Fuzz ``file function module... -- option...``; does not return."""
-    import atheris  # noqa: PLC0415  it is there for suites that fuzz only
+    import atheris
 
     split = list(arguments).index("--")
     file, name, *modules = arguments[:split]

@@ -81,7 +81,7 @@ class Ticket:
 
     def __init__(self, cache: Path, *, mutual: bool = True) -> None:
         """Ask the KDC for a ticket of the server."""
-        import gssapi  # noqa: PLC0415  who collects tests need not have it
+        import gssapi
 
         wanted = gssapi.RequirementFlag
         # No flags at all would be the library's default, which has this one.
@@ -170,7 +170,7 @@ class Login:
 
 def _is_wrapped(ticket: Ticket, token: bytes) -> bool:
     """Say whether a token is no proof but what comes after it."""
-    from gssapi.raw.misc import GSSError  # noqa: PLC0415  as for a ticket
+    from gssapi.raw.misc import GSSError
 
     try:
         return ticket.unwrapped(token) == LAYERS

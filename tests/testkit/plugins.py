@@ -83,7 +83,7 @@ class InMemory(Authorizer):
 
 def print_line(text: str) -> None:
     """Write on the standard error stream, as a plug-in may."""
-    import sys  # noqa: PLC0415
+    import sys
 
     sys.stderr.write(f"plug-in: {text}\n")
     sys.stderr.flush()

@@ -89,7 +89,7 @@ class Node:
 async def comes(true: Callable[[], bool]) -> None:
     """Wait until something is true."""
     async with asyncio.timeout(scaled(PATIENCE_S)):
-        while not true():  # noqa: ASYNC110 - there is no event for it
+        while not true():
             await asyncio.sleep(0.002)
 
 

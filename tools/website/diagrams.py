@@ -67,7 +67,7 @@ async def draw(library: Path, diagrams: Iterable[str], folder: Path) -> None:
 
 
 def main(folder: Path) -> None:
-    from playwright.async_api import Error  # noqa: PLC0415 - "make test" imports this module without it
+    from playwright.async_api import Error
 
     folder.mkdir(parents=True, exist_ok=True)
     missing = [text for text in texts() if not (folder / file_name(text)).exists()]

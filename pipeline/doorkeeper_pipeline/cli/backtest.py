@@ -82,11 +82,11 @@ def command(  # noqa: PLR0913  one for each option
     Examples:
       doorkeeper-pipeline backtest --out access --proposal new-acls.yaml
       doorkeeper-pipeline backtest --out access --proposal acls.csv || echo no
-    """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
-    from doorkeeper_pipeline.jobs.agreement import evidence  # noqa: PLC0415  heavy
-    from doorkeeper_pipeline.jobs.backtest import backtest  # noqa: PLC0415  heavy
-    from doorkeeper_pipeline.jobs.history import history, keep  # noqa: PLC0415  heavy
-    from doorkeeper_pipeline.sources.acl_sets import read_bindings  # noqa: PLC0415  heavy
+    """
+    from doorkeeper_pipeline.jobs.agreement import evidence
+    from doorkeeper_pipeline.jobs.backtest import backtest
+    from doorkeeper_pipeline.jobs.history import history, keep
+    from doorkeeper_pipeline.sources.acl_sets import read_bindings
 
     tell = Progress(time.monotonic, quiet=quiet)
     proposed = read_bindings(proposal)

@@ -14,13 +14,13 @@ COMMANDS = ("run", "backtest", "propose", "why", "report", "stream", "completion
 class Lazy(click.Group):
     """A group whose commands are modules of this package."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, in the order in which people need them."""
         return list(COMMANDS)
 
     def get_command(
         self,
-        ctx: click.Context,  # noqa: ARG002  click's
+        ctx: click.Context,
         cmd_name: str,
     ) -> click.Command | None:
         """Import a command."""
@@ -52,4 +52,4 @@ def pipeline() -> None:
       doorkeeper-pipeline why --out access --principal User:alice
       doorkeeper-pipeline report --out access --to report.html
       doorkeeper-pipeline stream --audit data/audit --out access
-    """  # noqa: D205, D301  click's own form: \b keeps the lines
+    """  # noqa: D205  click's own form: \b keeps the lines

@@ -21,7 +21,7 @@ def command(context: click.Context, shell: str) -> None:
     Examples:
       doorkeeper-pipeline completion bash > ~/.local/share/bash-completion/completions/doorkeeper-pipeline
       doorkeeper-pipeline completion fish > ~/.config/fish/completions/doorkeeper-pipeline.fish
-    """  # noqa: D301, E501  \b is Click's mark of a paragraph that is not wrapped
+    """  # noqa: E501  \b is Click's mark of a paragraph that is not wrapped
     script = get_completion_class(shell)
     assert script is not None
     show(script(context.find_root().command, {}, PROGRAM, VARIABLE).source())

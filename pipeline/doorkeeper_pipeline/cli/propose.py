@@ -108,7 +108,7 @@ def command(  # noqa: PLR0913  one for each option
     conf: tuple[tuple[str, str], ...],
     packages: tuple[str, ...],
     quiet: bool,
-    **limits: Any,  # noqa: ANN401  those of options.evidence
+    **limits: Any,
 ) -> None:
     """Propose ACLs that allow only the used accesses, checked against the whole history.
 
@@ -118,12 +118,12 @@ def command(  # noqa: PLR0913  one for each option
       doorkeeper acls diff acls.txt proposal.yaml --output json > changes.json
       doorkeeper acls apply changes.json kafka://b:9092 --plan --other-address
       doorkeeper-pipeline propose --out access --kind least-privilege --principal User:alice
-    """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
-    from doorkeeper_pipeline.jobs.agreement import evidence  # noqa: PLC0415  heavy
-    from doorkeeper_pipeline.jobs.gold import ProposalOptions  # noqa: PLC0415  heavy
-    from doorkeeper_pipeline.jobs.history import history, keep, logs_of  # noqa: PLC0415  heavy
-    from doorkeeper_pipeline.jobs.left_out import LeftOut  # noqa: PLC0415  heavy
-    from doorkeeper_pipeline.jobs.propose import propose  # noqa: PLC0415  heavy
+    """
+    from doorkeeper_pipeline.jobs.agreement import evidence
+    from doorkeeper_pipeline.jobs.gold import ProposalOptions
+    from doorkeeper_pipeline.jobs.history import history, keep, logs_of
+    from doorkeeper_pipeline.jobs.left_out import LeftOut
+    from doorkeeper_pipeline.jobs.propose import propose
 
     tell = Progress(time.monotonic, quiet=quiet)
     check_targets(to, script)
@@ -223,7 +223,7 @@ def check_targets(to: Path | None, script: Path | None) -> None:
 
 def text_of(proposal: Proposal, to: Path | None, script: Path | None) -> str:
     """Return the summary, with the changes if no file has them, or the next step with the file."""
-    from doorkeeper_pipeline.proposals import changes_of, summary_of  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.proposals import changes_of, summary_of
 
     lines = [*summary_of(proposal), *([] if to or script else changes_of(proposal))]
     if to is not None:
@@ -233,7 +233,7 @@ def text_of(proposal: Proposal, to: Path | None, script: Path | None) -> str:
 
 def write_script(script: Path, proposal: Proposal) -> None:
     """Write the changes as commands."""
-    from doorkeeper_pipeline.proposals import script_of  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.proposals import script_of
 
     with replace_when_complete(script) as file:
         file.write(script_of(proposal).encode())
@@ -256,7 +256,7 @@ def format_of(to: Path) -> Format:
         PipelineError: no format has that suffix.
 
     """
-    from doorkeeper.acls.formats.choosing import Format  # noqa: PLC0415  as above
+    from doorkeeper.acls.formats.choosing import Format
 
     formats = {
         ".yaml": Format.YAML,
@@ -278,8 +278,8 @@ def write_set(to: Path, proposal: Proposal) -> None:
         PipelineError: no format has that suffix, or it has no form for a name.
 
     """
-    from doorkeeper.acls.formats.names import FormatError  # noqa: PLC0415  as above
-    from doorkeeper_pipeline.proposals import file_of  # noqa: PLC0415  as above
+    from doorkeeper.acls.formats.names import FormatError
+    from doorkeeper_pipeline.proposals import file_of
 
     try:
         text = file_of(proposal, format_of(to))

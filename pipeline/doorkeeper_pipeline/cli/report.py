@@ -89,11 +89,11 @@ def command(
       doorkeeper-pipeline report --out access --to report.html
       doorkeeper-pipeline report --out access --to report.html --title payments-prod
       doorkeeper-pipeline report --out access --to report.html --findings findings.json --data csv
-    """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
-    from doorkeeper_pipeline.jobs.left_out import LeftOut  # noqa: PLC0415  Polars is heavy
-    from doorkeeper_pipeline.jobs.options import last_options  # noqa: PLC0415  as above
-    from doorkeeper_pipeline.report.model import About  # noqa: PLC0415  as above
-    from doorkeeper_pipeline.report.writing import write  # noqa: PLC0415  as above
+    """
+    from doorkeeper_pipeline.jobs.left_out import LeftOut
+    from doorkeeper_pipeline.jobs.options import last_options
+    from doorkeeper_pipeline.report.model import About
+    from doorkeeper_pipeline.report.writing import write
 
     if not target.parent.is_dir():
         raise PipelineError(f"{target}: there is no folder {target.parent}")

@@ -115,7 +115,7 @@ def command(  # noqa: PLR0913  one for each option
     packages: tuple[str, ...],
     quiet: bool,
     output: str,
-    **limits: Any,  # noqa: ANN401  those of options.evidence
+    **limits: Any,
 ) -> None:
     """Read logs and ACLs, and bring all tables up to date.
 
@@ -128,8 +128,8 @@ def command(  # noqa: PLR0913  one for each option
       doorkeeper-pipeline run --audit '/var/log/kafka/*authorizer*' --acls acls.txt --out access
       doorkeeper-pipeline run --audit kafka://b:9092/audit --command-config c.props --out access
       doorkeeper-pipeline run --master spark://m:7077 --audit /shared/logs --out /shared/access
-    """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
-    from doorkeeper_pipeline.jobs.run import RunRequest, run  # noqa: PLC0415  Polars is heavy
+    """
+    from doorkeeper_pipeline.jobs.run import RunRequest, run
 
     options.check_inputs(inputs, is_spark=engine_name == "spark" or master is not None)
     options.check_config(inputs, command_config)
@@ -164,7 +164,7 @@ def command(  # noqa: PLR0913  one for each option
 
 
 def _surroundings(engine: Engine, tell: Callable[[str], None]) -> Surroundings:
-    from doorkeeper_pipeline.jobs.run import Surroundings  # noqa: PLC0415  as above
+    from doorkeeper_pipeline.jobs.run import Surroundings
 
     return Surroundings(
         engine=engine,

@@ -43,12 +43,12 @@ def engine(
     if name != "spark" and master is None:
         if given is not None and given.as_conf():
             raise click.UsageError("--conf and --packages are Spark's: add --engine spark")
-        from doorkeeper_pipeline.engines.local import LocalEngine  # noqa: PLC0415  as below
+        from doorkeeper_pipeline.engines.local import LocalEngine
 
         yield LocalEngine()
         return
     master = master or LOCAL_MASTER
-    from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415  half a second
+    from doorkeeper_pipeline.engines.spark import SparkEngine
 
     started = SparkEngine(master, given, tell=tell)
     try:
@@ -99,7 +99,7 @@ def run_options(
 
     ``limits`` are the thresholds: days, agreement, coverage, brokers, days of starts.
     """
-    from doorkeeper_pipeline.jobs.options import RunOptions, last_options  # noqa: PLC0415  Polars
+    from doorkeeper_pipeline.jobs.options import RunOptions, last_options
 
     last = last_options(out, cluster)
     everyone = last.policy.allow_everyone if allow_everyone is None else allow_everyone
@@ -122,7 +122,7 @@ def accepted_findings(findings: Path | None, cluster: str) -> dict[str, dt.date]
         Conflicting: its findings are of another cluster.
 
     """
-    from doorkeeper_pipeline.report.findings import accepted, read  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.report.findings import accepted, read
 
     return {} if findings is None else accepted(read(findings), now().date(), cluster)
 

@@ -85,7 +85,7 @@ def command(  # noqa: PLR0913  one for each option
       doorkeeper-pipeline stream --audit data/audit --out access
       doorkeeper-pipeline stream --audit data/audit --out access --interval 5
       doorkeeper-pipeline stream --audit kafka://b:9092/audit --out access
-    """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
+    """
     options.check_config((str(audit),), command_config)
     if isinstance(audit, Path) and (source or cluster):
         raise click.UsageError("--source and --cluster are for topics: kafka://HOST:PORT/TOPIC")
@@ -130,7 +130,7 @@ def _follow_folder(
     tell: Callable[[str], None],
     wait: Callable[[float], bool],
 ) -> None:
-    from doorkeeper_pipeline.streaming.following import (  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.streaming.following import (
         StreamRequest,
         follow,
     )
@@ -139,8 +139,8 @@ def _follow_folder(
     if engine.name == "local":
         follow(request, engine, tell, wait)
         return
-    from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415  heavy
-    from doorkeeper_pipeline.streaming.structured import stream  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.engines.spark import SparkEngine
+    from doorkeeper_pipeline.streaming.structured import stream
 
     assert isinstance(engine, SparkEngine)
     stream(request, engine, tell, wait)
@@ -153,7 +153,7 @@ def _follow_topic(
     tell: Callable[[str], None],
     wait: Callable[[float], bool],
 ) -> None:
-    from doorkeeper_pipeline.streaming.topics import (  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.streaming.topics import (
         TopicStreamRequest,
         follow_topic,
         stream_topic,
@@ -163,7 +163,7 @@ def _follow_topic(
     if engine.name == "local":
         follow_topic(request, engine, tell, wait)
         return
-    from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.engines.spark import SparkEngine
 
     assert isinstance(engine, SparkEngine)
     stream_topic(request, engine, tell, wait)

@@ -101,7 +101,7 @@ def command(  # noqa: PLR0913  one for each option
     conf: tuple[tuple[str, str], ...],
     packages: tuple[str, ...],
     quiet: bool,
-    **grants: Any,  # noqa: ANN401  the options that name grants
+    **grants: Any,
 ) -> None:
     """Explain the verdict about each GRANT: keep, not enough evidence, ask or remove.
 
@@ -115,9 +115,9 @@ def command(  # noqa: PLR0913  one for each option
       doorkeeper-pipeline why --out access 'User:bob,TOPIC,LITERAL,bills,READ,ALLOW,*'
       doorkeeper-pipeline why --out access --principal User:bob --operation Read --topic bills
       doorkeeper-pipeline why --out access --principal User:bob --output json
-    """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
-    from doorkeeper_pipeline.jobs.history import history  # noqa: PLC0415  heavy
-    from doorkeeper_pipeline.jobs.why import explain  # noqa: PLC0415  heavy
+    """
+    from doorkeeper_pipeline.jobs.history import history
+    from doorkeeper_pipeline.jobs.why import explain
 
     wanted = filters_of(rows, **grants)
     tell = Progress(time.monotonic, quiet=quiet)
@@ -148,9 +148,9 @@ def filters_of(
         UsageError: a row is not one, an operation is not Kafka's, or nothing names a grant.
 
     """
-    from doorkeeper.acls.formats.csv import binding_of_row  # noqa: PLC0415  with the heavy ones
-    from doorkeeper.acls.formats.names import FormatError, operation  # noqa: PLC0415  as above
-    from doorkeeper.acls.model import (  # noqa: PLC0415  as above
+    from doorkeeper.acls.formats.csv import binding_of_row
+    from doorkeeper.acls.formats.names import FormatError, operation
+    from doorkeeper.acls.model import (
         ANY_BINDING,
         CLUSTER_NAME,
         AccessControlEntryFilter,
@@ -199,7 +199,7 @@ _TYPES = ("topic", "group", "transactional_id", "delegation_token", "user")
 
 def as_text(found: Explanation) -> str:
     """Return an explanation for people: the grant, the verdict, facts and examples."""
-    from doorkeeper.acls.formats.csv import row_of  # noqa: PLC0415  as above
+    from doorkeeper.acls.formats.csv import row_of
 
     usage = found.usage
     lines = [row_of(found.binding), f"{usage['verdict']} (rule {usage['rule']}): {usage['why']}"]
@@ -211,7 +211,7 @@ def as_text(found: Explanation) -> str:
 
 
 def _facts(found: Explanation) -> Iterator[str]:
-    from doorkeeper.acls.formats.csv import row_of  # noqa: PLC0415  as above
+    from doorkeeper.acls.formats.csv import row_of
 
     usage = found.usage
     since = usage["known_from"]
@@ -232,8 +232,8 @@ def _facts(found: Explanation) -> Iterator[str]:
 
 def _line(row: Row) -> str:
     """Return a decision much as Kafka logs it, or a line that could not be read with its place."""
-    from doorkeeper.acls.formats.commands import kafkas_word  # noqa: PLC0415  as above
-    from doorkeeper.acls.model import ResourceType  # noqa: PLC0415  as above
+    from doorkeeper.acls.formats.commands import kafkas_word
+    from doorkeeper.acls.model import ResourceType
 
     if "byte_offset" in row:
         text = row["text"][:TEXT_SHOWN].rstrip("\n")
@@ -254,7 +254,7 @@ def _moment(at: dt.datetime) -> str:
 
 def as_record(found: Explanation) -> dict[str, Any]:
     """Return an explanation for programs: the row of grant_usage, and what is beside it."""
-    from doorkeeper.acls.formats.csv import row_of  # noqa: PLC0415  as above
+    from doorkeeper.acls.formats.csv import row_of
 
     usage = {name: value for name, value in found.usage.items() if name != "cluster"}
     return {

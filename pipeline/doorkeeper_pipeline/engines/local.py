@@ -77,7 +77,7 @@ class LocalEngine(Engine):
         all would take more than KEPT_BYTES.
         """
         # It imports numpy, which a run with nothing new does without.
-        from doorkeeper_pipeline.evaluation.decision_table import DecisionTable  # noqa: PLC0415
+        from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 
         key = (files, by)
         found = self._kept.pop(key, None)
@@ -105,7 +105,7 @@ class LocalEngine(Engine):
 
     def over_files(
         self,
-        function: Callable[[Task, Path], Result],  # noqa: ARG002  the contract's
+        function: Callable[[Task, Path], Result],
         tasks: Mapping[str, Task],
     ) -> Iterator[Result]:
         """Yield nothing: no file was listed."""
@@ -120,8 +120,8 @@ class LocalEngine(Engine):
         """Yield the results of the function over each range, one after the other."""
         if not tasks:
             return
-        from doorkeeper_pipeline.topics.consumer import Consumer  # noqa: PLC0415  few runs need it
-        from doorkeeper_pipeline.topics.lines import RecordLines  # noqa: PLC0415  as above
+        from doorkeeper_pipeline.topics.consumer import Consumer
+        from doorkeeper_pipeline.topics.lines import RecordLines
 
         by_cluster: dict[tuple[str, str], list[tuple[RecordRange, Task]]] = {}
         for wanted, task in tasks:
@@ -152,7 +152,7 @@ def _scan(files: Sequence[str]) -> pl.LazyFrame:
 
 def plain(table: pa.Table) -> pa.Table:
     """Return a table whose texts are plain strings, as Spark gives them too."""
-    import pyarrow as pa  # noqa: PLC0415  a run with nothing new does without
+    import pyarrow as pa
 
     fields = [
         pa.field(field.name, pa.string(), field.nullable)

@@ -93,8 +93,8 @@ def client_options(servers: str, config: str) -> dict[str, str]:
     """
     values: dict[str, str] = {}
     if config:
-        from doorkeeper.client.properties import client_properties  # noqa: PLC0415  as needed
-        from doorkeeper_pipeline.topics.consumer import (  # noqa: PLC0415  as above
+        from doorkeeper.client.properties import client_properties
+        from doorkeeper_pipeline.topics.consumer import (
             translate_config_errors,
         )
 
@@ -111,7 +111,7 @@ def describe(place: str, error: Exception) -> Missing | Unreadable:
     """Return an error of Spark's in one line."""
     text = str(error)
     if any(each in text for each in _NO_SOURCE):
-        import pyspark  # noqa: PLC0415  half a second
+        import pyspark
 
         return Missing(
             "Spark has no source for topics: add --packages"
@@ -158,7 +158,7 @@ class OverRecords:
             self._tasks.setdefault(wanted.partition, []).append((wanted, task))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa  # noqa: PLC0415  on the worker
+        import pyarrow as pa
 
         for result in self._results(batches):
             yield pa.RecordBatch.from_arrays(

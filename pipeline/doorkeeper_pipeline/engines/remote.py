@@ -97,7 +97,7 @@ class _OverFiles:
         self._tasks = tasks
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa  # noqa: PLC0415  on the worker
+        import pyarrow as pa
 
         for batch in batches:
             for path, content in zip(*batch.columns, strict=True):

@@ -139,7 +139,7 @@ def start(master: str, name: str, given: Settings) -> SparkSession:
     if master.startswith("local"):
         # Else Spark warns of host names that are the loopback's.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    from pyspark.sql import SparkSession  # noqa: PLC0415  half a second; few commands need it
+    from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(name)
     builder = builder.remote(master) if is_remote else builder.master(master)

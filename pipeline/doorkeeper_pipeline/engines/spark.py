@@ -106,8 +106,8 @@ class SparkEngine(Engine):
         """Apply the function to the distinct decisions, a bucket of them at a time."""
         if not files:
             return schema.empty_table()
-        from pyspark.sql import functions as sql  # noqa: PLC0415  as the session
-        from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415  as above
+        from pyspark.sql import functions as sql
+        from pyspark.sql.pandas.types import from_arrow_schema
 
         distinct = (
             self.session.read.parquet(*map(literal, files))
@@ -169,7 +169,7 @@ class _Call:
         self._tasks = tasks
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa  # noqa: PLC0415  on the worker
+        import pyarrow as pa
 
         for batch in batches:
             numbers = batch.column(0).to_pylist()
@@ -197,10 +197,10 @@ class _OverTuples:
         self._schema = schema
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa  # noqa: PLC0415  on the worker
+        import pyarrow as pa
 
         # A driver without evaluation starts without numpy.
-        from doorkeeper_pipeline.evaluation.decision_table import DecisionTable  # noqa: PLC0415
+        from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 
         found = list(batches)
         if not found:

@@ -167,7 +167,7 @@ def _words(wanted: AclBindingFilter) -> str:
 
 
 def _nearest(wanted: AclBindingFilter, bindings: Sequence[AclBinding]) -> list[AclBinding]:
-    from difflib import SequenceMatcher  # noqa: PLC0415  errors only
+    from difflib import SequenceMatcher
 
     @cache
     def likeness(text: str, other: str) -> float:

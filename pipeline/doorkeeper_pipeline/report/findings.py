@@ -317,13 +317,13 @@ def _properties(fields: Mapping[str, object]) -> dict[str, Any]:
 
 def _object(name: str, found: object) -> dict[str, Any]:
     if not isinstance(found, dict):
-        raise ValueError(_refusal_text(name, found, "an object"))  # noqa: TRY004  as the others
+        raise ValueError(_refusal_text(name, found, "an object"))
     return found
 
 
 def _text(name: str, found: object) -> str:
     if not isinstance(found, str):
-        raise ValueError(_refusal_text(name, found, "a text"))  # noqa: TRY004  as the others
+        raise ValueError(_refusal_text(name, found, "a text"))
     return found
 
 

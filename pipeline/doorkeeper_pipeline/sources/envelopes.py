@@ -195,7 +195,7 @@ def _objects(line: str) -> Iterator[dict[str, Any]]:
     for each in found:
         for one in each if isinstance(each, list) else [each]:
             if not isinstance(one, dict):
-                raise ValueError("expected is a JSON object")  # noqa: TRY004  a bad line, as others
+                raise ValueError("expected is a JSON object")
             yield one
 
 

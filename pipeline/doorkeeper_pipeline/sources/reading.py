@@ -158,7 +158,7 @@ def _decompressor(how: str) -> Any:  # noqa: ANN401  of three libraries
         return bz2.BZ2Decompressor()
     if how == "xz":
         return lzma.LZMADecompressor(lzma.FORMAT_XZ, XZ_BYTES_MAX)
-    import zstandard  # noqa: PLC0415  only where it is needed
+    import zstandard
 
     return zstandard.ZstdDecompressor().decompressobj()
 

@@ -155,8 +155,8 @@ _CAUSE = re.compile(r"underlying IO error: (.*?)(?: \(os error \d+\))?\Z")
 
 def _write_far(frame: pl.DataFrame, address: str) -> FileState:
     """Write to an object store, with the credentials of the environment, as commits do."""
-    import obstore  # noqa: PLC0415  few need it
-    from obstore.store import from_url  # noqa: PLC0415  as above
+    import obstore
+    from obstore.store import from_url
 
     buffer = io.BytesIO()
     _write_parquet(frame, buffer)

@@ -133,8 +133,8 @@ class Tables:
             Unreadable: its log is damaged.
 
         """
-        from deltalake import DeltaTable  # noqa: PLC0415  60 ms
-        from deltalake.exceptions import DeltaError, TableNotFoundError  # noqa: PLC0415  as above
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError, TableNotFoundError
 
         try:
             return DeltaTable(self.folder_of(table))
@@ -225,7 +225,7 @@ class Change:
 
     def _commit(self, table: str, number: int) -> bool:
         """Commit the difference between the newest version of a table and the wanted one."""
-        from deltalake.exceptions import DeltaError  # noqa: PLC0415  60 ms
+        from deltalake.exceptions import DeltaError
 
         # Of the last table the version that was there at the beginning: so it is found out when
         # another process completed a change meanwhile.
@@ -289,8 +289,8 @@ def _write(
     gone: list[DataFile],
     number: int,
 ) -> None:
-    from deltalake import Schema  # noqa: PLC0415  60 ms
-    from deltalake.transaction import (  # noqa: PLC0415  as above
+    from deltalake import Schema
+    from deltalake.transaction import (
         AddAction,
         CommitProperties,
         RemoveAction,

@@ -2,7 +2,7 @@
 """Sets and deletes quotas of users, client ids and addresses."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """Sets and deletes credentials with which users log in by SCRAM. Each user is answered alone and may be named once."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """Which APIs and versions the server speaks; the first thing that a client asks. Versions 0 to 2 of the request are empty. A version that the server does not know is answered in the layout of version 0."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """A member of a consumer group reports its state and learns its assignment (KIP-848)."""
 
 from struct import Struct, pack, unpack_from
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """What a consumer was given by its group; the assignment of a member of a classic group, after an int16 version."""
 
 from struct import Struct, pack, unpack_from
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

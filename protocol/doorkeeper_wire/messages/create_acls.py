@@ -2,7 +2,7 @@
 """Adds ACLs. Each is judged alone: the answers come in the order of the request."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """Makes a delegation token, with which its holder logs in as the token's owner."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """Deletes topics, by name or (version 6) by id."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """The stored ACLs that a filter selects. Version 0 knows literal patterns only; version 1 added the pattern type (KIP-290); version 3 added the resource type USER without a change of layout."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """The cluster's id, controller and brokers (KIP-700); with endpoint type 2 its controllers (KIP-919)."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

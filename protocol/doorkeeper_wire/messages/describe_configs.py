@@ -2,7 +2,7 @@
 """Settings of brokers, topics and other resources. Version 0 has IsDefault where later ones have ConfigSource."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """Tells of the delegation tokens that the caller may see."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """Describes a broker's log folders and the partitions in them (KIP-113)."""
 
 from struct import Struct, pack, unpack_from
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """Tells which SCRAM credentials users have, without what would help to log in."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """Ends a delegation token, now or sooner than it would."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.layout import Layout

@@ -2,7 +2,7 @@
 """A consumer reads records."""
 
 from struct import Struct, pack, unpack_from
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.errors import Malformed

@@ -2,7 +2,7 @@
 """Which broker looks after a group, a transaction or a share group. From version 4 several keys are asked at once (KIP-699)."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """Changes single settings of resources and leaves the others as they are. Each resource is answered alone."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """A consumer wants to become a member of a group, or stay one in a new generation."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """The groups that this broker looks after, filtered by state (KIP-518) and type (KIP-848)."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

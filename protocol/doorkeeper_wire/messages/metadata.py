@@ -2,7 +2,7 @@
 """Brokers, topics and their partitions: how clients find whom to talk to. Version 0 means "all topics" by an empty list; from version 1 null means all and an empty list means none."""
 
 from struct import Struct, pack, unpack_from
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

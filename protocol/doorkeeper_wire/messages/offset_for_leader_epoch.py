@@ -2,7 +2,7 @@
 """Looks up where a leader's epoch ended (KIP-101, KIP-320)."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """Lets a delegation token live longer."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.layout import Layout

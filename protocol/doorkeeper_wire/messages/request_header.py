@@ -2,7 +2,7 @@
 """What stands before the body of every request. Version 0 served one API that is gone; version 1 goes with the versions of an API that are not flexible, version 2 with those that are."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """What stands before the body of every answer. ApiVersions answers with version 0, whatever its own version."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.layout import Layout

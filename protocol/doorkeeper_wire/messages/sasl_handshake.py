@@ -2,7 +2,7 @@
 """The client names the SASL mechanism that it wants. After version 0 the tokens follow bare, after version 1 in SaslAuthenticate."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """Describes groups of Kafka Streams (KIP-1071)."""
 
 from struct import Struct, pack, unpack_from
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

@@ -2,7 +2,7 @@
 """The leader of a generation hands in the assignments, and each member asks for its own."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

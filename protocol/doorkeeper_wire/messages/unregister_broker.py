@@ -2,7 +2,7 @@
 """Removes the registration of a broker (KIP-500)."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

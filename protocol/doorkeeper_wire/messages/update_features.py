@@ -2,7 +2,7 @@
 """Changes the levels of a cluster's features (KIP-584)."""
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA

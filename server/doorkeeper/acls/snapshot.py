@@ -195,7 +195,7 @@ class Snapshot:
 
     def with_changes(
         self,
-        set: Sequence[tuple[str, AclBinding]],  # noqa: A002 - as in Edit
+        set: Sequence[tuple[str, AclBinding]],
         deleted: Sequence[tuple[str, AclBinding]],
     ) -> Snapshot:
         """Return the state after these bindings, with their ids, were deleted and those created."""

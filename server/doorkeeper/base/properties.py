@@ -76,7 +76,7 @@ def parse(data: bytes, name: str) -> list[Entry]:
 
     """
     # It imports XML, HTTP and mail: a fifth of the start, saved without a file.
-    import javaproperties  # noqa: PLC0415
+    import javaproperties
 
     entries: list[Entry] = []
     problems: list[Problem] = []

@@ -61,13 +61,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # A start allocates objects that stay: 77 collections for 600 dead objects would take a
         # tenth of its time. The server starts the collector.
         with collection_paused() if serves else nullcontext():
-            from doorkeeper.cli.commands import doorkeeper  # noqa: PLC0415  not for importing main
+            from doorkeeper.cli.commands import doorkeeper
 
             doorkeeper.main(arguments, prog_name="doorkeeper")
     except SystemExit as end:
         if "doorkeeper.server.runtime.threads" in sys.modules:
             # A plug-in's thread that never ends must not keep the process alive.
-            from doorkeeper.server.runtime.threads import (  # noqa: PLC0415  imported then
+            from doorkeeper.server.runtime.threads import (
                 leave_threads_behind,
             )
 
@@ -75,18 +75,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise
     except KeyboardInterrupt:
         # Ctrl-C during an import: Root.invoke reports that of a running command.
-        from doorkeeper.cli.interrupts import end_interrupted  # noqa: PLC0415  as above
+        from doorkeeper.cli.interrupts import end_interrupted
 
         end_interrupted()
     except (ImportError, MemoryError, OSError, RuntimeError) as error:
         if _is_of_memory(error):
-            from doorkeeper.cli.terminal import fail  # noqa: PLC0415  as above
+            from doorkeeper.cli.terminal import fail
 
             text = str(error) or "MemoryError"
             fail([f"not enough memory: {text}; raise the limit (ulimit -v, that of the cgroup)"])
         if serves or not isinstance(error, OSError) or error.errno != errno.ENOSPC:
             raise
-        from doorkeeper.cli.terminal import fail  # noqa: PLC0415  as above
+        from doorkeeper.cli.terminal import fail
 
         # Python flushes stdout at its exit, fails again, and would print a second message.
         os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)

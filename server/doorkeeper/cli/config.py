@@ -127,8 +127,8 @@ def check(file: Path, overrides: tuple[str, ...], *, strict: bool) -> None:
     certificates, keytabs, users files, plug-ins. They are created, configured and closed, but not
     started, and no other server is asked.
     """
-    from doorkeeper.server.app.config_check import check_configuration  # noqa: PLC0415  it is heavy
-    from doorkeeper.server.app.errors import StartError  # noqa: PLC0415
+    from doorkeeper.server.app.config_check import check_configuration
+    from doorkeeper.server.app.errors import StartError
 
     try:
         loaded = check_configuration(file, overrides)
@@ -196,11 +196,11 @@ def reset(
     # Without keys nothing is meant, rather than everything: an empty variable resets no key.
     if bool(keys) == every:
         raise click.UsageError("give either keys or --all")
-    from doorkeeper.cli.offline.config_reset import forget  # noqa: PLC0415
-    from doorkeeper.server.app.errors import (  # noqa: PLC0415  with the next, which is heavy
+    from doorkeeper.cli.offline.config_reset import forget
+    from doorkeeper.server.app.errors import (
         StartError,
     )
-    from doorkeeper.server.state.store import StorageError  # noqa: PLC0415
+    from doorkeeper.server.state.store import StorageError
 
     # Through the log of changes, so that the audit log and other nodes see the reset.
     settings = load_or_fail(file, overrides).settings

@@ -27,9 +27,9 @@ class LazyGroup(click.Group):
 
     def __init__(
         self,
-        *arguments: Any,  # noqa: ANN401  those of click.Group
+        *arguments: Any,
         members: Mapping[str, Member],
-        **options: Any,  # noqa: ANN401  as above
+        **options: Any,
     ) -> None:
         """Take the members by name."""
         super().__init__(*arguments, **options)

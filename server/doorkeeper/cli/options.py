@@ -143,10 +143,10 @@ def utf8(value: str) -> str:
 
 def load_or_fail(file: Path | None, overrides: Sequence[str]) -> Loaded:
     """Read the configuration; if it has errors, print all of them and end the process."""
-    from doorkeeper.base.config_errors import (  # noqa: PLC0415  as the next, which is heavy
+    from doorkeeper.base.config_errors import (
         ConfigError,
     )
-    from doorkeeper.server.config.loading import load  # noqa: PLC0415
+    from doorkeeper.server.config.loading import load
 
     try:
         return load(file, overrides)

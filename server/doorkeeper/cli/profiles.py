@@ -74,10 +74,10 @@ def load_profile(name: str, environment: Mapping[str, str]) -> Profile:
         click.BadParameter: there is no profile of this name.
 
     """
-    from doorkeeper.base.config_errors import (  # noqa: PLC0415  as the next, which is heavy
+    from doorkeeper.base.config_errors import (
         ConfigError,
     )
-    from doorkeeper.base.properties import read  # noqa: PLC0415
+    from doorkeeper.base.properties import read
 
     place = folder(environment)
     path = place / f"{name}{_SUFFIX}"
@@ -121,7 +121,7 @@ def _secret_key(values: Mapping[str, str]) -> str | None:
 
 
 def _has_secret(login: str) -> bool:
-    from doorkeeper.base.jaas import JaasError, parse  # noqa: PLC0415  few commands have profiles
+    from doorkeeper.base.jaas import JaasError, parse
 
     try:
         modules = parse(login)

@@ -46,15 +46,15 @@ def command(file: Path | None, overrides: tuple[str, ...]) -> None:
     try:
         loaded = load(file, overrides)
     except ConfigError as error:
-        from doorkeeper.server.app.config_check import (  # noqa: PLC0415  the way of a start is quick
+        from doorkeeper.server.app.config_check import (
             with_further_problems,
         )
 
         fail(with_further_problems(error))
-    from doorkeeper.server.app.errors import (  # noqa: PLC0415  as the next, which is heavy
+    from doorkeeper.server.app.errors import (
         StartError,
     )
-    from doorkeeper.server.app.process import serve  # noqa: PLC0415
+    from doorkeeper.server.app.process import serve
 
     try:
         serve(file, overrides, loaded)

@@ -118,7 +118,7 @@ def _read_environment(path: str, name: str, parameters: Settings, environment: S
 
 
 def _read_properties(path: str, key: str, parameters: Settings, _environment: Settings) -> str:
-    import javaproperties  # noqa: PLC0415  heavy; few files have variables
+    import javaproperties
 
     text = _text_of(path, parameters, "${file:PATH:KEY}")
     # Java reads these in UTF-8, unlike the properties of the client.

@@ -116,7 +116,7 @@ class _Plain:
     def first(self) -> bytes:
         return f"\0{self._login.name}\0{self._login.password}".encode()
 
-    def answer(self, token: bytes) -> bytes | None:  # noqa: ARG002  it is empty
+    def answer(self, token: bytes) -> bytes | None:
         return None
 
 

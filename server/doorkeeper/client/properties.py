@@ -202,7 +202,7 @@ def _tls(values: Mapping[str, str], protocol: str) -> tuple[ssl.SSLContext, str]
 
 
 def _load(context: ssl.SSLContext, settings: TlsSettings) -> str:
-    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415  TLS only
+    from cryptography.hazmat.primitives.serialization import (
         Encoding,
         NoEncryption,
         PrivateFormat,

@@ -119,7 +119,7 @@ class LogFollower:
                 self._stop(f"the log cannot be read: {error}")
             except (ClientError, CommandConfigError, OSError, ValueError) as error:
                 self._stop(str(error))
-            except Exception as error:  # noqa: BLE001 - polling must go on in its place
+            except Exception as error:  # polling must go on in its place
                 failures = len(_RETRY_S) - 1
                 self._stop(f"a fault of this server: {error!r}")
             await asyncio.sleep(_RETRY_S[min(failures, len(_RETRY_S) - 1)])

@@ -184,7 +184,7 @@ class ClusterSynchronization:
                 except ClusterError as error:
                     await self._fail(str(error))
                     failures += 1
-                except Exception as error:  # noqa: BLE001 - the cluster would be left alone for ever
+                except Exception as error:  # the cluster would be left alone for ever
                     # It is told as a failure of the cluster, and tried again.
                     await self._fail(f"a fault of this server: {error!r}")
                     failures += 1

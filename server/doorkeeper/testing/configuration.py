@@ -283,5 +283,5 @@ def _entries(
 def _several(given: Iterable[T], what: str) -> tuple[T, ...]:
     """Return the values as a tuple; a single text is an error, not a list of letters."""
     if isinstance(given, str):
-        raise ValueError(f"{what}: found {given!r}; expected is a list, as [{given!r}]")  # noqa: TRY004  as all options
+        raise ValueError(f"{what}: found {given!r}; expected is a list, as [{given!r}]")
     return tuple(given)

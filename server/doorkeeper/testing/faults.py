@@ -183,7 +183,7 @@ def key_of(api: str) -> int:
 
 
 def _nearest(given: str, names: Iterable[str]) -> str | None:
-    from difflib import get_close_matches  # noqa: PLC0415 - needed for mistakes only
+    from difflib import get_close_matches
 
     return next(iter(get_close_matches(given, names, n=1)), None)
 

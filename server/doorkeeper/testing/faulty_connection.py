@@ -53,7 +53,7 @@ class FaultyConnection(Connection):
         *,
         faults: LocalFaults,
         mechanisms: Mapping[str, OfferedMechanism] | None,
-        **others: Any,  # noqa: ANN401  those of Connection
+        **others: Any,
     ) -> None:
         """Wrap the mechanisms; ``others`` are the parameters of ``Connection``."""
         self._faults = faults

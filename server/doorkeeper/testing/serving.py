@@ -134,7 +134,7 @@ def _faulty(control: socket.socket) -> Callable[..., Connection]:
 
     Thread(target=work, name="doorkeeper-faults", daemon=True).start()
 
-    def connect(peer: Peer, **others: Any) -> Connection:  # noqa: ANN401  those of Connection
+    def connect(peer: Peer, **others: Any) -> Connection:
         # The test's own requests are exempt from faults.
         if peer.listener_name == CONTROL:
             return Connection(peer, **others)

@@ -24,12 +24,12 @@ def users_of(given: object) -> dict[str, str]:
     if not isinstance(given, Mapping):
         kind = type(given).__name__
         text = f"users: found a {kind}; allowed: passwords by name, or a file"
-        raise ValueError(text)  # noqa: TRY004  as of all options
+        raise ValueError(text)
     for name, password in given.items():
         if not isinstance(name, str) or not isinstance(password, str):
             # Without the value: it may be a password without quotes.
             text = f"users: {name!r}: expected are texts, a name and a password"
-            raise ValueError(text)  # noqa: TRY004  as of all options
+            raise ValueError(text)
     return dict(given)
 
 

@@ -86,7 +86,7 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
 async def settled(admin: AdminClient, count: int) -> None:
     """Wait until a broker has applied what it has acknowledged."""
     async with asyncio.timeout(scaled(60)):
-        while len(await admin.describe_acls()) != count:  # noqa: ASYNC110  it is far away
+        while len(await admin.describe_acls()) != count:
             await asyncio.sleep(0.02)
 
 
@@ -129,7 +129,7 @@ async def test_users_of_scram_are_made_and_log_in(target: Target, mechanism: str
         )
         async with asyncio.timeout(scaled(60)):
             both = dict.fromkeys(MECHANISMS, 8192)
-            while (await admin.scram_credentials()).get("scram") != both:  # noqa: ASYNC110
+            while (await admin.scram_credentials()).get("scram") != both:
                 await asyncio.sleep(0.02)
         login = Password(mechanism, "scram", "s,e=cret")
         async with AdminClient(ClientConfig(bootstrap=target.sasl, login=login)) as scram:

@@ -33,10 +33,10 @@ class Tokens:
 
 def kafka_python(script):
     """Return a call of kafka-python."""
-    from kafka.admin import KafkaAdminClient  # noqa: PLC0415 - one of the two is installed
+    from kafka.admin import KafkaAdminClient
 
     if script["mechanism"] == "OAUTHBEARER":
-        from kafka.net.sasl.oauth import AbstractTokenProvider  # noqa: PLC0415
+        from kafka.net.sasl.oauth import AbstractTokenProvider
 
         tokens = Tokens(script["tokens"])
 
@@ -65,8 +65,8 @@ def kafka_python(script):
 
 def confluent_kafka(script):
     """Return a call of confluent-kafka, which tells of a refusal to its error callback only."""
-    from confluent_kafka import KafkaError  # noqa: PLC0415
-    from confluent_kafka.admin import AdminClient  # noqa: PLC0415
+    from confluent_kafka import KafkaError
+    from confluent_kafka.admin import AdminClient
 
     refusals = []
 

@@ -453,5 +453,5 @@ async def test_no_acknowledged_change_is_not_enforced_whatever_is_killed(
 async def enough_acknowledged(scene: Scene, wanted: int) -> None:
     """Wait until the writers have so many acknowledged changes: a round with none shows nothing."""
     async with asyncio.timeout(SETTLED_S):
-        while scene.counts.acknowledged < wanted:  # noqa: ASYNC110  the writers only count
+        while scene.counts.acknowledged < wanted:
             await asyncio.sleep(0.1)

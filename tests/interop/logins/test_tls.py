@@ -147,7 +147,7 @@ def outcome(
 
 
 def _pem() -> Any:
-    from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import Encoding
 
     return Encoding.PEM
 

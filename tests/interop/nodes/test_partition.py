@@ -58,7 +58,7 @@ async def nodes(cluster: Cluster, node: int) -> list[int]:
 
 async def becomes(read: Callable[[], Awaitable[object]], expected: object) -> None:
     async with asyncio.timeout(WITHIN_S):
-        while await read() != expected:  # noqa: ASYNC110
+        while await read() != expected:
             await asyncio.sleep(0.05)
 
 

@@ -120,7 +120,7 @@ async def becomes(read: Callable[[], Awaitable[object]], expected: object) -> No
     """Wait until something is as it shall be, for as long as a change may take."""
     loop = asyncio.get_running_loop()
     until_s = loop.time() + WITHIN_S
-    while (found := await read()) != expected and loop.time() < until_s:  # noqa: ASYNC110
+    while (found := await read()) != expected and loop.time() < until_s:
         await asyncio.sleep(0.01)
     assert found == expected
 

@@ -119,9 +119,9 @@ def one_user(address: str, user: str, topic: str) -> None:
     with warnings.catch_warnings():
         # kafka-python reads its own schemas the old way.
         warnings.simplefilter("ignore")
-        from kafka import KafkaConsumer, KafkaProducer  # noqa: PLC0415
-        from kafka.admin import KafkaAdminClient, NewTopic  # noqa: PLC0415
-        from kafka.errors import KafkaError  # noqa: PLC0415
+        from kafka import KafkaConsumer, KafkaProducer
+        from kafka.admin import KafkaAdminClient, NewTopic
+        from kafka.errors import KafkaError
     login: dict[str, Any] = {
         "bootstrap_servers": address,
         "security_protocol": "SASL_PLAINTEXT",

@@ -52,7 +52,7 @@ def test_verdicts(
     prefix: str,
     host: str,
     operation: AclOperation,
-    networks: bool,  # noqa: FBT001
+    networks: bool,
 ) -> None:
     """explain, who-can and what-can: the same verdict, and examples that have it."""
     found = state(world, policy, networks=networks)
@@ -91,8 +91,8 @@ def test_effective_changes(
     one: Policy,
     other: Policy,
     operation: AclOperation,
-    networks_before: bool,  # noqa: FBT001
-    networks_after: bool,  # noqa: FBT001
+    networks_before: bool,
+    networks_after: bool,
 ) -> None:
     """The decisions in the regions change, and no others do."""
     before, after = [*common, *more], [*common, *others]
@@ -143,7 +143,7 @@ def test_rules(
     operation: AclOperation,
     kind: AssertionKind,
     principals: tuple[str, ...],
-    networks: bool,  # noqa: FBT001
+    networks: bool,
 ) -> None:
     """A rule is broken if, and only if, the solver finds a counterexample."""
     found = state(world, policy, networks=networks)
@@ -179,7 +179,7 @@ def test_no_more_than_before(
     prefix: str,
     host: str,
     operation: AclOperation,
-    networks: bool,  # noqa: FBT001
+    networks: bool,
 ) -> None:
     """It is broken if, and only if, something of it is newly allowed."""
     rule = Assertion(

@@ -165,7 +165,7 @@ async def test_another_store_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
             remote, monkeypatch, 0.01, acls=acls, scope=SCOPE, store_id="t" * 22
         ) as found:
             async with asyncio.timeout(scaled(20)):
-                while not found.task.differences.drift:  # noqa: ASYNC110  no event tells of it
+                while not found.task.differences.drift:
                     await asyncio.sleep(0.005)
             found.change(BINDINGS[10:12])
             await asyncio.sleep(0.05)

@@ -39,7 +39,7 @@ OVERLAPPING = (
         ("10.0.0.1", "10.0.0.1/32", False),
     ],
 )
-def test_nesting(outer: str, inner: str, inside: bool) -> None:  # noqa: FBT001  a parameter
+def test_nesting(outer: str, inner: str, inside: bool) -> None:
     """Without networks only ``*`` contains another host; two have the narrower one in common."""
     assert contains(outer, inner, networks=True) is inside
     assert contains(outer, inner, networks=False) is (outer == "*")

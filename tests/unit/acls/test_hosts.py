@@ -30,6 +30,6 @@ def test_addresses_are_written_as_in_java(text: str, written: str | None) -> Non
     ("host", "somewhere"),
     [("10.0.0.7", True), ("0:0:0:0:0:0:0:1", True), ("::1", False), ("host.example", False)],
 )
-def test_where_a_client_can_be(host: str, somewhere: bool) -> None:  # noqa: FBT001  a parameter
+def test_where_a_client_can_be(host: str, somewhere: bool) -> None:
     """At an address that is written as a broker writes it."""
     assert is_somewhere(host) is somewhere

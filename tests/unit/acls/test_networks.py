@@ -82,7 +82,7 @@ def test_refusals(host: str, reason: str) -> None:
         ("2001:db8::/127", "2001:db8:0:0:0:0:0:2", False),
     ],
 )
-def test_membership(network: str, client: str, inside: bool) -> None:  # noqa: FBT001  a parameter
+def test_membership(network: str, client: str, inside: bool) -> None:
     """The families do not mix."""
     address = address_of(client)
 

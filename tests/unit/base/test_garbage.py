@@ -99,7 +99,7 @@ def test_what_is_made_to_stay_is_never_looked_at() -> None:
 def test_closed_connections_leave_no_cycles(
     listener: str,
     data: bytes,
-    is_answered: bool,  # noqa: FBT001  one of the parameters of a test
+    is_answered: bool,
 ) -> None:
     """They may have lived long, and are freed without the collector, however they ended."""
     context = ssl.create_default_context()

@@ -33,7 +33,7 @@ SCOPE = SelectorUnion((EVERYTHING,))
 
 async def until(holds: Callable[[], object]) -> None:
     async with asyncio.timeout(scaled(20)):
-        while not holds():  # noqa: ASYNC110  no event tells of it
+        while not holds():
             await asyncio.sleep(0.002)
 
 

@@ -58,7 +58,7 @@ async def test_the_last_of_many_changes_does_not_stand_for_the_others(
 
         lacking = {2: "1 ACLs are missing, 0 are to be removed"}
         async with asyncio.timeout(scaled(20)):
-            while found.task.receipts.pending != lacking:  # noqa: ASYNC110  no event tells of it
+            while found.task.receipts.pending != lacking:
                 await asyncio.sleep(0.001)
 
         assert not waiting.done()

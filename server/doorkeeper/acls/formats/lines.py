@@ -16,7 +16,7 @@ def line_at(text: str, path: Path) -> int:
     It is that of the last part on the path that exists; 0 if the text is not YAML, as JSON that is
     indented with tabs.
     """
-    import yaml  # noqa: PLC0415  errors only
+    import yaml
 
     try:
         # All of it, for one line: a faulty file is read once, and a sound one never.

@@ -69,7 +69,7 @@ def check_words(
 
 def suggestion(word: str, allowed: Iterable[str]) -> str:
     """Return the end of an error: the allowed word that is nearest to a wrong one, if one is."""
-    from difflib import get_close_matches  # noqa: PLC0415  errors only
+    from difflib import get_close_matches
 
     folded = {each.casefold(): each for each in allowed}
     near = get_close_matches(word.casefold(), folded, n=1)

@@ -28,7 +28,7 @@ def document_of_yaml(text: str) -> object:
     Raises:
         FormatError: it is not YAML, or a mapping has a duplicate member.
     """
-    import yaml  # noqa: PLC0415  few need it
+    import yaml
 
     try:
         try:

@@ -67,13 +67,13 @@ def certificates_of(data: bytes) -> list[Certificate]:
     Raises:
         PemError: there is none, or one is malformed.
     """
-    from cryptography.x509 import load_der_x509_certificate  # noqa: PLC0415 - TLS only
+    from cryptography.x509 import load_der_x509_certificate
 
     found = []
     for number, block in enumerate(_of_kind(data, "CERTIFICATE"), 1):
         try:
             found.append(load_der_x509_certificate(block.der))
-        except Exception:  # noqa: BLE001 - of a version of X.509 that is none, no ValueError
+        except Exception:  # of a version of X.509 that is none, no ValueError
             raise PemError(f"the certificate number {number} is malformed") from None
     return found
 
@@ -84,7 +84,7 @@ def revocations_of(data: bytes) -> list[CertificateRevocationList]:
     Raises:
         PemError: there is none, or one is malformed.
     """
-    from cryptography.x509 import load_der_x509_crl  # noqa: PLC0415 - TLS only
+    from cryptography.x509 import load_der_x509_crl
 
     # DER begins with the tag of a SEQUENCE, PEM with ASCII text.
     in_der = data[:1] == b"\x30"
@@ -93,7 +93,7 @@ def revocations_of(data: bytes) -> list[CertificateRevocationList]:
     for number, der in enumerate(lists, 1):
         try:
             found.append(load_der_x509_crl(der))
-        except Exception:  # noqa: BLE001 - as with certificates
+        except Exception:  # as with certificates
             raise PemError(f"the revocation list number {number} is malformed") from None
     return found
 
@@ -104,8 +104,8 @@ def private_key_of(data: bytes, password: str | None) -> PrivateKeyTypes:
     Raises:
         PemError: there is none, or several, it is malformed, or the password is wrong.
     """
-    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415 - TLS only
-    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - TLS only
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import (
         load_der_private_key,
     )
 

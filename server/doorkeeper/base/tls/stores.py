@@ -187,8 +187,8 @@ def _trusted_in_store(
 
 
 def _pkcs12(settings: TlsSettings, key: str, data: bytes, password: str | None) -> Any:  # noqa: ANN401
-    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415 - TLS only
-    from cryptography.hazmat.primitives.serialization import pkcs12  # noqa: PLC0415 - TLS only
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import pkcs12
 
     if not data.startswith(b"\x30"):
         _fail_unknown(settings, key, data)
@@ -196,7 +196,7 @@ def _pkcs12(settings: TlsSettings, key: str, data: bytes, password: str | None) 
         return pkcs12.load_pkcs12(data, None if password is None else password.encode())
     except UnsupportedAlgorithm:
         raise _problem(settings, key, "the encryption of the store is not supported") from None
-    except Exception:  # noqa: BLE001 - ValueError, or what a certificate within raises
+    except Exception:  # ValueError, or what a certificate within raises
         password_key = key.replace("location", "password")
         what = "the password is missing" if password is None else "the password is wrong"
         raise _problem(
@@ -217,7 +217,7 @@ def _fail_unknown(settings: TlsSettings, key: str, data: bytes) -> NoReturn:
 
 def _jks(settings: TlsSettings, key: str, data: bytes, password: str | None) -> Any:  # noqa: ANN401
     try:
-        import jks  # noqa: PLC0415 - an extra
+        import jks
     except ImportError:
         raise _problem(
             settings,
@@ -232,15 +232,15 @@ def _jks(settings: TlsSettings, key: str, data: bytes, password: str | None) -> 
         raise _problem(
             settings, key, f"the password is wrong ({password_key}), or the store is damaged"
         ) from None
-    except Exception:  # noqa: BLE001 - pyjks raises what it happens to meet
+    except Exception:  # pyjks raises what it happens to meet
         raise _problem(settings, key, "the store is damaged") from None
 
 
 def _identity_in_jks(settings: TlsSettings, data: bytes, password: str) -> ServerIdentity:
-    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - TLS only
+    from cryptography.hazmat.primitives.serialization import (
         load_der_private_key,
     )
-    from cryptography.x509 import load_der_x509_certificate  # noqa: PLC0415 - TLS only
+    from cryptography.x509 import load_der_x509_certificate
 
     store = _jks(settings, KEY_STORE, data, password)
     if not store.private_keys:
@@ -250,7 +250,7 @@ def _identity_in_jks(settings: TlsSettings, data: bytes, password: str) -> Serve
     entry = store.private_keys[alias]
     try:
         entry.decrypt(settings.text("ssl.key.password") or password)
-    except Exception:  # noqa: BLE001 - pyjks raises what it happens to meet
+    except Exception:  # pyjks raises what it happens to meet
         raise _problem(
             settings,
             KEY_STORE,
@@ -259,7 +259,7 @@ def _identity_in_jks(settings: TlsSettings, data: bytes, password: str) -> Serve
     try:
         key = load_der_private_key(entry.pkey_pkcs8, None)
         chain = tuple(load_der_x509_certificate(der) for _, der in entry.cert_chain)
-    except Exception:  # noqa: BLE001 - as in pem
+    except Exception:  # as in pem
         raise _problem(settings, KEY_STORE, f"the key {alias!r} cannot be read") from None
     return ServerIdentity(key, chain)
 
@@ -267,14 +267,14 @@ def _identity_in_jks(settings: TlsSettings, data: bytes, password: str) -> Serve
 def _trusted_in_jks(
     settings: TlsSettings, data: bytes, password: str | None
 ) -> Sequence[Certificate]:
-    from cryptography.x509 import load_der_x509_certificate  # noqa: PLC0415 - TLS only
+    from cryptography.x509 import load_der_x509_certificate
 
     store = _jks(settings, TRUST_STORE, data, password)
     found = [entry.cert for entry in store.certs.values()]
     found += [entry.cert_chain[0][1] for entry in store.private_keys.values() if entry.cert_chain]
     try:
         return [load_der_x509_certificate(der) for der in found]
-    except Exception:  # noqa: BLE001 - as in pem
+    except Exception:  # as in pem
         raise _problem(settings, TRUST_STORE, "a certificate of the store is malformed") from None
 
 
@@ -293,7 +293,7 @@ def _chain(own: Certificate, others: Sequence[Certificate]) -> list[Certificate]
 
 def _check_key(settings: TlsSettings, identity: ServerIdentity) -> ServerIdentity:
     """Return an identity after checking that the key matches its first certificate."""
-    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - TLS only
+    from cryptography.hazmat.primitives.serialization import (
         Encoding,
         PublicFormat,
     )
@@ -309,7 +309,7 @@ def _check_key(settings: TlsSettings, identity: ServerIdentity) -> ServerIdentit
         raise _problem(settings, key, "found no certificate beside the private key")
     try:
         fits = encode(identity.key.public_key()) == encode(identity.chain[0].public_key())
-    except Exception:  # noqa: BLE001 - kinds of keys that are not known raise several things
+    except Exception:  # kinds of keys that are not known raise several things
         raise _problem(settings, key, "the certificate's key type is not supported") from None
     if not fits:
         raise _problem(settings, key, "the first certificate is not that of the private key")

@@ -141,22 +141,22 @@ class Location(NamedTuple):
             raise RepositoryError(f"{self.address}: {why}; --at is for {STORES}, and backup:FILE")
         # Each kind imports much that the others do not need.
         if self.address.is_live:
-            from doorkeeper.cli.repositories.clusters import ClusterRepository  # noqa: PLC0415
+            from doorkeeper.cli.repositories.clusters import ClusterRepository
 
             retry = say_once(lambda error: f"{error}; trying again")
             return ClusterRepository(self.address, self.command_config, retry)
         if self.address.is_store:
-            from doorkeeper.cli.offline.repository import StoreRepository  # noqa: PLC0415
-            from doorkeeper.cli.offline.stores import settings_at  # noqa: PLC0415
+            from doorkeeper.cli.offline.repository import StoreRepository
+            from doorkeeper.cli.offline.stores import settings_at
 
             with _translate_errors():
                 settings = settings_at(self.address, self.overrides)
             return StoreRepository(self.address, settings, self.at)
         if self.address.kind is AddressKind.BACKUP:
-            from doorkeeper.cli.offline.repository import BackupRepository  # noqa: PLC0415
+            from doorkeeper.cli.offline.repository import BackupRepository
 
             return BackupRepository(self.address, self.at)
-        from doorkeeper.cli.repositories.files import FileRepository  # noqa: PLC0415
+        from doorkeeper.cli.repositories.files import FileRepository
 
         return FileRepository(
             self.address, _load_bytes, others=self.others, bare_principals=bare_principals
@@ -171,8 +171,8 @@ class Location(NamedTuple):
         """
         if self.policy_config is None and not self.policy_overrides:
             return None
-        from doorkeeper.cli.offline.repository import policy_of  # noqa: PLC0415
-        from doorkeeper.server.config.loading import load  # noqa: PLC0415  heavy, as the next
+        from doorkeeper.cli.offline.repository import policy_of
+        from doorkeeper.server.config.loading import load
 
         with _translate_errors():
             return policy_of(load(self.policy_config, self.policy_overrides).settings)
@@ -189,8 +189,8 @@ def _load_bytes(name: str) -> bytes:
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    from doorkeeper.base.config_errors import ConfigError  # noqa: PLC0415
-    from doorkeeper.server.app.errors import StartError  # noqa: PLC0415  heavy, as the next
+    from doorkeeper.base.config_errors import ConfigError
+    from doorkeeper.server.app.errors import StartError
 
     try:
         yield

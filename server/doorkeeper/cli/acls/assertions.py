@@ -54,7 +54,7 @@ Examples:
 @state_options
 @plan_output_option
 @inspects
-def assert_(rules: Path, before: Address | None, output: str, **options: Any) -> None:  # noqa: ANN401  those of the state
+def assert_(rules: Path, before: Address | None, output: str, **options: Any) -> None:
     """Check the rules of a file; of a broken one, show a counterexample and the deciding ACL."""
     asserted = read_rules(rules)
     command_config = options["command_config"]

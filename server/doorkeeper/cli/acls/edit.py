@@ -172,7 +172,7 @@ def add(
     context: click.Context,
     /,
     accepted: frozenset[Rule],
-    **options: Any,  # noqa: ANN401  those above
+    **options: Any,
 ) -> None:
     """Add ACLs at ADDRESS; existing ones are kept."""
     location, wanted = _take_request(context, options, additions, changes=True)
@@ -222,7 +222,7 @@ def remove(
     context: click.Context,
     /,
     accepted: frozenset[Rule],
-    **options: Any,  # noqa: ANN401  those above
+    **options: Any,
 ) -> None:
     """Remove ACLs at ADDRESS, after a question for each resource."""
     location, wanted = _take_request(context, options, removals, changes=True)
@@ -320,7 +320,7 @@ Examples:
 @at_option
 @location_options()
 @click.pass_context
-def list_acls(context: click.Context, /, output: str, **options: Any) -> None:  # noqa: ANN401
+def list_acls(context: click.Context, /, output: str, **options: Any) -> None:
     """Print the ACLs at ADDRESS: all, or those of some resources or principals."""
     location, wanted = _take_request(context, options, listing)
 

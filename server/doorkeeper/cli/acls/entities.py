@@ -99,7 +99,7 @@ NO_PLANNER: Final = EntityPlanner(EntitySet(), lambda _present: NO_ENTITIES)
 
 def normalize_config(name: str, text: str) -> str:
     """Return the value of a topic's setting as a cluster describes it."""
-    from doorkeeper.server.resources.settings.topic import (  # noqa: PLC0415  few files have topics
+    from doorkeeper.server.resources.settings.topic import (
         TOPIC_CONFIGS,
         InvalidConfig,
         display,
@@ -365,7 +365,7 @@ def _password(reference: str, environment: Mapping[str, str]) -> str:
     file = _FILE.fullmatch(reference)
     if file is not None:
         return new_password(Path(file[1]))
-    from doorkeeper.client.config_providers import value_of_variable  # noqa: PLC0415  as above
+    from doorkeeper.client.config_providers import value_of_variable
 
     value = value_of_variable(reference, environment)
     if not value:

@@ -137,7 +137,7 @@ def lint(
     known_topics: Path | None,
     *,
     implied: bool,
-    **options: Any,  # noqa: ANN401  those of the state
+    **options: Any,
 ) -> None:
     """Find ACLs that have no effect, and likely mistakes; each with a reason and a fix."""
     if fix_file is not None and fix_file.suffix.lower() not in _FORMATS:

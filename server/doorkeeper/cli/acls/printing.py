@@ -123,7 +123,7 @@ def _cells(binding: AclBinding) -> tuple[str, ...]:
 
 def as_json(bindings: Sequence[AclBinding], address: str, revision: int | None) -> str:
     """Return a set of ACLs, with its address and the revision of its store."""
-    from doorkeeper.acls.formats.records import write_json  # noqa: PLC0415  this output only
+    from doorkeeper.acls.formats.records import write_json
 
     return write_json(bindings, {"place": address, "revision": revision}).rstrip()
 

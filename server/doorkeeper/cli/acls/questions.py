@@ -308,7 +308,7 @@ def explain(
     output: str,
     *,
     exit_status: bool,
-    **options: Any,  # noqa: ANN401  those of resource and state
+    **options: Any,
 ) -> None:
     """Explain why a request is allowed or denied, and how to reverse the decision."""
     asked = take_needs(options, operation)
@@ -409,7 +409,7 @@ def who_can(
     operation: AclOperation | None,
     host: str | None,
     output: str,
-    **options: Any,  # noqa: ANN401  those of resource and state
+    **options: Any,
 ) -> None:
     """List the principals that may use a resource, and their hosts.
 
@@ -503,7 +503,7 @@ def what_can(
     host: str,
     resource_types: tuple[str, ...],
     output: str,
-    **options: Any,  # noqa: ANN401  those of the resource and the state
+    **options: Any,
 ) -> None:
     """List the permissions of a principal, pattern by pattern.
 

@@ -198,7 +198,7 @@ Examples:
 @selectors
 @at_option
 @location_options()
-def export(format_name: str, out_file: Path | None, **options: Any) -> None:  # noqa: ANN401  those above
+def export(format_name: str, out_file: Path | None, **options: Any) -> None:
     """Write the ACLs at ADDRESS, sorted."""
     owned = _selector(options)
     location = take_location(options)
@@ -319,7 +319,7 @@ def diff(
     output: str,
     *,
     effective: bool,
-    **options: Any,  # noqa: ANN401  those above
+    **options: Any,
 ) -> None:
     """Show the ACLs that only RIGHT has (+) and that only LEFT has (-).
 
@@ -427,7 +427,7 @@ def plan(
     rules: Path | None,
     *,
     effective: bool,
-    **options: Any,  # noqa: ANN401  those above
+    **options: Any,
 ) -> None:
     """Show the changes after which ADDRESS has the ACLs of WANTED.
 
@@ -545,7 +545,7 @@ def apply(
     yes: bool,
     removals_max: int | None,
     accepted: frozenset[Rule],
-    **options: Any,  # noqa: ANN401  those above
+    **options: Any,
 ) -> None:
     """Change ADDRESS so that it has the ACLs of WANTED, after a question.
 
@@ -614,7 +614,7 @@ Examples:
 @_dry_run
 @accept_option("networks", "lock-out")
 @location_options(has_wanted=True)
-def import_acls(*, dry_run: bool, accepted: frozenset[Rule], **options: Any) -> None:  # noqa: ANN401  those above
+def import_acls(*, dry_run: bool, accepted: frozenset[Rule], **options: Any) -> None:
     """Add the ACLs of WANTED, files or another address, to those at ADDRESS; remove none."""
     wanted = take_wanted(options)
     location = take_location(options, *wanted)

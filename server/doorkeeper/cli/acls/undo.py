@@ -127,7 +127,7 @@ def undo(
     dry_run: bool,
     yes: bool,
     accepted: frozenset[Rule],
-    **options: Any,  # noqa: ANN401  those above
+    **options: Any,
 ) -> None:
     """Take back the changes of ACLs by REVISION, by a range of revisions, or since a moment."""
     named = _take_revisions(revisions, since, options)

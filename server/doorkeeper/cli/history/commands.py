@@ -195,7 +195,7 @@ Examples:
 @audit_option
 @output_option
 @click.pass_context
-def command(context: click.Context, /, limit: int, before: int | None, **options: Any) -> None:  # noqa: ANN401  those above
+def command(context: click.Context, /, limit: int, before: int | None, **options: Any) -> None:
     """List the changes of a store, the newest first."""
     if context.invoked_subcommand is not None:
         context.obj = options
@@ -286,7 +286,7 @@ Examples:
 @store_options
 @audit_option
 @output_option
-def show_revision(revision: int, output: str, **options: Any) -> None:  # noqa: ANN401  those above
+def show_revision(revision: int, output: str, **options: Any) -> None:
     """Show everything that REVISION changed, and on which Kafka clusters it is in force."""
     store = _store_of(options)
     folders = _folders(store, options)
@@ -397,7 +397,7 @@ def verify(
     recorded: list[RecordedHash],
     recorded_in: list[RecordedHash],
     output: str,
-    **options: Any,  # noqa: ANN401  those above
+    **options: Any,
 ) -> None:
     """Verify the hash chain of the changes."""
     store = _store_of(options)

@@ -86,7 +86,7 @@ def command(
     count: int | None,
     audit_logs: tuple[Path, ...],
     output: str,
-    **options: Any,  # noqa: ANN401  those above
+    **options: Any,
 ) -> None:
     """Print every change of a store, and wait for new ones."""
     store = take_store(options)

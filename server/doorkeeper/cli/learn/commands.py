@@ -176,7 +176,7 @@ def command(
     first_log: Path | None,
     broker: str | None,
     catalog: Path | None,
-    **options: Any,  # noqa: ANN401  those of the report
+    **options: Any,
 ) -> None:
     """Run COMMAND against a server of its own, and print the least ACLs that it needs."""
     _check_usage(words, acl_file, first_log, broker, catalog)
@@ -241,7 +241,7 @@ def _check_usage(
 
 def _observe_broker(words: Sequence[str], broker: str, listen: str) -> Run:
     # Imported here: help and completion need no server.
-    from doorkeeper.cli.learn.server import observe_through_tap  # noqa: PLC0415
+    from doorkeeper.cli.learn.server import observe_through_tap
 
     addresses = _address(broker, "--bootstrap-server"), _address(listen, "--listen")
     try:
@@ -252,7 +252,7 @@ def _observe_broker(words: Sequence[str], broker: str, listen: str) -> Run:
 
 
 def _address(text: str, option: str) -> Address:
-    from doorkeeper.client.config import Address  # noqa: PLC0415
+    from doorkeeper.client.config import Address
 
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal() or int(port) > PORT_MAX:
@@ -301,7 +301,7 @@ def _numbers_by_principal(accesses: Iterable[RecordedAccess]) -> str:
 def _learn_from_logs(paths: Sequence[Path], principal: str | None, report: _Report) -> None:
     """Print the least ACLs of the allowed requests in logs; end the process if there are none."""
     # Imported here: help and completion read no logs.
-    from doorkeeper.cli.learning.log_files import LoggedRequests, UnreadableLog  # noqa: PLC0415
+    from doorkeeper.cli.learning.log_files import LoggedRequests, UnreadableLog
 
     logged = LoggedRequests()
     for path in paths:
@@ -341,9 +341,9 @@ def _nothing_learned(
 
 def _observe(words: Sequence[str], acls: Iterable[AclBinding] | None, catalog: Path | None) -> Run:
     # Imported here: help and completion need no server.
-    from doorkeeper.base.config_errors import ConfigError  # noqa: PLC0415
-    from doorkeeper.cli.learn.server import observe  # noqa: PLC0415
-    from doorkeeper.server.app.errors import StartError  # noqa: PLC0415
+    from doorkeeper.base.config_errors import ConfigError
+    from doorkeeper.cli.learn.server import observe
+    from doorkeeper.server.app.errors import StartError
 
     try:
         return observe(words, acls=acls, catalog=catalog)

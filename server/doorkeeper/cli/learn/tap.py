@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         def host(self) -> str: ...
         @property
         def port(self) -> int: ...
-        def replace(self, **changes: Any) -> Self: ...  # noqa: ANN401
+        def replace(self, **changes: Any) -> Self: ...
 
 
 R = TypeVar("R", bound="_Addressed")
@@ -237,7 +237,7 @@ class _Conversation:
     def _observe(self, sent: _Sent) -> None:
         try:
             self._shadow.observe(*sent, self._principal, self._host)
-        except Exception as error:  # noqa: BLE001 - a fault in counting must not end the connection
+        except Exception as error:  # a fault in counting must not end the connection
             self._report(f"a request is not counted: {type(error).__name__}: {error}")
 
     def _claim(self, token: bytes) -> None:

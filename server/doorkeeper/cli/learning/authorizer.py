@@ -38,16 +38,16 @@ class LearningAuthorizer(StandardAuthorizer):
 
     def authorize_by_resource_type(
         self,
-        context: AuthorizableRequestContext,  # noqa: ARG002  of the contract
-        operation: AclOperation,  # noqa: ARG002
-        resource_type: ResourceType,  # noqa: ARG002
+        context: AuthorizableRequestContext,
+        operation: AclOperation,
+        resource_type: ResourceType,
     ) -> AuthorizationResult:
         """Allow it."""
         return AuthorizationResult.ALLOWED
 
     def authorized_operations(
         self,
-        context: AuthorizableRequestContext,  # noqa: ARG002  of the contract
+        context: AuthorizableRequestContext,
         resources: Sequence[ResourcePattern],
     ) -> list[int]:
         """Return all operations for each resource."""

@@ -57,8 +57,8 @@ class OfflineAuditLog:
         if self._settings.folder is None or self._audit_log is not None:
             return
         # A command without an audit log imports none of its modules.
-        from doorkeeper.server.app.audit_log import open_audit_log  # noqa: PLC0415
-        from doorkeeper.server.operations.audit.files import AuditLogInUse  # noqa: PLC0415
+        from doorkeeper.server.app.audit_log import open_audit_log
+        from doorkeeper.server.operations.audit.files import AuditLogInUse
 
         loop = asyncio.get_running_loop()
         try:
@@ -106,7 +106,7 @@ class OfflineAuditLog:
     def record_report(self, items: Sequence[Any], results: Sequence[Any]) -> None:
         """Record the changes that an authorizer with its own storage reports."""
         if self._audit_log is not None:
-            from doorkeeper.server.operations.audit.event_builder import (  # noqa: PLC0415 - as above
+            from doorkeeper.server.operations.audit.event_builder import (
                 change_from_results,
             )
 
@@ -140,7 +140,7 @@ class _HeldLog(NoLog):
     def tell(self) -> None:
         if not self._errors:
             return
-        import structlog  # noqa: PLC0415 - as above
+        import structlog
 
         # Only now: a command without problems starts without structlog.
         logger = structlog.get_logger("doorkeeper.audit")
@@ -201,6 +201,6 @@ def audit_log_output(settings: Settings) -> AbstractContextManager[None]:
     """Show problems of the audit log on stderr; without an audit log import nothing for it."""
     if settings.audit.folder is None:
         return nullcontext()
-    from doorkeeper.server.operations.logs.command_log import command_logs  # noqa: PLC0415
+    from doorkeeper.server.operations.logs.command_log import command_logs
 
     return command_logs()

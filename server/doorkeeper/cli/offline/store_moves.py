@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def _open(place: DataFolder, now_ms: Callable[[], int], initial: Change = NO_CHANGE) -> None:
     """Open and close an embedded store, which creates it if needed."""
-    from doorkeeper.server.state.storage.sqlite import (  # noqa: PLC0415 - SQLite, if it is one
+    from doorkeeper.server.state.storage.sqlite import (
         SqliteStore,
     )
 
@@ -84,7 +84,7 @@ async def copy(
         header = await store.header()
         reader = Reader(store, sum(header.rows.values()), progress("copy"))
         if isinstance(target, DataFolder):
-            from doorkeeper.server.state.storage import (  # noqa: PLC0415 - SQLite, if it is one
+            from doorkeeper.server.state.storage import (
                 portable_embedded,
             )
 
@@ -97,10 +97,10 @@ async def copy(
                 identity_file=target.identity_file,
             )
         else:
-            from doorkeeper.server.state.postgres import (  # noqa: PLC0415 - the extra postgres
+            from doorkeeper.server.state.postgres import (
                 portable,
             )
-            from doorkeeper.server.state.postgres.connecting import connection_to  # noqa: PLC0415
+            from doorkeeper.server.state.postgres.connecting import connection_to
 
             async with connection_to(target) as connection:
                 await portable.write(
@@ -149,7 +149,7 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
         replace_identity_file(identity_file, None)
         await _create_tables(place, initial_rows(settings))
         return None
-    from doorkeeper.server.state.storage.backup import (  # noqa: PLC0415 - SQLite, if it is one
+    from doorkeeper.server.state.storage.backup import (
         set_store_aside,
     )
 
@@ -159,8 +159,8 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
 
 
 async def _create_tables(place: SharedStore, initial: Change) -> None:
-    from doorkeeper.server.state.postgres import creating  # noqa: PLC0415 - the extra postgres
-    from doorkeeper.server.state.postgres.connecting import connection_to  # noqa: PLC0415
+    from doorkeeper.server.state.postgres import creating
+    from doorkeeper.server.state.postgres.connecting import connection_to
 
     async with connection_to(place) as connection:
         try:
@@ -171,7 +171,7 @@ async def _create_tables(place: SharedStore, initial: Change) -> None:
 
 async def _is_there(place: Place) -> bool:
     if isinstance(place, DataFolder):
-        from doorkeeper.server.state.storage.files import DATABASE_NAME  # noqa: PLC0415
+        from doorkeeper.server.state.storage.files import DATABASE_NAME
 
         path = place.path / DATABASE_NAME
         return path.is_file() and path.stat().st_size > 0
@@ -195,7 +195,7 @@ async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> ExpectedSt
     if isinstance(place, DataFolder):
         if not await _is_there(place):
             raise StorageError(f"{place.display_name}: there is no store to accept")
-        from doorkeeper.server.state.storage.backup import (  # noqa: PLC0415 - SQLite, if it is one
+        from doorkeeper.server.state.storage.backup import (
             accept_rows,
             remove_identity_file,
         )
@@ -204,8 +204,8 @@ async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> ExpectedSt
         _open(place, now_ms)  # writes the file
         accept_rows(place.path)
     else:
-        from doorkeeper.server.state.postgres import digest  # noqa: PLC0415 - the extra postgres
-        from doorkeeper.server.state.postgres.connecting import connection_to  # noqa: PLC0415
+        from doorkeeper.server.state.postgres import digest
+        from doorkeeper.server.state.postgres.connecting import connection_to
 
         async with connection_to(place) as connection:
             await digest.write_anew(connection)

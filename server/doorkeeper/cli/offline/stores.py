@@ -73,7 +73,7 @@ async def open_backup(address: Address) -> AsyncIterator[Portable]:
         StorageError: there is none, or it cannot be read.
 
     """
-    from doorkeeper.server.state.storage import (  # noqa: PLC0415 - SQLite, if it is one
+    from doorkeeper.server.state.storage import (
         portable_embedded,
     )
 
@@ -108,15 +108,15 @@ async def open_for_reading(place: Place, *, alone: bool) -> AsyncIterator[Portab
 
     """
     if isinstance(place, DataFolder):
-        from doorkeeper.server.state.storage import (  # noqa: PLC0415 - SQLite, if it is one
+        from doorkeeper.server.state.storage import (
             portable_embedded,
         )
 
         async with portable_embedded.reading(place.path, alone=alone) as embedded:
             yield embedded
         return
-    from doorkeeper.server.state.postgres import portable  # noqa: PLC0415 - the extra postgres
-    from doorkeeper.server.state.postgres.connecting import connection_to  # noqa: PLC0415
+    from doorkeeper.server.state.postgres import portable
+    from doorkeeper.server.state.postgres.connecting import connection_to
 
     async with (
         connection_to(place) as connection,

@@ -138,7 +138,7 @@ class ClusterRepository(AclRepository):
         if self._command_config is None:
             return ClientConfig(bootstrap=self.address.target, controllers=self._is_controllers)
         # The reader of Java's properties imports what most commands do not need.
-        from doorkeeper.client.properties import client_config  # noqa: PLC0415
+        from doorkeeper.client.properties import client_config
 
         return client_config(
             self.address.target, self._command_config, controllers=self._is_controllers

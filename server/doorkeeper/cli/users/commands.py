@@ -160,7 +160,7 @@ def add(
     mechanisms: tuple[str, ...],
     iterations: int | None,
     password_file: Path | None,
-    **options: Any,  # noqa: ANN401  those of the location
+    **options: Any,
 ) -> None:
     """Add the user NAME; a store that does not exist yet is created."""
     where = _where(**options, takes_password=_is_stdin(password_file))
@@ -205,7 +205,7 @@ def set_password(
     mechanisms: tuple[str, ...],
     iterations: int | None,
     password_file: Path | None,
-    **options: Any,  # noqa: ANN401  those of the location
+    **options: Any,
 ) -> None:
     """Change the password of the user NAME."""
     with _open(_where(**options, takes_password=_is_stdin(password_file))) as users:
@@ -244,7 +244,7 @@ def delete(
     name: str,
     mechanisms: tuple[str, ...],
     accepted: frozenset[Rule],
-    **options: Any,  # noqa: ANN401  those of the location
+    **options: Any,
 ) -> None:
     """Delete the user NAME, or the credentials of NAME for a mechanism."""
     with _open(_where(**options)) as users:
@@ -277,7 +277,7 @@ Examples:
 )
 @array_option
 @_where_options
-def list_users(output: str, **options: Any) -> None:  # noqa: ANN401  those of the location
+def list_users(output: str, **options: Any) -> None:
     """List users with their mechanisms and iterations."""
     with _open(_where(**options)) as users:
         rows = [
@@ -368,11 +368,11 @@ def _open(where: UsersLocation, *, make_store: bool = False) -> Iterator[Users]:
 
 @contextmanager
 def _open_store(where: UsersLocation, *, make_store: bool) -> Iterator[Users]:
-    from doorkeeper.cli.offline.users import offline_users  # noqa: PLC0415
-    from doorkeeper.server.app.errors import (  # noqa: PLC0415  with the next, which is heavy
+    from doorkeeper.cli.offline.users import offline_users
+    from doorkeeper.server.app.errors import (
         StartError,
     )
-    from doorkeeper.server.state.store import StorageError  # noqa: PLC0415  as above
+    from doorkeeper.server.state.store import StorageError
 
     # The same store, audit log and author as in a start of the server.
     settings = load_or_fail(where.file, where.overrides).settings
@@ -390,10 +390,10 @@ def _open_store(where: UsersLocation, *, make_store: bool) -> Iterator[Users]:
 
 @contextmanager
 def _open_cluster(addresses: str, file: PropertiesFile | None) -> Iterator[Users]:
-    from doorkeeper.base.config_errors import ConfigError  # noqa: PLC0415  as above
-    from doorkeeper.cli.users.live import open_users  # noqa: PLC0415  it is heavy
-    from doorkeeper.client.errors import ClientError  # noqa: PLC0415  as above
-    from doorkeeper.client.properties import client_config  # noqa: PLC0415  as above
+    from doorkeeper.base.config_errors import ConfigError
+    from doorkeeper.cli.users.live import open_users
+    from doorkeeper.client.errors import ClientError
+    from doorkeeper.client.properties import client_config
 
     try:
         with open_users(client_config(addresses, file)) as users:

@@ -60,7 +60,7 @@ def declare(
     )
 
 
-def refuse_as(response: type[Any], **fields: Any) -> Refuse:  # noqa: ANN401  of each response
+def refuse_as(response: type[Any], **fields: Any) -> Refuse:
     """Return a ``refuse`` for a response whose error is at its top.
 
     The text of the error is left out where the response has no field for it.

@@ -80,7 +80,7 @@ class _EmptyLog:
 class _NoRecords:
     _log: Final = _EmptyLog()
 
-    def log_of(self, topic: Topic, partition: int) -> _EmptyLog:  # noqa: ARG002 - every log is empty
+    def log_of(self, topic: Topic, partition: int) -> _EmptyLog:
         return self._log
 
 

@@ -206,7 +206,7 @@ class _Unserved:
     def _text(self) -> str:
         return f"Doorkeeper does not serve {self._declared.name}."
 
-    def refuse(self, request: Asked, version: int, error: BaseException) -> Refusal:  # noqa: ARG002  the form of Api.refuse
+    def refuse(self, request: Asked, version: int, error: BaseException) -> Refusal:
         code, text = answer_of(error)
         return self._response(request, code, text, {})
 

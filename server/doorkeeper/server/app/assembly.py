@@ -266,7 +266,7 @@ class Assembly:
         if settings.http is None:
             return
         # Its modules (aiohttp, prometheus_client) are imported only if the port is enabled.
-        from doorkeeper.server.app.operations_port import OperationsPort, Parts  # noqa: PLC0415
+        from doorkeeper.server.app.operations_port import OperationsPort, Parts
 
         parts = Parts(
             self.edge,

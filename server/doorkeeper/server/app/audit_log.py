@@ -35,14 +35,14 @@ def open_audit_log(
     if settings.folder is None:
         return None
     # A server without an audit log imports none of its modules.
-    from doorkeeper.server.operations.audit.audit_log import AuditLog  # noqa: PLC0415
-    from doorkeeper.server.operations.audit.files import AuditLogError  # noqa: PLC0415
-    from doorkeeper.server.operations.audit.options import (  # noqa: PLC0415
+    from doorkeeper.server.operations.audit.audit_log import AuditLog
+    from doorkeeper.server.operations.audit.files import AuditLogError
+    from doorkeeper.server.operations.audit.options import (
         AuditOptions,
         Recorded,
         Sync,
     )
-    from doorkeeper.server.operations.audit.writer import Clocks  # noqa: PLC0415
+    from doorkeeper.server.operations.audit.writer import Clocks
 
     options = AuditOptions(
         folder=settings.folder,

@@ -47,8 +47,8 @@ def catalog_of(file: Path | None) -> Catalog | None:
     """
     if file is None:
         return None
-    from doorkeeper.server.resources.catalog.errors import CatalogError  # noqa: PLC0415  see above
-    from doorkeeper.server.resources.catalog.loading import load  # noqa: PLC0415
+    from doorkeeper.server.resources.catalog.errors import CatalogError
+    from doorkeeper.server.resources.catalog.loading import load
 
     try:
         # The collector would traverse the new objects again and again and free none: more than half
@@ -75,7 +75,7 @@ async def reload_declarations(file: Path | None, before: Declared, cluster_id: s
     """
     if file is None:
         return NOTHING
-    from doorkeeper.server.resources.catalog.errors import CatalogError  # noqa: PLC0415  see above
+    from doorkeeper.server.resources.catalog.errors import CatalogError
 
     try:
         catalog = await _read_again(file, before.mark)
@@ -101,8 +101,8 @@ async def _read_again(file: Path, before: CatalogIdentity | None) -> Catalog | N
     if mark == before:
         return None
     # _inspect imported these modules in its thread, so they do not delay the loop here.
-    from doorkeeper.server.resources.catalog.loading import load  # noqa: PLC0415
-    from doorkeeper.server.resources.catalog.process import read_apart  # noqa: PLC0415
+    from doorkeeper.server.resources.catalog.loading import load
+    from doorkeeper.server.resources.catalog.process import read_apart
 
     if size > APART_BYTES:
         return await read_apart(file)
@@ -110,7 +110,7 @@ async def _read_again(file: Path, before: CatalogIdentity | None) -> Catalog | N
 
 
 def _inspect(file: Path) -> tuple[int, CatalogIdentity]:
-    from doorkeeper.server.resources.catalog.loading import (  # noqa: PLC0415
+    from doorkeeper.server.resources.catalog.loading import (
         CatalogIdentity,
         content_of,
         digest_of,

@@ -158,7 +158,7 @@ def check_operations_port(settings: Settings) -> list[str]:
     if settings.http is None:
         return []
     # What it needs of others is imported only where it is on.
-    from doorkeeper.server.app.operations_port import check_files  # noqa: PLC0415
+    from doorkeeper.server.app.operations_port import check_files
 
     problems = check_files(settings.http, WarningLog())
     return [locate(settings.entries, ValueError(each)) for each in problems]
@@ -169,7 +169,7 @@ def check_shared_store(settings: Settings) -> list[str]:
     if settings.store is None:
         return []
     # The driver is needed only with a shared store.
-    from doorkeeper.server.state.postgres.connecting import connector  # noqa: PLC0415
+    from doorkeeper.server.state.postgres.connecting import connector
 
     try:
         connector(settings.store)

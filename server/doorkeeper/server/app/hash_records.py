@@ -68,7 +68,7 @@ class HashRecords:
         # An idle server writes no lines.
         if self._head() <= self._recorded:
             return
-        from doorkeeper.server.state.history.verification import (  # noqa: PLC0415 - no start needs it
+        from doorkeeper.server.state.history.verification import (
             newest_hash,
         )
 

@@ -28,8 +28,8 @@ class StoreHistory:
         if self._settings.store is None:
             # SQLite blocks: in a thread the event loop goes on.
             return await asyncio.to_thread(lambda: asyncio.run(self._read_embedded(work)))
-        from doorkeeper.server.state.postgres import portable  # noqa: PLC0415 - the extra postgres
-        from doorkeeper.server.state.postgres.connecting import connection_to  # noqa: PLC0415
+        from doorkeeper.server.state.postgres import portable
+        from doorkeeper.server.state.postgres.connecting import connection_to
 
         shared = self._settings.store
         async with (
@@ -39,7 +39,7 @@ class StoreHistory:
             return await work(store)
 
     async def _read_embedded(self, work: Callable[[Portable], Awaitable[Any]]) -> Any:  # noqa: ANN401 - as above
-        from doorkeeper.server.state.storage import (  # noqa: PLC0415 - SQLite, if it is one
+        from doorkeeper.server.state.storage import (
             portable_embedded,
         )
 

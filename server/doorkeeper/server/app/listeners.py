@@ -319,7 +319,7 @@ async def _problems(work: Awaitable[None]) -> list[str]:
     except ValueError as error:
         return [str(error)]
     # The text of an unexpected error may contain a secret.
-    except Exception as error:  # noqa: BLE001  one listener's fault is told like others
+    except Exception as error:  # one listener's fault is told like others
         return [f"a mechanism fails: {type(error).__name__}"]
     return []
 
@@ -328,7 +328,7 @@ def refresh_files(watched: FileUser) -> tuple[str, ...]:
     """Use changed files; return the problems, including unexpected errors."""
     try:
         return tuple(watched.refresh())
-    except Exception as error:  # noqa: BLE001  the watch goes on
+    except Exception as error:  # the watch goes on
         return (f"{type(watched).__name__}: {type(error).__name__}",)
 
 
@@ -368,8 +368,8 @@ def tls_of(listener: Listener) -> Tls:
 
     """
     # Imported only with TLS.
-    from doorkeeper.base.tls.settings import TlsSettings  # noqa: PLC0415
-    from doorkeeper.server.security.tls.listener_tls import ListenerTls  # noqa: PLC0415
+    from doorkeeper.base.tls.settings import TlsSettings
+    from doorkeeper.server.security.tls.listener_tls import ListenerTls
 
     return ListenerTls(
         TlsSettings(

@@ -215,8 +215,8 @@ def membership_of(
     if settings.store is None:
         return None
     # The driver is needed only with a shared store.
-    from doorkeeper.server.state.postgres.connecting import connector  # noqa: PLC0415
-    from doorkeeper.server.state.postgres.membership import Membership, check_store  # noqa: PLC0415
+    from doorkeeper.server.state.postgres.connecting import connector
+    from doorkeeper.server.state.postgres.membership import Membership, check_store
 
     # A node must find the live host of the database before its own session expires.
     most_ms = max(1, settings.broker_session_timeout_ms // 3)

@@ -27,7 +27,7 @@ def policies_of(entries: Sequence[Entry], *, slow_ms: int = 50) -> Policies:
     if not any(originals.get(key, "").strip() for key in POLICY_KEYS):
         return Policies(slow_ms=slow_ms)
     # Imported only where there is a policy: plug-ins are slow to check.
-    from doorkeeper.server.resources.policies.loading import (  # noqa: PLC0415
+    from doorkeeper.server.resources.policies.loading import (
         alter_config_policy,
         create_topic_policy,
     )

@@ -77,8 +77,8 @@ async def open_store(
     create = make_store and settings.store_create
     if settings.store is not None:
         # The driver is needed only with a shared store.
-        from doorkeeper.server.state.postgres.connecting import connector  # noqa: PLC0415
-        from doorkeeper.server.state.postgres.store import PostgresStore  # noqa: PLC0415
+        from doorkeeper.server.state.postgres.connecting import connector
+        from doorkeeper.server.state.postgres.store import PostgresStore
 
         if is_node and settings.store_identity_file is None:
             prepare_folder(settings.data_dir)
@@ -101,7 +101,7 @@ async def open_store(
         return shared
     # Imported here: a server inside a test has no database.
 
-    from doorkeeper.server.state.storage.sqlite import SqliteStore  # noqa: PLC0415
+    from doorkeeper.server.state.storage.sqlite import SqliteStore
 
     path = settings.data_dir / DATABASE_NAME
     is_there = path.exists()

@@ -143,7 +143,7 @@ class AclDeleteResult(NamedTuple):
 class Authorizer(ABC):
     """Decides on the actions of clients, and keeps the ACLs."""
 
-    def configure(self, configs: Mapping[str, str]) -> None:  # noqa: B027  (a hook)
+    def configure(self, configs: Mapping[str, str]) -> None:
         """Read the server's configuration: all keys, known and unknown ones.
 
         Raises:
@@ -221,7 +221,7 @@ class Authorizer(ABC):
         """
         return masks_by_authorize(self, context, resources)
 
-    def close(self) -> None:  # noqa: B027  (a hook)
+    def close(self) -> None:
         """Release all resources, threads too; fail the pending awaitables of ``start``.
 
         Called exactly once: after the last decision, or when the start has failed.

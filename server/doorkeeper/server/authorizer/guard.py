@@ -222,7 +222,7 @@ class GuardedAuthorizer(Authorizer):
         began_s = clock()
         try:
             results = self._authorize(context, actions)
-        except BaseException as error:  # noqa: BLE001 - even one that would end the process
+        except BaseException as error:  # even one that would end the process
             self._fail("authorize", error)
         finally:
             took_s = clock() - began_s
@@ -302,7 +302,7 @@ class GuardedAuthorizer(Authorizer):
             return Results(await self._standard_create(context, bindings, timeout_s))
         except TimeoutError:
             return _timeout_results(AclCreateResult, len(bindings))
-        except Exception as error:  # noqa: BLE001 - a fault of the authorizer, as in other calls
+        except Exception as error:  # a fault of the authorizer, as in other calls
             self._fail("create_acls", error)
 
     async def delete(
@@ -330,7 +330,7 @@ class GuardedAuthorizer(Authorizer):
             return Results(await self._standard_delete(context, filters, timeout_s))
         except TimeoutError:
             return _timeout_results(AclDeleteResult, len(filters))
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # as above
             self._fail("delete_acls", error)
 
     async def _results(
@@ -472,7 +472,7 @@ class GuardedAuthorizer(Authorizer):
         self._closed = True
         try:
             self.inner.close()
-        except BaseException:  # noqa: BLE001 - the rest of the server still closes
+        except BaseException:  # the rest of the server still closes
             _LOG.exception("the authorizer did not close: %s", self.name)
 
     # --- faults
@@ -483,7 +483,7 @@ class GuardedAuthorizer(Authorizer):
         began_s = self._clock()
         try:
             return call()
-        except BaseException as error:  # noqa: BLE001 - even one that would end the process
+        except BaseException as error:  # even one that would end the process
             self._fail(method, error)
         finally:
             took_s = self._clock() - began_s

@@ -105,7 +105,7 @@ class OlderAuthorizer(Authorizer):
         if initialize is not None:
             initialize(configs)
 
-    def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Eventually[None]]:  # noqa: ARG002  the older interface knows no server
+    def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Eventually[None]]:
         """Return no awaitables: the older interface is ready after ``initialize``."""
         return {}
 
@@ -140,7 +140,7 @@ class OlderAuthorizer(Authorizer):
             return refusal
         try:
             self.older.add_acls(frozenset({binding.entry}), binding.pattern)
-        except Exception as error:  # noqa: BLE001 - plug-ins raise what they like
+        except Exception as error:  # plug-ins raise what they like
             return self._failure("add_acls", error, context)
         return None
 
@@ -157,7 +157,7 @@ class OlderAuthorizer(Authorizer):
         """
         try:
             held = self._all()
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # as above
             failure = self._failure("get_acls", error, context)
             return [completed(AclDeleteResult(check_filter(each) or failure)) for each in filters]
         refusals = [check_filter(wanted) for wanted in filters]
@@ -195,7 +195,7 @@ class OlderAuthorizer(Authorizer):
                     is False
                 ):
                     continue
-            except Exception as failure:  # noqa: BLE001 - as above
+            except Exception as failure:  # as above
                 error = self._failure("remove_acls", failure, context)
             outcomes += [
                 AclBindingDeleteResult(AclBinding(pattern, entry), error)

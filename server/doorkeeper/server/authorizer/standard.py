@@ -514,7 +514,7 @@ async def _complete(
     results: Sequence[T] = ()
     try:
         results = await change
-    except Exception as error:  # noqa: BLE001 - it is that of the items
+    except Exception as error:  # it is that of the items
         for future in futures:
             if not future.done():
                 future.set_exception(error)

@@ -81,7 +81,7 @@ def resembling(name: str) -> str | None:
 
     A longer name is not a typo: a plug-in's key may start with a key of Kafka.
     """
-    from difflib import get_close_matches  # noqa: PLC0415 - needed for unknown keys only
+    from difflib import get_close_matches
 
     size = len(name)
     known = (*KEYS, *WITHOUT_EFFECT, *OF_EARLIER_RELEASES)

@@ -112,7 +112,7 @@ def _from_path(key: str, name: str, kafka_names: Iterable[str]) -> object:
 
 def _from_entry_point(key: str, name: str, group: str) -> object:
     # It imports the modules of mail and archives: a tenth of the start, needed only here.
-    from importlib.metadata import entry_points  # noqa: PLC0415
+    from importlib.metadata import entry_points
 
     known = {each.name: each for each in entry_points(group=group)}
     if name not in known:

@@ -363,11 +363,11 @@ class Channel(Accepted):
             completed.clear()
         return now_s
 
-    def _observe(self, report: Callable[..., object], *arguments: Any) -> None:  # noqa: ANN401
+    def _observe(self, report: Callable[..., object], *arguments: Any) -> None:
         """Call a function that counts or logs: its fault must not cost a client its answer."""
         try:
             report(*arguments)
-        except Exception as fault:  # noqa: BLE001 - the change, if any, is made
+        except Exception as fault:  # the change, if any, is made
             message = "a request could not be counted or logged"
             self._server.loop.call_exception_handler({"message": message, "exception": fault})
 
@@ -414,7 +414,7 @@ class Channel(Accepted):
             if refusal is None:
                 in_flight.updates[operation] += 1
                 in_flight.items[operation] += update.items
-        except Exception as fault:  # noqa: BLE001 - answered, and nothing has begun
+        except Exception as fault:  # answered, and nothing has begun
             refusal = fault
         if refusal is not None:
             return self._take(self._connection.complete(pending, (), refusal), began_s)
@@ -467,7 +467,7 @@ class Channel(Accepted):
         if self._pending is pending:
             try:
                 self._answer_update(pending, results, error, timing)
-            except Exception as fault:  # noqa: BLE001 - the request would hang
+            except Exception as fault:  # the request would hang
                 # Told now: the loop learns of a task's exception when its traceback is collected.
                 message = "the response to an update failed"
                 server.loop.call_exception_handler({"message": message, "exception": fault})

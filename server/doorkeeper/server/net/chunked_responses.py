@@ -52,7 +52,7 @@ class ResponseBuild:
             next(self._chunks)
         except StopIteration as end:
             built = end.value
-        except Exception as error:  # noqa: BLE001 - it is this response's alone, and others wait behind it
+        except Exception as error:  # it is this response's alone, and others wait behind it
             built = error
         else:
             return True

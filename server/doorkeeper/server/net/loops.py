@@ -21,6 +21,6 @@ def new_runner(loop: str = "auto") -> asyncio.Runner:
         raise ValueError(f"event loop {loop}: one of {', '.join(LOOPS)}")
     if loop == "asyncio" or (loop == "auto" and find_spec("uvloop") is None):
         return asyncio.Runner()
-    import uvloop  # noqa: PLC0415 - it need not be installed
+    import uvloop
 
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)

@@ -81,7 +81,7 @@ def _complete(
 ) -> None:
     try:
         done.set_result(call(*arguments))
-    except BaseException as error:  # noqa: BLE001  it is raised in the thread
+    except BaseException as error:  # it is raised in the thread
         done.set_exception(error)
 
 
@@ -105,7 +105,7 @@ async def beside(work: Callable[[], T], name: str) -> T:
         outcome: tuple[T | None, BaseException | None]
         try:
             outcome = (work(), None)
-        except BaseException as error:  # noqa: BLE001  it is raised where it is awaited
+        except BaseException as error:  # it is raised where it is awaited
             outcome = (None, error)
         with suppress(RuntimeError):  # the loop may be closed by now
             loop.call_soon_threadsafe(end, *outcome)

@@ -39,7 +39,7 @@ Change = Mapping[Kind, Edit]
 NO_CHANGE: Final[Change] = {}
 
 
-def edit(kind: Kind, *, set: Iterable[Any] = (), deleted: Iterable[Any] = ()) -> dict[Kind, Edit]:  # noqa: A002 - as the field
+def edit(kind: Kind, *, set: Iterable[Any] = (), deleted: Iterable[Any] = ()) -> dict[Kind, Edit]:
     """Return the change of one kind; an empty one without rows."""
     found = Edit(tuple(set), tuple(deleted))
     return {kind: found} if found.set or found.deleted else {}

@@ -38,7 +38,7 @@ class Table(Generic[R]):
         """Yield the rows, in no order."""
         return iter(self._rows.values())
 
-    def with_changes(self, set: Iterable[R], deleted: Iterable[R]) -> Table[R]:  # noqa: A002 - as Edit
+    def with_changes(self, set: Iterable[R], deleted: Iterable[R]) -> Table[R]:
         """Return a table without ``deleted`` and with ``set``; O(log n) for each row."""
         size = self._key_columns
         # One mutation for all rows: a map for each row would copy its path again and again.

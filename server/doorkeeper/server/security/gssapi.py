@@ -104,7 +104,7 @@ class GssapiProvider(Provider):
         # ``start`` only reads files, so a check of the configuration can do the same.
         await self.start()
 
-    def begin(self, context: AuthenticationContext) -> GssapiMechanism:  # noqa: ARG002  all are alike
+    def begin(self, context: AuthenticationContext) -> GssapiMechanism:
         assert self._credentials is not None, "a provider is started before it begins"
         gssapi = bindings()
         security = gssapi.SecurityContext(creds=self._credentials, usage="accept")

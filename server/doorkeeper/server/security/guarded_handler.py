@@ -164,7 +164,7 @@ class GuardedHandler(Generic[H]):
         try:
             async with asyncio.timeout(self._timeout_s):
                 await self.handler.close()
-        except (Exception, SystemExit) as error:  # noqa: BLE001  a plug-in raises what it likes
+        except (Exception, SystemExit) as error:  # a plug-in raises what it likes
             self._logger.warning(
                 "a callback handler did not close", handler=self.name, cause=one_line(error)
             )

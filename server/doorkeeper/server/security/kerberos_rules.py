@@ -170,7 +170,7 @@ def _pattern(pattern: str | None, rule: str) -> JavaPattern | None:
     if pattern is None:
         return None
     # Imported here: the rule DEFAULT needs no regular expressions.
-    from doorkeeper.server.security.java_regex import JavaPattern  # noqa: PLC0415
+    from doorkeeper.server.security.java_regex import JavaPattern
 
     try:
         return JavaPattern(pattern)

@@ -30,7 +30,7 @@ def bindings() -> Any:  # noqa: ANN401  a module
         ValueError: the package, or the library below it, is not installed.
     """
     try:
-        import gssapi  # noqa: PLC0415
+        import gssapi
     except (ImportError, OSError) as error:
         raise ValueError(
             f"sasl.enabled.mechanisms: GSSAPI needs the package gssapi ({INSTALL}): {error}"

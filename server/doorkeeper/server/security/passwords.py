@@ -70,7 +70,7 @@ class PlainUsers:
         self,
         name: str,
         password: str,
-        context: AuthenticationContext | None = None,  # noqa: ARG002  all are asked alike
+        context: AuthenticationContext | None = None,
     ) -> bool:
         """Return whether this is the user's password, in constant time."""
         return hmac.compare_digest(self._digests.get(name, self._unknown), self._digest(password))

@@ -86,12 +86,12 @@ class DefaultPrincipalBuilder:
     # Imported where needed: most servers use neither certificates nor Kerberos for names.
 
     def _name_in(self, certificate: bytes) -> str:
-        from doorkeeper.base.distinguished_name import subject_of  # noqa: PLC0415
+        from doorkeeper.base.distinguished_name import subject_of
 
         return self._rules_of_certificates().name(subject_of(certificate))
 
     def _rules_of_certificates(self) -> SslRules:
-        from doorkeeper.server.security.ssl_rules import SslRules  # noqa: PLC0415
+        from doorkeeper.server.security.ssl_rules import SslRules
 
         if self._ssl_rules is None:
             try:
@@ -101,7 +101,7 @@ class DefaultPrincipalBuilder:
         return self._ssl_rules
 
     def _rules_of_kerberos(self) -> ShortNamer:
-        from doorkeeper.server.security.kerberos_setup import short_namer  # noqa: PLC0415
+        from doorkeeper.server.security.kerberos_setup import short_namer
 
         if self._short_namer is None:
             self._short_namer = short_namer(self._configs)

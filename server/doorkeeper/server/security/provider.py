@@ -57,14 +57,14 @@ class Provider(ABC):
     def begin(self, context: AuthenticationContext) -> Mechanism:
         """Return a new mechanism for one authentication."""
 
-    async def start(self) -> None:  # noqa: B027  most have nothing to start
+    async def start(self) -> None:
         """Prepare for logins; the listener opens afterwards.
 
         Raises:
             ValueError: it cannot; the text begins with the wrong key.
         """
 
-    async def check(self) -> None:  # noqa: B027  as for start
+    async def check(self) -> None:
         """Check the files that ``start`` would read, without starting threads or using the network.
 
         Raises:
@@ -79,5 +79,5 @@ class Provider(ABC):
         """
         return ()
 
-    async def close(self) -> None:  # noqa: B027  as for start
+    async def close(self) -> None:
         """Release threads and connections."""

@@ -42,7 +42,7 @@ class ScramProvider(Provider):
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    def begin(self, context: AuthenticationContext) -> ScramMechanism:  # noqa: ARG002  all are alike
+    def begin(self, context: AuthenticationContext) -> ScramMechanism:
         # 17 random bytes give the 130 bits of a nonce of Kafka's.
         return ScramMechanism(self._accounts, base_36(os.urandom(17)).decode())
 

@@ -248,7 +248,7 @@ class StateLog:
         """Return the seconds since the store last confirmed that there was nothing newer."""
         return self._clock() - self._confirmed_s
 
-    def amend(self, **fields: Any) -> None:  # noqa: ANN401 - fields of State
+    def amend(self, **fields: Any) -> None:
         """Publish a state with other local parts, such as ``groups`` and ``members``.
 
         Without fields, publish the same state as another object, which invalidates caches.
@@ -293,7 +293,7 @@ class StateLog:
     async def _run(self) -> None:
         try:
             acls = await self._loading
-        except Exception as error:  # noqa: BLE001 - waiters on the load get it
+        except Exception as error:  # waiters on the load get it
             if not self.loaded.done():
                 self.loaded.set_exception(error)
                 self.loaded.exception()  # mark as retrieved: a node may have no waiter
@@ -638,7 +638,7 @@ class StateLog:
             for each in logged:
                 try:
                     state: State = await self._slices(apply(self.state, each.change, each.revision))
-                except Exception as error:  # noqa: BLE001 - the state is reloaded instead
+                except Exception as error:  # the state is reloaded instead
                     self._log.error("a change of the log cannot be applied", exc_info=error)
                     self._can_follow = False
                     break

@@ -64,17 +64,17 @@ class _MemoryLease(Lease):
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    async def commit(self, encoded: Sequence[LogEntry], batch: UUID | None) -> None:  # noqa: ARG002 - alone
+    async def commit(self, encoded: Sequence[LogEntry], batch: UUID | None) -> None:
         self._store.entries += encoded
 
     async def head(self) -> int:
         entries = self._store.entries
         return entries[-1].revision if entries else 0
 
-    async def batch_of(self, revision: int) -> tuple[UUID | None] | None:  # noqa: ARG002 - alone
+    async def batch_of(self, revision: int) -> tuple[UUID | None] | None:
         return (None,)
 
-    async def changes(self, after: int, rows_max: int) -> list[Logged]:  # noqa: ARG002 - alone
+    async def changes(self, after: int, rows_max: int) -> list[Logged]:
         return []
 
     async def load(self) -> StoredState:

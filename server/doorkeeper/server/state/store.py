@@ -219,7 +219,7 @@ class Store(ABC):
     def rows(self, kind: Kind) -> Iterator[Any]:
         """Read the rows of a kind at ``revision``; in any thread, before the first lease."""
 
-    def start(self, loop: asyncio.AbstractEventLoop) -> None:  # noqa: B027 - a hook
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Prepare for writing."""
 
     @abstractmethod
@@ -237,15 +237,13 @@ class Store(ABC):
         del name  # without other nodes
         return SoleLease()
 
-    async def follow(  # noqa: B027 - a store that is not shared has nothing to follow
-        self, catch_up: Callable[[LogReader], Awaitable[None]]
-    ) -> None:
+    async def follow(self, catch_up: Callable[[LogReader], Awaitable[None]]) -> None:
         """Call ``catch_up`` whenever there may be new revisions, until cancelled.
 
         Its errors count as failures of the store: they are logged, and the call is repeated.
         """
 
-    async def aclose(self) -> None:  # noqa: B027 - a hook
+    async def aclose(self) -> None:
         """Release the database; idempotent."""
 
 

@@ -32,7 +32,7 @@ NOW = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkEngine]:
     """Return the engine on two threads of this machine."""
-    from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415  half a second
+    from doorkeeper_pipeline.engines.spark import SparkEngine
 
     engine = SparkEngine("local[2]")
     yield engine

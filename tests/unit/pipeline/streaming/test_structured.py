@@ -41,7 +41,7 @@ def test_once_and_alone(tmp_path: Path) -> None:
 
     The local stream may go on in between, and the checkpoint may be lost.
     """
-    from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415  half a second
+    from doorkeeper_pipeline.engines.spark import SparkEngine
 
     trail = tmp_path / "with blank"
     trail.mkdir()

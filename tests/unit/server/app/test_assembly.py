@@ -47,7 +47,7 @@ async def connects(port: int) -> bool:
 
 
 async def opened(port: int) -> None:
-    while not await connects(port):  # noqa: ASYNC110  a port gives no sign
+    while not await connects(port):
         await asyncio.sleep(0)
 
 
@@ -98,7 +98,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> dict[str, asyncio.Future[None]]:
 
 
 async def begun(waits: dict[str, asyncio.Future[None]]) -> None:
-    while len(waits) < 2:  # noqa: ASYNC110  a few turns of the loop
+    while len(waits) < 2:
         await asyncio.sleep(0)
 
 

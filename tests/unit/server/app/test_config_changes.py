@@ -202,5 +202,5 @@ async def give(log: StateLog, database: Database, *rows: StoredConfig) -> None:
 async def until(holds: Callable[[], bool]) -> None:
     """Wait for what the loop and its threads come to."""
     async with asyncio.timeout(scaled(30)):
-        while not holds():  # noqa: ASYNC110 - what is looked at has no event
+        while not holds():
             await asyncio.sleep(0)

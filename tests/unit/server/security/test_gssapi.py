@@ -61,7 +61,7 @@ class Security:
         self._left -= 1
         return self._proof
 
-    def wrap(self, message: bytes, encrypted: bool) -> SimpleNamespace:  # noqa: FBT001 - as the library has it
+    def wrap(self, message: bytes, encrypted: bool) -> SimpleNamespace:
         assert not encrypted
         return SimpleNamespace(message=b"wrapped " + message)
 

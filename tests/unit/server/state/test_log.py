@@ -141,7 +141,7 @@ async def test_a_refusal_is_what_the_plan_raises() -> None:
     "fault", [asyncio.CancelledError(), SystemExit(3), KeyboardInterrupt(), GeneratorExit()]
 )
 @pytest.mark.parametrize("in_slices", [False, True], ids=["at once", "in slices"])
-async def test_a_plan_ends_nothing_but_itself(fault: BaseException, in_slices: bool) -> None:  # noqa: FBT001
+async def test_a_plan_ends_nothing_but_itself(fault: BaseException, in_slices: bool) -> None:
     """Whatever it raises, the other changes are stored, and so are later ones."""
     log, _store = await alone()
 

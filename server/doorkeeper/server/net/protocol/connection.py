@@ -187,7 +187,7 @@ class Connection:
         """Take the client's certificates, in DER, its own first. Call it before ``receive``."""
         try:
             self.session.start(peer_certificates)
-        except Exception as error:  # noqa: BLE001 - a plug-in raises what it likes
+        except Exception as error:  # a plug-in raises what it likes
             self._ended = True
             self.events += [_principal_fault(error), self._login(None, NO_PRINCIPAL)]
             return Closed("")
@@ -258,7 +258,7 @@ class Connection:
                 result = self._handle(frame, now_s)
         except End as end:
             result = end.closed
-        except Exception as error:  # noqa: BLE001 - a request without an answer would hang
+        except Exception as error:  # a request without an answer would hang
             result = self._close_after_fault(error)
         if result.__class__ in _ENDS:
             self._end()
@@ -296,7 +296,7 @@ class Connection:
             result = work()
         except End as end:
             result = end.closed
-        except Exception as error:  # noqa: BLE001 - a request without an answer would hang
+        except Exception as error:  # a request without an answer would hang
             result = self._close_after_fault(error)
         self._client_changed()
         if result.__class__ in _ENDS:
@@ -343,14 +343,14 @@ class Connection:
                 try:
                     response = waited.respond(result) if isinstance(waited, Update) else result
                     return self._answer(api, request, header, response)
-                except Exception as fault:  # noqa: BLE001 - whatever a handler raises is answered
+                except Exception as fault:  # whatever a handler raises is answered
                     error = fault
             if isinstance(error, End):
                 return error.closed
             return self._error_answer(api, request, header, error)
         except End as end:
             return end.closed
-        except Exception as fault:  # noqa: BLE001 - a request without an answer would hang
+        except Exception as fault:  # a request without an answer would hang
             return self._close_after_fault(fault)
 
     def complete_chunked(
@@ -367,7 +367,7 @@ class Connection:
                 return self._error_answer(chunked.api, chunked.request, header, answer)
         except End as end:
             return end.closed
-        except Exception as fault:  # noqa: BLE001 - a request without an answer would hang
+        except Exception as fault:  # a request without an answer would hang
             return self._close_after_fault(fault)
         head = add_header(header, b"")
         # In place: a join would copy tens of megabytes in one turn of the loop.
@@ -478,7 +478,7 @@ class Connection:
         except Malformed as error:
             # The body is well-formed, but what it says is refused where a broker parses it.
             raise body_fault(header, self.session.principal, error) from None
-        except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
+        except Exception as error:  # whatever a handler raises is answered
             return (
                 # A handler changes nothing, so it can be called again.
                 PendingDecision(error, api, request, header, body)
@@ -736,7 +736,7 @@ class Connection:
         request = self._decode(api, header, body)
         try:
             response: Any = api.handle(request, self._context(header), self._node)
-        except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
+        except Exception as error:  # whatever a handler raises is answered
             self.session.record_versions(success=False)
             return self._error_answer(api, request, header, error)
         self.session.record_versions(success=response.error_code == 0)
@@ -781,7 +781,7 @@ class Connection:
         if self.answer_codes is not None:
             try:
                 self.answer_codes.append((header.api_key, error_code_of(response)))
-            except Exception as fault:  # noqa: BLE001 - a change may be made: its answer counts more
+            except Exception as fault:  # a change may be made: its answer counts more
                 self.events.append(LogEvent("an answer cannot be counted", {}, fault))
         if self.request_records is not None:
             # Without the four bytes of the size, as the request's size is.

@@ -99,7 +99,7 @@ class LargeRequest:
             self._outcome = self.connection.handle_large(self)
             if self._authorizer is not None:
                 self._authorizer.close()
-        except Exception as error:  # noqa: BLE001  it is raised on the event loop
+        except Exception as error:  # it is raised on the event loop
             self._error = error
         arrays = self.connection.arrays
         if self.api.in_thread and arrays is not None:

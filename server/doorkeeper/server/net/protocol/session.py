@@ -331,7 +331,7 @@ class Session:
             return self._fail(outcome, bare=bare)
         try:
             principal = self._builder.build(self._authentication_context(outcome))
-        except Exception as error:  # noqa: BLE001 - a plug-in raises what it likes
+        except Exception as error:  # a plug-in raises what it likes
             # A broker asks for the principal when the first request comes: the success leaves.
             self._move(Result.NO_PRINCIPAL)
             return Reply(_token(outcome.token, bare=bare), fault=error)

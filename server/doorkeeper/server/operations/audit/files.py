@@ -225,7 +225,7 @@ class AuditFolder:
 
 
 def _compress(source: Path, target: Path) -> None:
-    import zstandard  # noqa: PLC0415 - only a server with an audit log has it
+    import zstandard
 
     temporary = target.with_name(target.name + TEMPORARY)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)

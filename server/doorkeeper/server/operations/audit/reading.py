@@ -81,7 +81,7 @@ def open_stream(file: AuditFile) -> Iterator[IO[bytes]]:
         return
     import io  # noqa: PLC0415 - with the line below
 
-    import zstandard  # noqa: PLC0415 - needed only to read an audit log
+    import zstandard
 
     with file.path.open("rb") as compressed:
         reader: Any = zstandard.ZstdDecompressor().stream_reader(compressed, closefd=False)
@@ -90,7 +90,7 @@ def open_stream(file: AuditFile) -> Iterator[IO[bytes]]:
 
 
 def _zstd_error() -> type[Exception]:
-    import zstandard  # noqa: PLC0415 - as above
+    import zstandard
 
     error: type[Exception] = zstandard.ZstdError
     return error

@@ -119,7 +119,7 @@ class Writer:
             closing = batch.closing
             try:
                 self._work(batch)
-            except Exception as error:  # noqa: BLE001 - the thread must survive any item
+            except Exception as error:  # the thread must survive any item
                 self._log.error("events could not be made for the audit log", cause=repr(error))
                 self._lose(batch.items)
                 self._notify(batch.waiting, repr(error))

@@ -47,7 +47,7 @@ class OneRequest(Accepted):
         """Return whether there is a transport: with TLS, after the handshake."""
         return self._transport is not None
 
-    def abort(self, reason: str) -> None:  # noqa: ARG002  not logged
+    def abort(self, reason: str) -> None:
         if self._transport is not None:
             self._transport.abort()
 

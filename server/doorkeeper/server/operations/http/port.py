@@ -213,10 +213,10 @@ class _Handler(web.RequestHandler):
 
     def handle_error(
         self,
-        request: web.BaseRequest,  # noqa: ARG002  as in aiohttp
+        request: web.BaseRequest,
         status: int = HTTPStatus.INTERNAL_SERVER_ERROR,
         exc: BaseException | None = None,
-        message: str | None = None,  # noqa: ARG002  it quotes what was sent
+        message: str | None = None,
     ) -> web.StreamResponse:
         """Answer input that is no HTTP request."""
         if exc is not None:
@@ -266,7 +266,7 @@ class _Handlers(web.Server):
         fault: Exception | None = None
         try:
             page = await self._pages.answer(asked)
-        except Exception as error:  # noqa: BLE001 - nothing of it may reach the other side
+        except Exception as error:  # nothing of it may reach the other side
             page, fault = _of_status(HTTPStatus.INTERNAL_SERVER_ERROR), error
         if fault is not None:
             self._our_logger.error("a page failed", path=asked.path[:100], exc_info=fault)

@@ -151,7 +151,7 @@ class Logs:
         """Write the queued lines; give up after ``CLOSE_TIMEOUT_S``."""
         self._writer.close(CLOSE_TIMEOUT_S)
 
-    def _output(self, *names: Any) -> _Output:  # noqa: ANN401  structlog hands on what it got
+    def _output(self, *names: Any) -> _Output:
         name = str(names[0]) if names else "doorkeeper"
         return _Output(name, self._thresholds.of(name), self._writer.write)
 

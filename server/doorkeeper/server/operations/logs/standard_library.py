@@ -48,5 +48,5 @@ class Bridge(logging.Handler):
         fields = {} if record.exc_info is None else {"exc_info": record.exc_info}
         try:
             self._logger(record.name).write(level, record.getMessage(), fields)
-        except Exception:  # noqa: BLE001  a record that cannot be formatted must not stop who logs
+        except Exception:  # a record that cannot be formatted must not stop who logs
             self.handleError(record)

@@ -96,7 +96,7 @@ class Offsets:
         """Yield the rows, in no order."""
         return (row for rows in self._by_group.values() for row in rows.values())
 
-    def with_changes(self, set: Iterable[StoredOffset], deleted: Iterable[StoredOffset]) -> Self:  # noqa: A002 - as Edit
+    def with_changes(self, set: Iterable[StoredOffset], deleted: Iterable[StoredOffset]) -> Self:
         """Return the offsets without ``deleted`` and with ``set``; O(log n) for each row."""
         by_group, by_topic = _ChangingMaps(self._by_group), _ChangingMaps(self._by_topic)
         size = self.size

@@ -61,7 +61,7 @@ class ConfigAlteration(NamedTuple):
 
 
 class _Policy(ABC):  # noqa: B024 - the subclasses differ in what they validate
-    def configure(self, configs: Mapping[str, str]) -> None:  # noqa: B027 - may do nothing
+    def configure(self, configs: Mapping[str, str]) -> None:
         """Take every key of the server's configuration, as text.
 
         Raises:
@@ -69,7 +69,7 @@ class _Policy(ABC):  # noqa: B024 - the subclasses differ in what they validate
 
         """
 
-    def close(self) -> None:  # noqa: B027 - as above
+    def close(self) -> None:
         """Release what the policy holds; called once, when the server stops."""
 
 

@@ -75,7 +75,7 @@ class Policies:
                 continue
             try:
                 policy.close()
-            except (Exception, SystemExit):  # noqa: BLE001 - the rest of the server still closes
+            except (Exception, SystemExit):  # the rest of the server still closes
                 _LOG.exception("the policy did not close: %s", _name_of(policy))
 
     def _ask(

@@ -65,7 +65,7 @@ class ClientQuotas:
         """Yield the entities that have quotas, in no order."""
         return iter(self._by_entity.items())
 
-    def with_changes(self, set: Iterable[StoredQuota], deleted: Iterable[StoredQuota]) -> Self:  # noqa: A002 - as Edit
+    def with_changes(self, set: Iterable[StoredQuota], deleted: Iterable[StoredQuota]) -> Self:
         """Return the quotas without ``deleted`` and with ``set``; O(log n) for each row."""
         with self._by_entity.mutate() as entities:
             for row in deleted:

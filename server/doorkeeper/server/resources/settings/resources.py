@@ -52,7 +52,7 @@ class ResourceConfigs:
 
     def with_changes(
         self,
-        set: Iterable[StoredResourceConfig],  # noqa: A002 - as Edit
+        set: Iterable[StoredResourceConfig],
         deleted: Iterable[StoredResourceConfig],
     ) -> Self:
         """Return the values without ``deleted`` and with ``set``; O(log n) for each row."""

@@ -55,7 +55,7 @@ def _decimal(value: float) -> str:
     # Outside of this range Java writes an exponent.
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
-    from decimal import Decimal  # noqa: PLC0415 - few values are so large or small
+    from decimal import Decimal
 
     digits, exponent = f"{Decimal(repr(value)).normalize():E}".split("E")
     return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"

@@ -203,7 +203,7 @@ class Topics:
         """Return these topics with another catalog; O(1)."""
         return type(self)(declared, self._stored)
 
-    def with_changes(self, set: Iterable[StoredTopic], deleted: Iterable[StoredTopic]) -> Self:  # noqa: A002 - as Edit
+    def with_changes(self, set: Iterable[StoredTopic], deleted: Iterable[StoredTopic]) -> Self:
         """Return these topics without some stored ones and with others.
 
         A change of a name that the catalog declares stays hidden.

@@ -30,7 +30,7 @@ class ScramUsers:
 
     def with_changes(
         self,
-        set: Iterable[StoredCredential],  # noqa: A002 - as Edit
+        set: Iterable[StoredCredential],
         deleted: Iterable[StoredCredential],
     ) -> Self:
         """Return a snapshot without ``deleted`` and with ``set``."""

@@ -124,7 +124,7 @@ class Meters:
             if not isinstance(found, Mapping):
                 found = {(): found}
             return {_check_labels(metric, labels): float(value) for labels, value in found.items()}
-        except Exception:  # noqa: BLE001 - one metric must not cost the others
+        except Exception:  # one metric must not cost the others
             self._faults.add()
             return {}
 

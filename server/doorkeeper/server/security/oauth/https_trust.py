@@ -46,7 +46,7 @@ def trust_context(settings: MechanismSettings) -> SSLContext:
     if (LOCATION in given) == (CERTIFICATES in given):
         raise ValueError(f"{key}: give either {LOCATION} or {CERTIFICATES}")
     # Imported here: ssl is slow to import, and few servers fetch keys.
-    import ssl  # noqa: PLC0415
+    import ssl
 
     try:
         return _client_context(given.get(LOCATION), given.get(CERTIFICATES))
@@ -59,7 +59,7 @@ def trust_context(settings: MechanismSettings) -> SSLContext:
 
 def _client_context(file: str | None = None, certificates: str | None = None) -> SSLContext:
     # Imported here because TLS is slow to import, and most servers fetch nothing.
-    import ssl  # noqa: PLC0415
+    import ssl
 
     context = ssl.create_default_context(cafile=file, cadata=certificates)
     # Set by default since Python 3.13. It rejects certificates without an Authority Key

@@ -98,7 +98,7 @@ def parse(data: bytes) -> KeySet:
 
 def _key(member: object) -> VerificationKey:
     if not isinstance(member, dict):
-        raise ValueError("no JSON object")  # noqa: TRY004 - as every fault of the text
+        raise ValueError("no JSON object")
     kid, use, operations = member.get("kid"), member.get("use"), member.get("key_ops")
     if use not in (None, "sig"):
         raise ValueError("its use is not sig")

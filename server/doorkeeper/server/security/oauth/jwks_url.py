@@ -133,7 +133,7 @@ class UrlKeys:
             return f"{self._shown}: {_cause(error)}"
         except ValueError as error:
             return f"{self._shown}: {error}"
-        except Exception as error:  # noqa: BLE001  the timer must survive any error
+        except Exception as error:  # the timer must survive any error
             return f"{self._shown}: {type(error).__name__}"
         return None
 

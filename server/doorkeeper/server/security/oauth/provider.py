@@ -95,7 +95,7 @@ class UnsecuredProvider(Provider):
         self._settings = settings
         self._sources = sources
 
-    def begin(self, context: AuthenticationContext) -> Mechanism:  # noqa: ARG002  as all
+    def begin(self, context: AuthenticationContext) -> Mechanism:
         return OAuthBearerMechanism(self._tokens, self._sources.now_ms)
 
     async def check(self) -> None:
@@ -116,7 +116,7 @@ class SignedProvider(Provider):
     def __init__(self, settings: MechanismSettings, sources: Sources) -> None:
         """Read the keys ``sasl.oauthbearer...``; files and URLs are read by ``start``."""
         # Imported here: the signature library is slow to import, and few servers need it.
-        from doorkeeper.server.security.oauth.signed import SignedTokens  # noqa: PLC0415
+        from doorkeeper.server.security.oauth.signed import SignedTokens
 
         validator = _value(settings, VALIDATOR)
         if validator not in VALIDATORS:
@@ -134,7 +134,7 @@ class SignedProvider(Provider):
     def keys(self) -> KeySet:
         return self._keys.keys
 
-    def begin(self, context: AuthenticationContext) -> Mechanism:  # noqa: ARG002  as all
+    def begin(self, context: AuthenticationContext) -> Mechanism:
         return OAuthBearerMechanism(self._tokens, self._sources.now_ms)
 
     async def start(self) -> None:
@@ -197,7 +197,7 @@ class OAuthHandlerProvider(Provider):
 
 
 def _rules(settings: MechanismSettings) -> ClaimRules:
-    from doorkeeper.server.security.oauth.signed import ClaimRules  # noqa: PLC0415  as above
+    from doorkeeper.server.security.oauth.signed import ClaimRules
 
     audiences = map(str.strip, settings.values.get(AUDIENCE, "").split(","))
     return ClaimRules(
@@ -224,7 +224,7 @@ def _key_source(settings: MechanismSettings, sources: Sources) -> FileKeys | Url
     except ValueError:
         raise ValueError(f"{key}: it is no URL") from None
     if parts.scheme == "file":
-        from doorkeeper.server.security.oauth.jwks_file import FileKeys  # noqa: PLC0415  as above
+        from doorkeeper.server.security.oauth.jwks_file import FileKeys
 
         if not parts.path.startswith("/"):
             raise ValueError(f"{key}: a URL of a file has a whole path: file:///etc/keys.json")
@@ -236,7 +236,7 @@ def _key_source(settings: MechanismSettings, sources: Sources) -> FileKeys | Url
 
 
 def _url_keys(settings: MechanismSettings, sources: Sources, url: str) -> UrlKeys:
-    from doorkeeper.server.security.oauth.jwks_url import (  # noqa: PLC0415  as above
+    from doorkeeper.server.security.oauth.jwks_url import (
         KeyEndpoint,
         UrlKeys,
     )

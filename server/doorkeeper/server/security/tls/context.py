@@ -150,7 +150,7 @@ def _choose_suites(
 def _load_identity(
     settings: TlsSettings, context: ssl.SSLContext, identity: ServerIdentity
 ) -> None:
-    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - TLS only
+    from cryptography.hazmat.primitives.serialization import (
         Encoding,
         NoEncryption,
         PrivateFormat,
@@ -170,7 +170,7 @@ def _load_identity(
 def _load_trusted(
     settings: TlsSettings, context: ssl.SSLContext, trusted: Sequence[Certificate]
 ) -> None:
-    from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415 - TLS only
+    from cryptography.hazmat.primitives.serialization import Encoding
 
     try:
         context.load_verify_locations(
@@ -190,7 +190,7 @@ def _load_revoked(
     warnings: list[str],
 ) -> None:
     """Refuse certificates on the lists, and those of issuers without a list."""
-    from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415 - TLS only
+    from cryptography.hazmat.primitives.serialization import Encoding
 
     try:
         lists = pem.revocations_of(data)
@@ -225,7 +225,7 @@ def _without_list(
 
 def _issues(certificate: Certificate) -> bool:
     """Return whether it is a CA certificate."""
-    from cryptography.x509 import (  # noqa: PLC0415 - TLS only
+    from cryptography.x509 import (
         BasicConstraints,
         ExtensionNotFound,
     )

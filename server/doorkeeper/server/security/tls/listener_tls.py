@@ -116,7 +116,7 @@ def _build(settings: TlsSettings, files: Mapping[str, bytes]) -> BuiltContext:
 
 
 def _alternative_names(certificate: Certificate) -> set[str]:
-    from cryptography.x509 import (  # noqa: PLC0415 - TLS only
+    from cryptography.x509 import (
         ExtensionNotFound,
         SubjectAlternativeName,
     )

@@ -271,7 +271,7 @@ class Membership:
             except (*LOST, StorageError, asyncpg.PostgresError) as error:
                 # The store logs its outages itself.
                 self._log.debug("no heartbeat", cause=reason(error))
-            except Exception as error:  # noqa: BLE001 - without heartbeats this node would be removed
+            except Exception as error:  # without heartbeats this node would be removed
                 if reason(error) != self._fault:
                     self._fault = reason(error)
                     self._log.exception("no heartbeat")

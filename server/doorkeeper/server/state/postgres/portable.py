@@ -46,9 +46,7 @@ class SharedPortable(Portable):
 
     async def header(self) -> Header:
         counts = {
-            table: await self._connection.fetchval(
-                f"SELECT count(*) FROM doorkeeper.{name}"  # noqa: S608 - names of ours
-            )
+            table: await self._connection.fetchval(f"SELECT count(*) FROM doorkeeper.{name}")
             for table, name in _TABLES.items()
         }
         found = await identity(self._connection)
@@ -70,7 +68,7 @@ class SharedPortable(Portable):
         columns = columns or COLUMNS[table]
         order = " ORDER BY revision, item" if table == LOG else ""
         statement = (
-            f"SELECT {', '.join(columns)} FROM doorkeeper.{_TABLES[table]}"  # noqa: S608 - names of ours
+            f"SELECT {', '.join(columns)} FROM doorkeeper.{_TABLES[table]}"
             f" WHERE revision > $1 AND ($2::bigint IS NULL OR revision <= $2){order}"
         )
         cursor = await self._connection.cursor(statement, after, until, timeout=_COPY_S)

@@ -59,8 +59,7 @@ _ROWS_AT_ONCE: Final = 5_000
 
 _PARAMETERS: Final = ", ".join(f"${at}::{kind}[]" for at, kind in enumerate(_COLUMNS.values(), 1))
 _INSERT: Final = (
-    f"INSERT INTO doorkeeper.log ({', '.join(_COLUMNS)})"  # noqa: S608 - names of ours
-    f" SELECT * FROM unnest({_PARAMETERS})"
+    f"INSERT INTO doorkeeper.log ({', '.join(_COLUMNS)}) SELECT * FROM unnest({_PARAMETERS})"
 )
 
 _SECRET_KINDS: Final = [kind.name for kind in KINDS.values() if kind.has_secrets]

@@ -314,7 +314,7 @@ class PostgresStore(Store):
                     connection.terminate()
             except (*_FAILED, StorageError) as error:
                 self._lose(FOLLOWER, error)
-            except Exception as error:  # noqa: BLE001 - following must not end
+            except Exception as error:  # following must not end
                 self._log.exception("the store could not be followed", store=self._name)
                 self._health.record_failure(FOLLOWER, error)
             await asyncio.sleep(back_off.next_s())
@@ -457,7 +457,7 @@ class PostgresStore(Store):
         self.note(entries[-1].revision)
         try:
             self._meter.record_commit(len(entries), clock() - begin_s)
-        except Exception:  # noqa: BLE001 - the change is durable: it must not look like a failure
+        except Exception:  # the change is durable: it must not look like a failure
             self._log.exception("store_commit_not_counted", store=self._name)
 
     async def _reach_always(self) -> None:
@@ -471,7 +471,7 @@ class PostgresStore(Store):
                     back_off.reset()
             except StorageError:
                 pass  # recorded by the lease
-            except Exception as error:  # noqa: BLE001 - without retries the node would never be ready
+            except Exception as error:  # without retries the node would never be ready
                 self._log.exception("the store could not be asked", store=self._name)
                 self._health.record_failure(WRITER, error)
 
@@ -494,7 +494,7 @@ class PostgresStore(Store):
                     connection.terminate()
             except (*_FAILED, StorageError) as error:
                 self._log.warning("the log was not pruned", cause=reason(error))
-            except Exception:  # noqa: BLE001 - pruning must not end: the log would grow for ever
+            except Exception:  # pruning must not end: the log would grow for ever
                 self._log.exception("the log was not pruned", store=self._name)
 
     async def aclose(self) -> None:

@@ -36,7 +36,7 @@ CREATE FUNCTION doorkeeper.digest() RETURNS numeric LANGUAGE sql STABLE AS $$
     SELECT doorkeeper.modulo({_SUM_OF_HASHES})
     FROM (SELECT {_ROW_HASH} AS hash FROM doorkeeper.item OFFSET 0) AS hashes
 $$;
-"""  # noqa: S608 - ours
+"""
 
 # A session plans the statements of a trigger once, for the number of rows of its first call:
 # nested loops are acceptable for every number. Disabled plan types count as very expensive, and
@@ -110,7 +110,7 @@ $$;
 CREATE TRIGGER carry AFTER INSERT ON doorkeeper.log
 REFERENCING NEW TABLE AS written
 FOR EACH STATEMENT EXECUTE FUNCTION doorkeeper.carry();
-"""  # noqa: S608 - ours
+"""
 
 # ``length`` counts characters, as Python does. The time is that of the first row: each row has one.
 _CHAIN: Final = """

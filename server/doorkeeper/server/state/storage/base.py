@@ -26,10 +26,10 @@ _LATEST: Final = """
 
 _SET: Final = f"""
 INSERT OR REPLACE INTO base SELECT kind, key, value, revision FROM ({_LATEST}) WHERE deleted = 0
-"""  # noqa: S608 - ours
+"""
 _DELETE: Final = f"""
 DELETE FROM base WHERE (kind, key) IN (SELECT kind, key FROM ({_LATEST}) WHERE deleted = 1)
-"""  # noqa: S608 - ours
+"""
 
 
 def fold(connection: apsw.Connection, until: int) -> None:

@@ -49,10 +49,7 @@ class EmbeddedPortable(Portable):
 
     async def header(self) -> Header:
         with sqlite_errors(self._path):
-            counts = {
-                table: int(self._value(f"SELECT count(*) FROM {table}"))  # noqa: S608 - ours
-                for table in COLUMNS
-            }
+            counts = {table: int(self._value(f"SELECT count(*) FROM {table}")) for table in COLUMNS}
             revision = schema.last_revision(self._connection)
             identity = identity_of(self._connection)
             return Header(*identity, revision, counts, schema.base(self._connection))
@@ -80,7 +77,7 @@ class EmbeddedPortable(Portable):
         names = ", ".join(
             "NULL" if name in only_shared else f'"{name}"' for name in columns or COLUMNS[table]
         )
-        statement = f"SELECT {names} FROM {table} WHERE revision > ? AND revision <= ?{order}"  # noqa: S608 - names of ours
+        statement = f"SELECT {names} FROM {table} WHERE revision > ? AND revision <= ?{order}"
         bounds = (after, _REVISION_MAX if until is None else until)
         with sqlite_errors(self._path):
             chunk: list[Row] = []
@@ -200,7 +197,7 @@ async def _fill(
             for table, columns in COLUMNS.items():
                 number = len(columns) - (ONLY_SHARED if table == LOG else 0)
                 names, marks = ",".join(columns[:number]), ",".join("?" * number)
-                statement = f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - ours
+                statement = f"INSERT INTO {table} ({names}) VALUES ({marks})"
                 async for chunk in rows(table):
                     connection.executemany(statement, (row[:number] for row in chunk))
             schema.set_base(connection, *header.base)

@@ -295,7 +295,7 @@ class _Writer(Lease):
             self._meter.record_failure()
             raise StorageError(f"{self._path}: {reason(error)}") from error
 
-    def commit(self, encoded: LogWrite, batch: UUID | None) -> asyncio.Future[None]:  # noqa: ARG002 - not shared
+    def commit(self, encoded: LogWrite, batch: UUID | None) -> asyncio.Future[None]:
         """Write revisions in one transaction, which starts at once in the thread."""
         done: asyncio.Future[None] = self._loop.create_future()
         # Not in the thread: each system call releases Python's global lock, and the thread would
@@ -390,7 +390,7 @@ class _Writer(Lease):
             finally:
                 self._files.written_ns = time.time_ns()
                 self._files.writes += 1
-        except Exception:  # noqa: BLE001 - without this thread no commit would ever complete
+        except Exception:  # without this thread no commit would ever complete
             self._log.exception("store_upkeep_failed", file=str(self._path))
             return False
         self._look()
@@ -419,7 +419,7 @@ class _Writer(Lease):
                 self._files.writes += 1
             took_s = self._clock() - began_s
             self._stored_hash, self._digest = write.hash, digest_after
-        except Exception as error:  # noqa: BLE001 - the thread must survive any change
+        except Exception as error:  # the thread must survive any change
             with suppress(apsw.Error):  # the next commit tries again
                 self._leave_transaction()
             self._meter.record_failure()
@@ -430,7 +430,7 @@ class _Writer(Lease):
         try:
             self._identity_file.acknowledge(write.last)
             self._meter.record_commit(write.revisions, took_s)
-        except Exception:  # noqa: BLE001 - as above
+        except Exception:  # as above
             self._log.exception("store_commit_not_counted", file=str(self._path))
         return None
 
@@ -465,10 +465,10 @@ class _Writer(Lease):
     async def head(self) -> int:
         return self._identity_file.revision
 
-    async def batch_of(self, revision: int) -> tuple[UUID | None] | None:  # noqa: ARG002 - not shared
+    async def batch_of(self, revision: int) -> tuple[UUID | None] | None:
         return (None,)
 
-    async def changes(self, after: int, rows_max: int) -> list[Logged]:  # noqa: ARG002 - not shared
+    async def changes(self, after: int, rows_max: int) -> list[Logged]:
         return []
 
     async def load(self) -> StoredState:

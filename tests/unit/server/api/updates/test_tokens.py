@@ -286,7 +286,7 @@ async def test_the_sweep_comes_by_itself() -> None:
         here.state_log.subscribe(lambda _committed: deleted.set())
         here.tokens.start()
         here.tokens.use(settings_of(TEXT + "delegation.token.expiry.check.interval.ms=1"))
-        while not here.store.waiting:  # noqa: ASYNC110 - the store has no event
+        while not here.store.waiting:
             await asyncio.sleep(0)
         here.store.deliver()
 

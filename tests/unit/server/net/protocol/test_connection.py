@@ -149,7 +149,7 @@ def test_elements_are_bounded_over_the_whole_request() -> None:
 
 
 @pytest.mark.parametrize(("tags", "is_served"), [(32, True), (33, False)])
-def test_few_elements_are_read_before_the_login(tags: int, is_served: bool) -> None:  # noqa: FBT001
+def test_few_elements_are_read_before_the_login(tags: int, is_served: bool) -> None:
     """Tagged fields are elements; more than a client needs end the connection."""
     unknown = tuple((number, b"") for number in range(tags))
     asked = ApiVersionsRequest(

@@ -57,7 +57,7 @@ def test_the_answers_own_code_then_the_first_of_its_items(answer: Any, expected:
 
 def response_of(api: Api) -> type:
     """Return the class of an API's answers, which stands beside that of its requests."""
-    from importlib import import_module  # noqa: PLC0415
+    from importlib import import_module
 
     module = import_module(api.request.__module__)
     kind: type = getattr(module, api.request.__name__.removesuffix("Request") + "Response")

@@ -346,7 +346,7 @@ def test_the_principal_cannot_change() -> None:
 
 
 @pytest.mark.parametrize(("owner", "is_open"), [("User", True), ("Role", False)])
-def test_a_token_never_makes_somebody_else_than_its_owner(owner: str, is_open: bool) -> None:  # noqa: FBT001
+def test_a_token_never_makes_somebody_else_than_its_owner(owner: str, is_open: bool) -> None:
     """The token of the role alice does not log in as the user alice."""
     success = Success("alice", token_authenticated=True, token_owner=Principal(owner, "alice"))
     offers = {"TOKEN": OfferedMechanism("TOKEN", lambda _: Deciding(success))}

@@ -38,7 +38,7 @@ def member(node_id: int, secret: str = "") -> Member:
 async def becomes(read: Callable[[], object], expected: object) -> None:
     """Wait until something is as it shall be."""
     deadline = asyncio.get_running_loop().time() + PATIENCE_S
-    while read() != expected and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110
+    while read() != expected and asyncio.get_running_loop().time() < deadline:
         await asyncio.sleep(0.005)
     assert read() == expected
 

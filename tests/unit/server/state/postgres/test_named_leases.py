@@ -55,7 +55,7 @@ async def test_a_frozen_node_loses_its_lease(database: Database) -> None:
         assert one._living is not None
         one._living.cancel()
         async with asyncio.timeout(scaled(20)):
-            while not await two.keep("cluster a"):  # noqa: ASYNC110  as above
+            while not await two.keep("cluster a"):
                 await asyncio.sleep(0.01)
 
         assert not await one.keep("cluster a")

@@ -68,7 +68,7 @@ def test_writes_of_others_behind_our_own_are_noticed(database: Path) -> None:
 
 
 @pytest.mark.parametrize("wal", [False, True])
-def test_writes_of_others_are_noticed(database: Path, wal: bool) -> None:  # noqa: FBT001
+def test_writes_of_others_are_noticed(database: Path, wal: bool) -> None:
     """In either file; what was verified is noticed again only when it is written again."""
     files = DatabaseFiles(database)
     path = wal_of(database) if wal else database
@@ -86,7 +86,7 @@ def test_writes_of_others_are_noticed(database: Path, wal: bool) -> None:  # noq
 
 
 @pytest.mark.parametrize("wal", [False, True])
-def test_files_that_are_gone_or_others_are_named(database: Path, wal: bool) -> None:  # noqa: FBT001
+def test_files_that_are_gone_or_others_are_named(database: Path, wal: bool) -> None:
     """A file that is missing, and another one under its name."""
     files = DatabaseFiles(database)
     path = wal_of(database) if wal else database
