@@ -150,7 +150,7 @@ def _wider(asked: GoldInput, added: Iterable[AclBinding]) -> list[AclBinding]:
         # The history alone says what is in force.
         return []
     snapshot = load((str(number), each) for number, each in enumerate(present))
-    is_open = open_to_all(present, asked.policy)
+    is_open = open_to_all(present, asked.policy, wholly=True)
     return sorted(
         each
         for each in added
@@ -178,7 +178,8 @@ def _chosen(
 ) -> list[bool]:
     """Return which of the least privileges are proposed."""
     # An ACL for one on what is open to all would shut it to the others.
-    is_open = open_to_all(asked.acls.bindings if wanted.principals else (), asked.policy)
+    present = asked.acls.bindings if wanted.principals else ()
+    is_open = open_to_all(present, asked.policy, wholly=False)
     return [
         _is_for(wanted, each)
         and each.entry.principal not in asked.doubtful

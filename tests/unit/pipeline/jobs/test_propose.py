@@ -195,6 +195,23 @@ def test_nothing_is_shut_to_others(tmp_path: Path) -> None:
     assert for_one.backtest.num_rows == for_all.backtest.num_rows == 0
 
 
+def test_a_prefix_over_names_that_are_shut_is_wider(tmp_path: Path) -> None:
+    """With allow.everyone most names of it are open, and one with an ACL is not."""
+    four = [allow("alice", READ, topic(f"pay.{each}")) for each in "abcd"]
+    history = [reads("alice", each.pattern.name) for each in four]
+    shut = allow("alice", WRITE, topic("pay.secret"))
+    policy = Policy(allow_everyone=True)
+
+    asked = asked_of(tmp_path, history, [*four, shut], policy=policy)
+    with pytest.raises(PipelineError, match=r"Name=pay\., "):
+        propose(asked, ProposalOptions(prefixes=True))
+    (tmp_path / "open").mkdir()
+    opened = asked_of(
+        tmp_path / "open", history, [shut._replace(pattern=topic("x"))], policy=policy
+    )
+    assert not propose(opened, ProposalOptions(prefixes=True)).wider
+
+
 def test_what_would_break_is_told(tmp_path: Path) -> None:
     """A need that no ACL can say is in the backtest of the proposal."""
     asked = asked_of(tmp_path, [reads("alice", "*")], [EVERYBODY])
