@@ -4,7 +4,7 @@
 .DEFAULT_GOAL := help
 # The parts of test-all beside "make test" and "make interop"; each can be run alone.
 PARTS := test-brokers test-admin test-applications test-logins test-nodes test-clusters test-pipeline test-pages test-conformance \
-    check-site test-long test-containers wheel-extras
+    check-site test-long test-advice test-containers wheel-extras
 .PHONY: help setup setup-system serve test interop test-pythons test-all $(PARTS) parts coverage check generate site check-site \
         wheel bench bench-quick bench-parts pipeline-demo lock image clean
 
@@ -59,7 +59,12 @@ test-conformance:  ## Kafka's own classes and test suites as judges; prints tota
 
 test-long:  ## the slow tests that need no foreign part
 	@scripts/environment test
-	@$(py) -m pytest $(parallel) worksteal -m "slow and not interop" $(ARGS)
+	@$(py) -m pytest $(parallel) worksteal -m "slow and not interop" --ignore $(advice) $(ARGS)
+
+advice := tests/unit/pipeline/synthetic/test_advice.py
+test-advice:  ## proposals for a hundred clusters whose truth is known; prints precision and recall
+	@scripts/environment test
+	@$(py) -m pytest -m slow $(advice) $(ARGS)
 
 test-containers:  ## build the image, run both stacks of docker/ with podman (as root)
 	@scripts/setup-system containers

@@ -14,7 +14,7 @@ Source: the shipped pattern ``[%d] %p %m (%c)%n``; ``StandardAuthorizerData.buil
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acls.decision import RuleKind
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from synthetic.traffic import World
 
 ERAS = ("A", "B", "C", "D", "E")
-_END = " (kafka.authorizer.logger)\n"
+_END = " (kafka.authorizer.logger)"
 
 
 def tails_of(world: World, era: str) -> Iterator[str]:
@@ -42,23 +42,41 @@ def tails_of(world: World, era: str) -> Iterator[str]:
         world.decisions,
         strict=True,
     )
-    for who, host, what, kind, name, api, references, decision in rows:
-        verdict = "Allowed" if decision.allowed else "Denied"
-        level = "DEBUG" if decision.allowed else "INFO"
-        asked = f"operation = {what}" if era in "DE" else f"Operation = {pascal(what)}"
-        resource = f"{pascal(kind)}:{name}" if era == "A" else f"{pascal(kind)}:LITERAL:{name}"
-        head = (
-            f"{level} Principal = {who} is {verdict} {asked} from host = {host}"
-            f" on resource = {resource}"
-        )
-        request = f" for request = {api} with resourceRefCount = {references}"
-        match era:
-            case "A" | "B":
-                yield f"{head}{_END}"
-            case "C":
-                yield f"{head}{request}{_END}"
-            case _:
-                yield f"{head}{request} based on rule {rule_text(decision, era)}{_END}"
+    for *asked, decision in rows:
+        yield f"{tail_of(Asked(*asked), decision, era)}\n"
+
+
+class Asked(NamedTuple):
+    """What a line says of a request, in the words of Kafka's enumerations."""
+
+    principal: str
+    host: str
+    operation: str
+    resource_type: str
+    resource_name: str
+    api: str
+    references: int = 1
+
+
+def tail_of(asked: Asked, decision: Decision, era: str) -> str:
+    """Return the text after ``[moment] ``, without the end of the line."""
+    who, host, what, kind, name, api, references = asked
+    verdict = "Allowed" if decision.allowed else "Denied"
+    level = "DEBUG" if decision.allowed else "INFO"
+    operation = f"operation = {what}" if era in "DE" else f"Operation = {pascal(what)}"
+    resource = f"{pascal(kind)}:{name}" if era == "A" else f"{pascal(kind)}:LITERAL:{name}"
+    head = (
+        f"{level} Principal = {who} is {verdict} {operation} from host = {host}"
+        f" on resource = {resource}"
+    )
+    request = f" for request = {api} with resourceRefCount = {references}"
+    match era:
+        case "A" | "B":
+            return f"{head}{_END}"
+        case "C":
+            return f"{head}{request}{_END}"
+        case _:
+            return f"{head}{request} based on rule {rule_text(decision, era)}{_END}"
 
 
 def rule_text(decision: Decision, era: str) -> str:

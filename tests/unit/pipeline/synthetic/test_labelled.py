@@ -1,0 +1,103 @@
+"""Labelled clusters: their labels are true, and scores find what is wrong with a proposal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+
+from doorkeeper.acl import decision
+from doorkeeper.acl.model import AclPermissionType, PatternType
+from synthetic.collecting import collect
+from synthetic.deciding import Acls, covers, matches
+from synthetic.labelled import GOING, Label
+from synthetic.quarter import Quarter, quarter_of
+from synthetic.scoring import score
+from synthetic.uses import cluster_of
+from testkit import acl_worlds
+from testkit.acl_worlds import loaded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper.acl.decision import Policy, Question
+    from doorkeeper.acl.model import AclBinding
+    from synthetic.labelled import Cluster, Grant
+
+SEEDS = range(1, 13)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_labels_are_true(seed: int) -> None:
+    """What may go can go at once, and requests need what is needed."""
+    cluster = cluster_of(quarter_of(seed))
+    staying = [each for each in cluster.present() if each.label not in GOING]
+
+    without = score(cluster, [each.binding for each in staying])
+
+    assert without.lost == ()
+    assert without.forbidden == ()
+    # The last ACL of a resource shuts it to all others, where that is the cluster's policy.
+    assert cluster.policy.allow_everyone or without.opened == ()
+    needed = [each for each in staying if each.label is Label.NEEDED and is_allow(each)]
+    assert [each for each in needed if not is_used(cluster, each)] == []
+
+
+def is_allow(grant: Grant) -> bool:
+    return grant.binding.entry.permission_type is AclPermissionType.ALLOW
+
+
+def is_used(cluster: Cluster, grant: Grant) -> bool:
+    pattern, entry = grant.binding
+    asked = {each.question for each in cluster.requests}
+    return any(covers(pattern, each) and matches(entry, each) for each in asked)
+
+
+@given(acl_worlds.policies, acl_worlds.worlds, acl_worlds.questions)
+def test_the_walk_decides_as_the_engine(
+    policy: Policy, bindings: list[AclBinding], question: Question
+) -> None:
+    """They share nothing but the values, and are compared with Kafka through the engine."""
+    assert Acls(bindings, policy).allows(question) == decision.allows(
+        policy, loaded(*bindings), question
+    )
+
+
+def test_a_score_tells_what_a_proposal_does() -> None:
+    """A grant that is needed is missing, and another one is wider than before."""
+    cluster = cluster_of(Quarter(seed=1))
+    present = [each.binding for each in cluster.present()]
+    assert not score(cluster, present).does_harm
+
+    [gone, *_] = [each for each in cluster.present() if each.use == "per quarter"]
+    without = score(cluster, [each for each in present if each != gone.binding])
+    wider = gone.binding.pattern._replace(pattern_type=PatternType.PREFIXED)
+    opened = score(cluster, [*present, gone.binding._replace(pattern=wider)])
+
+    assert without.forbidden == (gone,)
+    assert {each.principal for each in without.lost} == {gone.binding.entry.principal}
+    assert without.does_harm
+    assert {each.name.startswith(wider.name) for each in opened.opened} == {True}
+    assert any("must stay (per quarter): " in line for line in without.lines())
+
+
+def test_files_are_those_of_the_seed(tmp_path: Path) -> None:
+    """The same seed writes the same bytes; another one does not."""
+    for name, seed in (("a", 5), ("b", 5), ("c", 6)):
+        collect(cluster_of(quarter_of(seed)), tmp_path / name)
+
+    first, again, other = (
+        {
+            str(each.relative_to(tmp_path / name)): each.read_bytes()
+            for each in files(tmp_path / name)
+        }
+        for name in "abc"
+    )
+
+    assert first == again != other
+    assert "truth.csv" in first
+
+
+def files(folder: Path) -> list[Path]:
+    return [each for each in folder.rglob("*") if each.is_file()]
