@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from doorkeeper.acl.decision import Policy
+from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.cli.propose import limited
 from doorkeeper_pipeline.engines.local import LocalEngine

@@ -16,7 +16,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from doorkeeper.acl.formats import choosing
+from doorkeeper.acls.formats import choosing
 from synthetic.collecting import Collected, collect
 from synthetic.quarter import quarter_of
 from synthetic.scoring import score

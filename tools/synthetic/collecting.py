@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import zstandard
 
-from doorkeeper.acl.formats.choosing import Format, write
-from doorkeeper.acl.model import AclOperation
+from doorkeeper.acls.formats.choosing import Format, write
+from doorkeeper.acls.model import AclOperation
 from synthetic.deciding import Acls
 from synthetic.lines import Asked, tail_of
 from synthetic.uses import broker_host

@@ -12,7 +12,7 @@ from __future__ import annotations
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.decision import (
+from doorkeeper.acls.decision import (
     DEFAULT_ALLOW,
     DEFAULT_DENY,
     SUPER_USER,
@@ -21,12 +21,12 @@ from doorkeeper.acl.decision import (
     Question,
     RuleKind,
 )
-from doorkeeper.acl.model import AclBinding, AclOperation, AclPermissionType, PatternType
+from doorkeeper.acls.model import AclBinding, AclOperation, AclPermissionType, PatternType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.acl.model import AccessControlEntry, ResourcePattern
+    from doorkeeper.acls.model import AccessControlEntry, ResourcePattern
 
 _INCLUDING_DESCRIBE = (
     *(AclOperation.READ, AclOperation.WRITE, AclOperation.DELETE, AclOperation.ALTER),

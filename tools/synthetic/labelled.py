@@ -19,8 +19,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.decision import Policy, Question
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.decision import Policy, Question
+    from doorkeeper.acls.model import AclBinding
     from synthetic.quarter import Quarter
 
 QUARTER_DAYS = 92

@@ -6,8 +6,8 @@ import datetime as dt
 import random
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.model import (
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.model import (
     CLUSTER_NAME,
     AccessControlEntry,
     AclBinding,

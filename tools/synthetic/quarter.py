@@ -33,7 +33,7 @@ class Quarter:
         numbered: Whether their names end with numbers, and not with dates.
         compressed: The suffix of all files but the newest: "", ".gz" or ".zst".
         listing_days: The days from one listing to the next.
-        listing_form: The form of the listings, a value of ``doorkeeper.acl.formats.Format``.
+        listing_form: The form of the listings, a value of ``doorkeeper.acls.formats.Format``.
         outages: How often the log of a broker lacks some hours.
         allow_everyone: Whether ``allow.everyone.if.no.acl.found`` is set.
         fault: One of ``FAULTS``, or empty where the collection is sound.

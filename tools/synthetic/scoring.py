@@ -11,9 +11,9 @@ import random
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.decision import Question
-from doorkeeper.acl.model import AclOperation, PatternType
-from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acls.decision import Question
+from doorkeeper.acls.model import AclOperation, PatternType
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper_pipeline.bindings import text_of
 from synthetic.deciding import Acls
 from synthetic.labelled import GOING, Label
@@ -21,7 +21,7 @@ from synthetic.labelled import GOING, Label
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from synthetic.labelled import Cluster, Grant
 
 SAMPLES = 8

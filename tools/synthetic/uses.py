@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.decision import Question
-from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, PatternType
+from doorkeeper.acls.decision import Question
+from doorkeeper.acls.model import CLUSTER_NAME, AclOperation, PatternType
 from synthetic.labelled import GOING, Cluster, Label, Request
 from synthetic.making import (
     ALL,
@@ -32,7 +32,7 @@ from synthetic.making import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.acl.model import ResourcePattern
+    from doorkeeper.acls.model import ResourcePattern
     from synthetic.quarter import Quarter
 
 NEEDED, UNKNOWABLE = Label.NEEDED, Label.UNKNOWABLE

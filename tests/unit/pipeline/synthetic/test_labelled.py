@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 
-from doorkeeper.acl import decision
-from doorkeeper.acl.model import AclPermissionType, PatternType
+from doorkeeper.acls import decision
+from doorkeeper.acls.model import AclPermissionType, PatternType
 from synthetic.collecting import collect
 from synthetic.deciding import Acls, covers, matches
 from synthetic.labelled import GOING, Label
@@ -21,8 +21,8 @@ from testkit.acl_worlds import loaded
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.acl.decision import Policy, Question
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.decision import Policy, Question
+    from doorkeeper.acls.model import AclBinding
     from synthetic.labelled import Cluster, Grant
 
 SEEDS = range(1, 13)
