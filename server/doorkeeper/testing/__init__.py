@@ -16,18 +16,7 @@ if TYPE_CHECKING:
     from doorkeeper.testing.server import DoorkeeperServer
 
 # Imported with the class, so that the first server of a process starts as fast as the next.
-_NEEDED_TO_START = (
-    "concurrent.futures.thread",
-    "doorkeeper.server.app.assembly",
-    "doorkeeper.cli.learning.recorder",
-    "doorkeeper.net",
-    "doorkeeper.testing.denials",
-    "doorkeeper.testing.faulty_connection",
-    "doorkeeper.testing.log",
-    "doorkeeper.testing.loop_thread",
-    "doorkeeper.server.state.memory",
-    "encodings.idna",
-)
+_NEEDED_TO_START = ("concurrent.futures.thread", "encodings.idna", "uvloop")
 __all__ = ["DoorkeeperProcess", "DoorkeeperServer"]
 
 
@@ -44,8 +33,7 @@ def __getattr__(name: str) -> object:
             from doorkeeper.testing.server import DoorkeeperServer  # noqa: PLC0415
 
             for needed in _NEEDED_TO_START:
-                import_module(needed)
-            with suppress(ImportError):  # it need not be installed
-                import_module("uvloop")
+                with suppress(ImportError):  # uvloop need not be installed
+                    import_module(needed)
             return DoorkeeperServer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from doorkeeper.acls.formats.choosing import read
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.formats.records import VERSION, from_document
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.validation import unencodable
 
@@ -21,9 +24,6 @@ def bindings_of(given: Acls) -> list[AclBinding]:
         OSError: a file cannot be read.
     """
     if isinstance(given, (str, Path)):
-        # Imported here: most tests have no file.
-        from doorkeeper.acls.formats.choosing import read  # noqa: PLC0415
-
         path = Path(given)
         return read(path.read_text(encoding="utf-8"), name=path.name)
     if isinstance(given, Mapping):
@@ -39,9 +39,6 @@ def bindings_of(given: Acls) -> list[AclBinding]:
 
 
 def _of_set(given: Mapping[str, object]) -> list[AclBinding]:
-    from doorkeeper.acls.formats.names import FormatError  # noqa: PLC0415
-    from doorkeeper.acls.formats.records import from_document  # noqa: PLC0415
-
     try:
         return from_document(dict(given))
     except FormatError as error:
@@ -53,15 +50,11 @@ def _check_binding(number: int, binding: AclBinding) -> AclBinding:
     refusal = unencodable(binding)
     if refusal is None:
         return binding
-    from doorkeeper.acls.formats.names import FormatError  # noqa: PLC0415
 
     raise FormatError(f"acls: {number}: {refusal}")
 
 
 def _of_record(number: int, record: object) -> list[AclBinding]:
-    from doorkeeper.acls.formats.names import FormatError  # noqa: PLC0415
-    from doorkeeper.acls.formats.records import VERSION, from_document  # noqa: PLC0415
-
     if not isinstance(record, Mapping):
         raise FormatError(f"acls: {number}: found {record!r}; expected is a binding, or a record")
     row = {key: list(x) if isinstance(x, tuple) else x for key, x in dict(record).items()}

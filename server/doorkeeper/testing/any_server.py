@@ -6,6 +6,10 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from doorkeeper.acls.explanation import explanation
+from doorkeeper.acls.model import ANY_BINDING, exactly
+from doorkeeper.testing.acl_options import bindings_of
+from doorkeeper.testing.answers import Answer, question_of
 from doorkeeper.testing.clients import ClientSettings
 from doorkeeper.testing.configuration import ADMIN, LISTENERS, configuration_of, keys_of
 
@@ -19,7 +23,6 @@ if TYPE_CHECKING:
     from doorkeeper.acls.explanation import Explanation
     from doorkeeper.acls.model import AclBinding, AclBindingFilter, AclOperation
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.testing.answers import Answer
     from doorkeeper.testing.certificates import Authority, Certificate
     from doorkeeper.testing.faults import FaultControl
     from doorkeeper.testing.options import Acls, Options, ResourceOption
@@ -211,9 +214,6 @@ class AnyServer(ABC):
         *,
         wanted: bool,
     ) -> Answer:
-        from doorkeeper.acls.explanation import explanation  # noqa: PLC0415
-        from doorkeeper.testing.answers import Answer, question_of  # noqa: PLC0415
-
         question = question_of(principal, operation, resource)
         policy, snapshot = self._state()
         explained = explanation(policy, snapshot, question)
@@ -235,20 +235,13 @@ class AnyServer(ABC):
         Raises:
             ApiError: the server refuses one of them.
         """
-        from doorkeeper.testing.acl_options import bindings_of  # noqa: PLC0415
-
         self._add(bindings_of(acls))
 
     def remove_acls(self, acls: Acls) -> None:
         """Remove ACLs; missing ones are ignored."""
-        from doorkeeper.acls.model import exactly  # noqa: PLC0415
-        from doorkeeper.testing.acl_options import bindings_of  # noqa: PLC0415
-
         self._remove(exactly(each) for each in bindings_of(acls))
 
     def clear(self) -> None:
-        from doorkeeper.acls.model import ANY_BINDING  # noqa: PLC0415
-
         self._remove([ANY_BINDING])
 
     @abstractmethod

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from doorkeeper.client.config import ClientConfig as AdminClientConfig
+from doorkeeper.client.logins import Password
 from doorkeeper.testing.properties_text import properties_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.client.config import ClientConfig as AdminClientConfig
     from doorkeeper.testing.certificates import Certificate
 
 _MODULES = {
@@ -91,9 +92,6 @@ class ClientSettings:
 
     def doorkeeper(self) -> AdminClientConfig:
         """Return the configuration for Doorkeeper's own client, ``doorkeeper.client``."""
-        from doorkeeper.client.config import ClientConfig as AdminClientConfig  # noqa: PLC0415
-        from doorkeeper.client.logins import Password  # noqa: PLC0415
-
         login = None
         if self.mechanism is not None:
             login = Password(self.mechanism, self.user or "", self.password or "")

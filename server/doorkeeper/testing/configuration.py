@@ -18,6 +18,11 @@ from doorkeeper.acls.model import (
     ResourcePattern,
     ResourceType,
 )
+from doorkeeper.base.credentials import DIGESTS, credential_of
+from doorkeeper.server.authorizer.plans import BindingIds
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import ACL, CREDENTIAL, TOPIC, StoredCredential, StoredTopic
 from doorkeeper.testing.acl_options import bindings_of
 from doorkeeper.testing.options import Options
 from doorkeeper.testing.user_options import users_of
@@ -26,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.schema.declared import StoredCredential, StoredTopic
     from doorkeeper.testing.options import Groups, Topics
 
 T = TypeVar("T")
@@ -189,11 +193,6 @@ def keys_of(
 
 def initial_change(config: Configuration, credentials: Iterable[StoredCredential]) -> Change:
     """Return the change that fills an empty store with the initial state."""
-    from doorkeeper.server.authorizer.plans import BindingIds  # noqa: PLC0415
-    from doorkeeper.server.schema.acls import StoredBinding  # noqa: PLC0415
-    from doorkeeper.server.schema.change import edit  # noqa: PLC0415
-    from doorkeeper.server.schema.declared import ACL, CREDENTIAL, TOPIC  # noqa: PLC0415
-
     new_id = BindingIds()
     bindings = [StoredBinding(new_id(), each) for each in dict.fromkeys(config.bindings)]
     return {
@@ -207,8 +206,6 @@ def credentials_of(config: Configuration) -> list[StoredCredential]:
     """Return the SCRAM credentials of all users; costs a few milliseconds for each."""
     if not config.authenticates:
         return []
-    from doorkeeper.base.credentials import DIGESTS, credential_of  # noqa: PLC0415
-    from doorkeeper.server.schema.declared import StoredCredential  # noqa: PLC0415
 
     return [
         StoredCredential(
@@ -228,7 +225,6 @@ def _stored_topics(config: Configuration) -> list[StoredTopic]:
     from doorkeeper.server.resources.catalog.loading import (  # noqa: PLC0415  it imports YAML
         load_document,
     )
-    from doorkeeper.server.schema.declared import StoredTopic  # noqa: PLC0415
 
     catalog = load_document({"topics": config.topics}, "topics of the test")
     return [

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.decision import Question
+from doorkeeper.acls.explanation import explanation
 from doorkeeper.server.authorizer.contract import AuthorizationResult
+from doorkeeper.testing.answers import reason_of
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
@@ -62,13 +64,10 @@ class Denial:
         """Return the rule that decided, by the ACLs of that moment; None with a plug-in."""
         if self._state is None:
             return None
-        from doorkeeper.acls.explanation import explanation  # noqa: PLC0415
 
         return explanation(*self._state, self.question)
 
     def __repr__(self) -> str:
-        from doorkeeper.testing.answers import reason_of  # noqa: PLC0415
-
         what = f"{self.operation} on {self.resource}"
         explained = self.explanation
         reason = "" if explained is None else f" because {reason_of(explained)}"

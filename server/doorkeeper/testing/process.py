@@ -23,9 +23,16 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from doorkeeper.acls.snapshot import EMPTY
+from doorkeeper.client import AdminClient, ClientConfig, Password
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.authorizer.loading import authorizer_class
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.authorizer.standard_keys import read_policy
 from doorkeeper.testing.any_server import AnyServer
 from doorkeeper.testing.configuration import CONTROL, to_json
 from doorkeeper.testing.log_lines import LogLines
+from doorkeeper.testing.remote_faults import RemoteFaults
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -34,11 +41,10 @@ if TYPE_CHECKING:
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.client import AdminClient, Created, Deleted
+    from doorkeeper.client import Created, Deleted
     from doorkeeper.testing.configuration import Configuration
     from doorkeeper.testing.faults import FaultControl
     from doorkeeper.testing.options import Options
-    from doorkeeper.testing.remote_faults import RemoteFaults
 
 T = TypeVar("T")
 
@@ -114,8 +120,6 @@ class DoorkeeperProcess(AnyServer):
     @property
     def faults(self) -> FaultControl:
         """Return the fault injection, valid until the process ends."""
-        from doorkeeper.testing.remote_faults import RemoteFaults  # noqa: PLC0415  heavy
-
         if self._fault_socket is None or self._process is None:
             raise RuntimeError(_NOT_RUNNING)
         with self._lock:
@@ -132,11 +136,6 @@ class DoorkeeperProcess(AnyServer):
         _check(*self._call_admin(lambda admin: admin.delete_acls(list(filters))))
 
     def _state(self) -> tuple[Policy, Snapshot]:
-        from doorkeeper.acls.snapshot import EMPTY  # noqa: PLC0415
-        from doorkeeper.server.authorizer.loading import authorizer_class  # noqa: PLC0415
-        from doorkeeper.server.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
-        from doorkeeper.server.authorizer.standard_keys import read_policy  # noqa: PLC0415
-
         if authorizer_class(self._used["authorizer.class.name"]) is not StandardAuthorizer:
             raise TypeError(
                 "another process's own authorizer cannot be asked; DoorkeeperServer's can"
@@ -144,8 +143,6 @@ class DoorkeeperProcess(AnyServer):
         return read_policy(self._used), EMPTY.with_added(("", each) for each in self.acls())
 
     def _call_admin(self, ask: Callable[[AdminClient], Awaitable[T]]) -> T:
-        from doorkeeper.client import AdminClient, ClientConfig, Password  # noqa: PLC0415
-
         self._listener(None)
 
         async def work() -> T:
@@ -158,8 +155,6 @@ class DoorkeeperProcess(AnyServer):
     # --- the process
 
     def _start(self, beginning: Configuration | None) -> None:
-        from doorkeeper.server.app.errors import StartError  # noqa: PLC0415  of the server
-
         self._used = self._keys()
         ours, theirs = socket.socketpair()
         with theirs:

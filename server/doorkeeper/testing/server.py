@@ -14,9 +14,27 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from doorkeeper.acls.model import ANY_BINDING
+from doorkeeper.acls.recorded_access import least_acls
+from doorkeeper.base.uuids import random_uuid
+from doorkeeper.cli.learning.recorder import Recorder
+from doorkeeper.server.app.assembly import Assembly
+from doorkeeper.server.app.stores import initial_rows
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.config.loading import load_values
+from doorkeeper.server.state.memory import MemoryStore
+from doorkeeper.testing.acl_options import bindings_of
+from doorkeeper.testing.answers import Answer, operation_of, question_of, resource_of
 from doorkeeper.testing.any_server import AnyServer
+from doorkeeper.testing.authorizer_requests import decide
 from doorkeeper.testing.configuration import credentials_of, initial_change
+from doorkeeper.testing.denials import Denials, expect
 from doorkeeper.testing.fast_imports import fast_imports
+from doorkeeper.testing.faults import LocalFaults
+from doorkeeper.testing.faulty_connection import FaultyConnection
+from doorkeeper.testing.least_acls import difference
+from doorkeeper.testing.log import TestLogs
+from doorkeeper.testing.loop_thread import LoopThread
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
@@ -27,17 +45,12 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter, AclOperation
     from doorkeeper.acls.recorded_access import RecordedAccess
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.cli.learning.recorder import Recorder
     from doorkeeper.cli.offline.acls import OfflineAcls
-    from doorkeeper.server.app.assembly import Assembly
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.operations.logs.pipeline import Logs
     from doorkeeper.server.schema.change import Change
-    from doorkeeper.testing.answers import Answer
-    from doorkeeper.testing.denials import Denial, Denials
-    from doorkeeper.testing.faults import LocalFaults
-    from doorkeeper.testing.loop_thread import LoopThread
+    from doorkeeper.testing.denials import Denial
     from doorkeeper.testing.options import Acls, Options, ResourceOption
 
 T = TypeVar("T")
@@ -70,9 +83,6 @@ class DoorkeeperServer(AnyServer):
                 self._start()
 
     def _start(self) -> None:
-        # Imported here: collecting tests must not import the server.
-        from doorkeeper.testing.faults import LocalFaults  # noqa: PLC0415
-        from doorkeeper.testing.loop_thread import LoopThread  # noqa: PLC0415
 
         self._faults = self._faults or LocalFaults()
         settings = self._settings()
@@ -139,9 +149,6 @@ class DoorkeeperServer(AnyServer):
         Raises:
             AssertionError: nothing was refused; the text has the refusals of others.
         """
-        from doorkeeper.testing.answers import operation_of, resource_of  # noqa: PLC0415
-        from doorkeeper.testing.denials import expect  # noqa: PLC0415
-
         wanted_operation = None if operation is None else operation_of(operation)
         wanted_resource = resource_of(resource) if resource else None
 
@@ -165,8 +172,6 @@ class DoorkeeperServer(AnyServer):
         With the option ``learn`` everything is allowed. Requests whose refusal only shortens a
         response, such as a list of topics, count with ``include_optional``.
         """
-        from doorkeeper.acls.recorded_access import least_acls  # noqa: PLC0415
-
         accesses = self._accesses(principal, include_optional=include_optional)
         return [each.binding for each in least_acls(accesses)]
 
@@ -180,9 +185,6 @@ class DoorkeeperServer(AnyServer):
         Raises:
             AssertionError: it names the missing ACLs with their requests, and those not needed.
         """
-        from doorkeeper.testing.acl_options import bindings_of  # noqa: PLC0415
-        from doorkeeper.testing.least_acls import difference  # noqa: PLC0415
-
         accesses = self._accesses(principal, include_optional=include_optional)
         found = difference(bindings_of(acls), accesses)
         if found:
@@ -200,10 +202,6 @@ class DoorkeeperServer(AnyServer):
         ]
 
     def _follow_decisions(self, assembly: Assembly) -> None:
-        from doorkeeper.cli.learning.recorder import Recorder  # noqa: PLC0415
-        from doorkeeper.server.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
-        from doorkeeper.testing.denials import Denials  # noqa: PLC0415
-
         authorizer, guarded = assembly.authorizer, assembly.guarded
         self._denials = self._recorder = None
         if guarded is None:
@@ -218,8 +216,6 @@ class DoorkeeperServer(AnyServer):
         self._recorder = Recorder(guarded, time.time_ns)
 
     def acls(self) -> list[AclBinding]:
-        from doorkeeper.acls.model import ANY_BINDING  # noqa: PLC0415
-
         acls = self._acls()
 
         async def find() -> list[AclBinding]:
@@ -251,8 +247,6 @@ class DoorkeeperServer(AnyServer):
 
     def _decides_by_acls(self) -> bool:
         """Return whether the authorizer is Kafka's, or decides as it does."""
-        from doorkeeper.server.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
-
         authorizer = self.authorizer
         return (
             isinstance(authorizer, StandardAuthorizer)
@@ -268,9 +262,6 @@ class DoorkeeperServer(AnyServer):
         wanted: bool,
     ) -> Answer:
         """Ask a custom authorizer, like a request on the first listener."""
-        from doorkeeper.testing.answers import Answer, question_of  # noqa: PLC0415
-        from doorkeeper.testing.authorizer_requests import decide  # noqa: PLC0415
-
         question = question_of(principal, operation, resource)
         guarded = self._running().guarded
         listener = self.configuration.listeners[0]
@@ -281,15 +272,13 @@ class DoorkeeperServer(AnyServer):
         return Answer(question, allowed=self._run(ask()), wanted=wanted)
 
     def _state(self) -> tuple[Policy, Snapshot]:
-        from doorkeeper.server.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
-
         authorizer = self.authorizer
         assert isinstance(authorizer, StandardAuthorizer), "asked only where it decides"
         # Both are immutable; reading the references needs no turn of the loop.
         return authorizer.policy, authorizer.snapshot
 
     def _acls(self) -> OfflineAcls:
-        from doorkeeper.cli.offline.acls import OfflineAcls  # noqa: PLC0415
+        from doorkeeper.cli.offline.acls import OfflineAcls  # noqa: PLC0415  it imports all of structlog
 
         assembly = self._running()
         if assembly.guarded is None:
@@ -306,19 +295,10 @@ class DoorkeeperServer(AnyServer):
         return self._thread.run(work)
 
     def _settings(self) -> Settings:
-        from doorkeeper.server.config.loading import load_values  # noqa: PLC0415
-
         return load_values(self._keys(), "the test's").settings
 
 
 async def _open(settings: Settings, initial: Change, faults: LocalFaults) -> Assembly:
-    from doorkeeper.base.uuids import random_uuid  # noqa: PLC0415
-    from doorkeeper.server.app.assembly import Assembly  # noqa: PLC0415
-    from doorkeeper.server.app.stores import initial_rows  # noqa: PLC0415
-    from doorkeeper.server.state.memory import MemoryStore  # noqa: PLC0415
-    from doorkeeper.testing.faulty_connection import FaultyConnection  # noqa: PLC0415
-    from doorkeeper.testing.log import TestLogs  # noqa: PLC0415
-
     assembly = Assembly(
         settings,
         cast("Logs", TestLogs()),
