@@ -2,7 +2,8 @@
 
 The broker logs through log4j as Kafka's distribution does. The lines are read again here, one by
 one, by an expression that knows nothing of the pipeline; and every decision is made again by the
-evaluator, from the ACLs that kafka-acls.sh listed.
+evaluator, from the ACLs that kafka-acls.sh listed. Which of them are used, and which are decisive,
+is found once more by a walk over all of them for each request.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.formats import choosing
+from doorkeeper.acls.model import AclOperation, ResourceType
+from doorkeeper_pipeline.evaluation.literals import bindings_of
 from doorkeeper_pipeline.tables import delta
+from synthetic.deciding import Acls, covers, matches
 from testkit.kafka_broker import KafkaBroker
 from testkit.kafka_jars import jars, logging_by_log4j
 from testkit.kafka_tools import KafkaTools
@@ -27,6 +33,8 @@ from testkit.or_skip import or_skip
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from doorkeeper.acls.model import AclBinding
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
@@ -62,6 +70,7 @@ GRANTS = (
     "--allow-principal User:* --operation Describe --topic *",
     "--allow-principal User:alice --operation Read --group readers",
 )
+POLICY = Policy(super_users=frozenset({"User:ANONYMOUS", "User:admin"}))
 ASKED = (
     "--topic orders --partitions 1",
     "--topic payments --partitions 1",
@@ -165,7 +174,8 @@ def test_the_tables_say_what_the_lines_say(
     acls.write_text(listed)
     command = [sys.executable, "-m", "doorkeeper_pipeline", "run", "--engine", engine]
     words = ["--audit", str(file), "--acls", str(acls), "--out", str(out)]
-    words += ["--super-user", "User:ANONYMOUS", "--super-user", "User:admin"]
+    for principal in sorted(POLICY.super_users):
+        words += ["--super-user", principal]
     done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
@@ -182,6 +192,35 @@ def test_the_tables_say_what_the_lines_say(
         lines[key] += count
     assert {k: v for k, v in lines.items() if found.get(k) != v} == {}
     assert found == lines
+    assert usage_of(out) == usage_by_walk(listed, lines)
+
+
+def usage_of(out: Path) -> dict[AclBinding, tuple[int, bool]]:
+    """Return how often each grant was used, and whether it was decisive, by the tables."""
+    table = delta.read(out, "grant_usage")
+    rows = zip(table["uses"], table["decisive"], strict=True)
+    return dict(zip(bindings_of(table), rows, strict=True))
+
+
+def usage_by_walk(
+    listed: str, lines: Counter[tuple[str, ...]]
+) -> dict[AclBinding, tuple[int, bool]]:
+    """Return the same by trying each request without each grant."""
+    bindings = sorted(set(choosing.read(listed, name="acls.txt")))
+    acls = Acls(bindings, POLICY)
+    uses: Counter[AclBinding] = Counter()
+    decisive: set[AclBinding] = set()
+    without = {each: Acls(set(bindings) - {each}, POLICY) for each in bindings}
+    for (_, who, _, operation, host, kind, name, _), count in lines.items():
+        question = Question(who, host, AclOperation[operation], ResourceType[kind], name)
+        decided = acls.decide(question)
+        side = decided.binding and decided.binding.entry.permission_type
+        for each in bindings:
+            is_about = covers(each.pattern, question) and matches(each.entry, question)
+            uses[each] += count * (is_about and each.entry.permission_type is side)
+            if without[each].allows(question) is not decided.allowed:
+                decisive.add(each)
+    return {each: (uses[each], each in decisive) for each in bindings}
 
 
 def decisions_of(out: Path) -> pl.DataFrame:
