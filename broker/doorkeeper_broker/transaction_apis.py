@@ -26,8 +26,12 @@ from doorkeeper.server.api import init_producer_id
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs, require_on_cluster
-from doorkeeper.server.resources.groups.plans import METADATA_MAX, Committer, check_committer
-from doorkeeper.server.resources.groups.table import partition_text
+from doorkeeper.server.resources.groups import (
+    METADATA_MAX,
+    Committer,
+    check_committer,
+    partition_text,
+)
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import OFFSET, StoredOffset

@@ -16,7 +16,7 @@ from doorkeeper.server.api import registry
 from doorkeeper.server.resources.cluster import Broker, Group, GroupMember, Topic
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.topics.table import Topics, declared_id
-from doorkeeper.server.resources.users.table import ScramUsers
+from doorkeeper.server.resources.users import ScramUsers
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.server.state.state import EMPTY
 from testkit.acl import request_of

@@ -20,7 +20,7 @@ from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import ChunkedResponse, Counts, Peer
 from doorkeeper.server.net.protocol.response_cache import CACHED_APIS, ResponseCache
 from doorkeeper.server.resources.cluster import Group
-from doorkeeper.server.resources.users.alteration import CredentialUpsertion
+from doorkeeper.server.resources.users import CredentialUpsertion
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest

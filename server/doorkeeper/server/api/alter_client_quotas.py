@@ -18,8 +18,7 @@ from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
 from doorkeeper.server.api.updates.quotas import alter_quotas
-from doorkeeper.server.resources.quotas.alteration import QuotaAlteration
-from doorkeeper.server.resources.quotas.table import entity_of
+from doorkeeper.server.resources.quotas import QuotaAlteration, entity_of
 from doorkeeper_wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.base.errors import ApiError
     from doorkeeper.server.api.node import Node, Outcome, Services
-    from doorkeeper.server.resources.quotas.table import Entity
+    from doorkeeper.server.resources.quotas import Entity
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.state.outcome import Results
 

@@ -21,7 +21,7 @@ from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
 from doorkeeper.server.api.updates.users import alter_credentials
-from doorkeeper.server.resources.users.alteration import (
+from doorkeeper.server.resources.users import (
     CredentialDeletion,
     CredentialUpsertion,
     users_in,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.base.errors import ApiError
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.permissions import is_allowed, needs
-from doorkeeper.server.resources.quotas.table import describe, quota_filter
+from doorkeeper.server.resources.quotas import describe, quota_filter
 from doorkeeper_wire.messages.describe_client_quotas import (
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,

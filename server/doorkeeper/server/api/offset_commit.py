@@ -27,8 +27,7 @@ from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.api.updates.groups import commit_offsets
-from doorkeeper.server.resources.groups.plans import Committer
-from doorkeeper.server.resources.groups.table import partition_text
+from doorkeeper.server.resources.groups import Committer, partition_text
 from doorkeeper.server.schema.declared import StoredOffset
 from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.messages.offset_commit import (

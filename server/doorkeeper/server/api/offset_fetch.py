@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.resources.groups.table import index_of, is_of, partition_text, topic_of
+from doorkeeper.server.resources.groups import index_of, is_of, partition_text, topic_of
 from doorkeeper_wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from doorkeeper.server.api import registry
 from doorkeeper.server.resources.cluster import Broker, Member
-from doorkeeper.server.resources.groups.table import all_groups
+from doorkeeper.server.resources.groups import all_groups
 from doorkeeper.server.resources.policies.guard import Policies
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.cluster import Group
     from doorkeeper.server.resources.tokens import TokenReads
     from doorkeeper.server.resources.topics.table import Topics
-    from doorkeeper.server.resources.users.table import ScramUsers
+    from doorkeeper.server.resources.users import ScramUsers
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.postgres.membership import Membership
     from doorkeeper.server.state.state import State

@@ -57,7 +57,7 @@ def handler_of(
     if not (isinstance(found, type) and issubclass(found, wanted)):
         raise UnusableClass(
             f"{key}={name}: found {found!r}; allowed for {settings.name}: a subclass of"
-            f" doorkeeper.authn.{wanted.__name__}"
+            f" doorkeeper.plugins.{wanted.__name__}"
         )
     if isabstract(found):
         raise UnusableClass(f"{key}={name}: the class lacks the methods {missing_methods(found)}")

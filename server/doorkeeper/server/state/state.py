@@ -13,11 +13,11 @@ from doorkeeper.acls.snapshot import EMPTY as NO_ACLS
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.garbage_collection import frozen_allocations
 from doorkeeper.base.slices import run_to_end
-from doorkeeper.server.resources.groups.table import Offsets
-from doorkeeper.server.resources.quotas.table import ClientQuotas
+from doorkeeper.server.resources.groups import Offsets
+from doorkeeper.server.resources.quotas import ClientQuotas
 from doorkeeper.server.resources.settings.resources import ResourceConfigs
 from doorkeeper.server.resources.topics.table import Topics
-from doorkeeper.server.resources.users.table import ScramUsers
+from doorkeeper.server.resources.users import ScramUsers
 from doorkeeper.server.schema.declared import (
     ACL,
     KINDS,

@@ -16,9 +16,8 @@ from doorkeeper.server.api import (
     describe_user_scram_credentials,
 )
 from doorkeeper.server.api.node import Update
-from doorkeeper.server.resources.quotas.table import ClientQuotas, entity_of, entity_text
-from doorkeeper.server.resources.users.alteration import CredentialDeletion
-from doorkeeper.server.resources.users.table import ScramUsers
+from doorkeeper.server.resources.quotas import ClientQuotas, entity_of, entity_text
+from doorkeeper.server.resources.users import CredentialDeletion, ScramUsers
 from doorkeeper.server.schema.declared import StoredQuota
 from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.memory import MemoryStore

@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper.server.api import offset_fetch
 from doorkeeper.server.api.offset_fetch import API
-from doorkeeper.server.resources.groups.table import Offsets
+from doorkeeper.server.resources.groups import Offsets
 from doorkeeper.server.schema.declared import StoredOffset
 from doorkeeper_wire.messages.offset_fetch import (
     OffsetFetchRequest,

@@ -10,7 +10,7 @@ from doorkeeper.acls.model import AclOperation
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api import offset_commit, offset_delete
 from doorkeeper.server.api.node import Update
-from doorkeeper.server.resources.groups.plans import Committer
+from doorkeeper.server.resources.groups import Committer
 from doorkeeper.server.schema.declared import StoredOffset
 from doorkeeper_wire.messages.offset_commit import (
     OffsetCommitRequest,

@@ -119,7 +119,7 @@ def test_kafkas_names_and_paths_lead_to_ours(name: str) -> None:
         ("de.example.Authorizer", "cannot import de.example: ModuleNotFoundError: No module named"),
         ("dk_broken.Authorizer", "cannot import dk_broken: ZeroDivisionError: division by zero; "),
         ("dk_plugin.Nothing", "the module dk_plugin has no Nothing"),
-        ("dk_plugin:not_a_class", "found 7; allowed: a subclass of doorkeeper.authorizer."),
+        ("dk_plugin:not_a_class", "found 7; allowed: a subclass of doorkeeper.plugins."),
         ("dk_plugin.Half", "the class lacks the methods acls, authorize, create_acls, delete_acls"),
         ("doorkeeper.server.authorizer.contract.Authorizer", "the class lacks the methods acls, "),
         ("other", "found no entry point of this name in doorkeeper.authorizers; allowed: gone, "),

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.server.resources.groups.plans import plan_commit, plan_deletion, plan_group_deletion
-from doorkeeper.server.resources.groups.table import all_groups
+from doorkeeper.server.resources.groups import (
+    all_groups,
+    plan_commit,
+    plan_deletion,
+    plan_group_deletion,
+)
 from doorkeeper.server.state.log import origin_of
 from doorkeeper.server.state.outcome import Results, commit
 
@@ -15,7 +19,7 @@ if TYPE_CHECKING:
     from doorkeeper.base.errors import ErrorCode
     from doorkeeper.base.slices import Slices
     from doorkeeper.server.api.node import Services
-    from doorkeeper.server.resources.groups.plans import Committer
+    from doorkeeper.server.resources.groups import Committer
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.declared import StoredOffset

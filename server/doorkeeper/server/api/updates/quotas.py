@@ -6,8 +6,7 @@ import asyncio
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from doorkeeper.server.resources.quotas.alteration import plan_quotas
-from doorkeeper.server.resources.quotas.table import IP
+from doorkeeper.server.resources.quotas import IP, plan_quotas
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import QUOTA
 from doorkeeper.server.state.log import origin_of
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from doorkeeper.base.errors import ApiError
     from doorkeeper.base.slices import Slices
     from doorkeeper.server.api.node import Services
-    from doorkeeper.server.resources.quotas.alteration import QuotaAlteration
-    from doorkeeper.server.resources.quotas.table import Entity
+    from doorkeeper.server.resources.quotas import Entity, QuotaAlteration
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.state.state import State

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError
-from doorkeeper.server.resources.groups.table import deletion_of_topics
+from doorkeeper.server.resources.groups import deletion_of_topics
 from doorkeeper.server.resources.topics.alteration import altered_topic
 from doorkeeper.server.resources.topics.partitions import plan_partitions
 from doorkeeper.server.resources.topics.plans import plan_alteration, plan_topics

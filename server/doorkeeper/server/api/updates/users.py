@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError
-from doorkeeper.server.resources.users.alteration import judge, row_of, users_in
+from doorkeeper.server.resources.users import judge, row_of, users_in
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.server.state.log import origin_of
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.base.slices import Slices
     from doorkeeper.server.api.node import Services
-    from doorkeeper.server.resources.users.alteration import CredentialDeletion, CredentialUpsertion
+    from doorkeeper.server.resources.users import CredentialDeletion, CredentialUpsertion
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.state.state import State

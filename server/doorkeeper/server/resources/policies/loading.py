@@ -69,7 +69,7 @@ def _policy(
     if not (isinstance(found, type) and issubclass(found, wanted)):
         raise UnusableClass(
             f"{key}={name}: found {found!r}; allowed: a subclass of"
-            f" doorkeeper.policies.{wanted.__name__}"
+            f" doorkeeper.plugins.{wanted.__name__}"
         )
     if isabstract(found):
         raise UnusableClass(f"{key}={name}: the class lacks the methods {missing_methods(found)}")

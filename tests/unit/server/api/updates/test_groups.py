@@ -9,8 +9,7 @@ import pytest
 from doorkeeper.base.errors import ApiError
 from doorkeeper.server.api.updates.groups import commit_offsets, delete_groups, delete_offsets
 from doorkeeper.server.api.updates.topics import change_topics
-from doorkeeper.server.resources.groups.plans import Committer
-from doorkeeper.server.resources.groups.table import all_groups
+from doorkeeper.server.resources.groups import Committer, all_groups
 from doorkeeper.server.schema.declared import StoredOffset, StoredTopic
 from testkit.memory_logs import LogServices, memory_log
 from testkit.nodes import a_group

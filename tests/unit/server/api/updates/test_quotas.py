@@ -13,8 +13,15 @@ import pytest
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import run_to_end
 from doorkeeper.server.api.updates.quotas import alter_quotas, is_address
-from doorkeeper.server.resources.quotas.alteration import QuotaAlteration, QuotaPlan, plan_quotas
-from doorkeeper.server.resources.quotas.table import ClientQuotas, Entity, entity_of, entity_text
+from doorkeeper.server.resources.quotas import (
+    ClientQuotas,
+    Entity,
+    QuotaAlteration,
+    QuotaPlan,
+    entity_of,
+    entity_text,
+    plan_quotas,
+)
 from doorkeeper.server.runtime.request_context import RequestContext
 from doorkeeper.server.schema.declared import QUOTA, StoredQuota
 from doorkeeper.server.state.log import StateLog

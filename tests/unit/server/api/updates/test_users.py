@@ -10,13 +10,13 @@ import pytest
 from doorkeeper.base.credentials import credential_of
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.updates.users import alter_credentials
-from doorkeeper.server.resources.users.alteration import (
+from doorkeeper.server.resources.users import (
     RECORDS_MAX,
     CredentialDeletion,
     CredentialUpsertion,
+    ScramUsers,
     judge,
 )
-from doorkeeper.server.resources.users.table import ScramUsers
 from doorkeeper.server.schema.change import Author, edit
 from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.server.state.store import StorageError

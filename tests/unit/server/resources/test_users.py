@@ -6,7 +6,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.credentials import MECHANISM_CODES, ScramCredential
-from doorkeeper.server.resources.users.table import ScramUsers
+from doorkeeper.server.resources.users import ScramUsers
 from testkit.stores import credential
 
 if TYPE_CHECKING:

@@ -8,18 +8,16 @@ import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import run_to_end
+from doorkeeper.server.resources import groups
 from doorkeeper.server.resources.cluster import GroupMember
-from doorkeeper.server.resources.groups import plans
-from doorkeeper.server.resources.groups.plans import (
+from doorkeeper.server.resources.groups import (
     Committer,
+    Offsets,
+    all_groups,
     check_committer,
     plan_commit,
     plan_deletion,
     plan_group_deletion,
-)
-from doorkeeper.server.resources.groups.table import (
-    Offsets,
-    all_groups,
     row_without_partition,
     size_of,
 )
@@ -140,7 +138,7 @@ def test_the_length_of_metadata(text: str, code: int) -> None:
 def test_all_offsets_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """28 where there is no room; a row that replaces another counts for the difference."""
     table = offsets(row("a-0"), row("b-0", group_id="h"))
-    monkeypatch.setattr(plans, "SIZE_MAX", table.size + size_of(row("a-2")))
+    monkeypatch.setattr(groups, "SIZE_MAX", table.size + size_of(row("a-2")))
     group = a_group("g", "Empty", members=())
 
     change, errors = committed(
@@ -157,7 +155,7 @@ def test_all_offsets_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_groups_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """28 for a group that would be one more; those that are there go on."""
-    monkeypatch.setattr(plans, "GROUPS_MAX", 2)
+    monkeypatch.setattr(groups, "GROUPS_MAX", 2)
     table = offsets(row("a-0"), row_without_partition("h"))
     group = a_group("g", "Empty", members=())
 

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from doorkeeper.server.resources.groups.table import (
+from doorkeeper.server.resources.groups import (
     Offsets,
     all_groups,
     deletion,

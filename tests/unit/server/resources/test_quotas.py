@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doorkeeper.base.errors import ApiError
-from doorkeeper.server.resources.quotas.table import (
+from doorkeeper.server.resources.quotas import (
     ClientQuotas,
     Entity,
     describe,

@@ -1,1 +1,0 @@
-"""Committed offsets of groups: their table, and the plans that commit and delete them."""

@@ -1,1 +1,0 @@
-"""Client quotas: the table of all quotas, and its alteration."""

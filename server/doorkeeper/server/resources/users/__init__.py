@@ -1,1 +1,0 @@
-"""SCRAM users: the table of their credentials, and its alteration."""
