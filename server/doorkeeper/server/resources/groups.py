@@ -4,8 +4,8 @@ A group without members exists while it has a row. When its last offset is delet
 partition keeps it, as a broker keeps the group. Snapshots share structure; a change of a row costs
 O(log n).
 
-Plans commit and delete offsets, and delete groups. Members are those of declared groups, and with the test broker those that have joined. A broker
-checks them in this order.
+Plans commit and delete offsets, and delete groups. Members are those of declared groups, and with
+the test broker those that have joined. A broker checks them in this order.
 
 Source: ``OffsetMetadataManager``, ``ClassicGroup`` and ``ConsumerGroup`` (4.3.1).
 """

@@ -1,7 +1,8 @@
 """SCRAM credentials of all users: an immutable table, and the plan of their alteration.
 
-Snapshots share structure, so another credential costs O(log n). In a plan deletions precede upsertions, each in the order of the request. A user with two alterations gets
-neither. The first error of a user counts.
+Snapshots share structure, so another credential costs O(log n). In a plan deletions precede
+upsertions, each in the order of the request. A user with two alterations gets neither. The first
+error of a user counts.
 
 Source: ``ScramControlManager.alterCredentials`` (4.3.1).
 """
