@@ -68,8 +68,8 @@ class File(NamedTuple):
 
 
 def page(name: str) -> str:
-    """Return the text of the page of ``docs/`` with a name, which is in one folder of it."""
-    (found,) = (ROOT / "docs").rglob(name)
+    """Return the text of the page for readers with a name, which is in one folder of ``docs/``."""
+    (found,) = (each for each in (ROOT / "docs").rglob(name) if each.parent.name != "decisions")
     return found.read_text(encoding="utf-8")
 
 
