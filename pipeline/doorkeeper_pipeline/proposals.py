@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.formats import choosing
+from doorkeeper.acls.words import region_words
 from doorkeeper_pipeline.bindings import command_of, text_of
 from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED, describe_doubt
@@ -132,10 +133,8 @@ def _patterns(proposal: Proposal) -> list[str]:
 
 
 def _wider(proposal: Proposal) -> list[str]:
-    """Return a line for each ACL that allows more than those in force."""
-    return [
-        f"WIDER than the ACLs in force: {ascii(text_of(each))[1:-1]}" for each in proposal.wider
-    ]
+    """Return a line for each region that the ACLs in force do not allow."""
+    return [f"WIDER: newly allows {ascii(region_words(each))[1:-1]}" for each in proposal.wider]
 
 
 def _covered_names(proposal: Proposal) -> list[str]:

@@ -73,7 +73,8 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
 @click.option(
     "--allow-wider",
     is_flag=True,
-    help="Propose ACLs that allow more than those in force; the summary names each.",
+    help="Propose ACLs that allow more than those in force; the summary names each region of"
+    " requests that is newly allowed.",
 )
 @click.option("--acls", multiple=True, metavar="PATH", help="The set in force, as for backtest.")
 @options.findings("keep their ACLs")

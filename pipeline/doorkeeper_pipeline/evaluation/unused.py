@@ -9,8 +9,6 @@ never proposed for removal, because one that has not matched yet may deny an acc
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -160,31 +158,16 @@ def closing(
 
 
 def open_to_all(
-    bindings: Iterable[AclBinding], policy: Policy, *, wholly: bool
+    bindings: Iterable[AclBinding], policy: Policy
 ) -> Callable[[ResourcePattern], bool]:
-    """Return a predicate: whether no binding covers a pattern, so that everyone is allowed.
-
-    ``wholly``: nor is there one about some of its names, which are shut then.
-    """
+    """Return a predicate: whether no binding covers a pattern, so that everyone is allowed."""
     if not policy.allow_everyone:
         return lambda _: False
-    there = sorted(bindings)
-    snapshot = load((str(number), each) for number, each in enumerate(there))
-    names: dict[ResourceType, list[str]] = defaultdict(list)
-    for each in there:
-        names[each.pattern.resource_type].append(each.pattern.name)
+    snapshot = load((str(number), each) for number, each in enumerate(bindings))
 
     def is_open(pattern: ResourcePattern) -> bool:
         patterns = snapshot.types[pattern.resource_type].patterns
-        if next(covering_patterns(patterns, names_of(pattern)), None) is not None:
-            return False
-        is_literal = pattern.pattern_type is PatternType.LITERAL
-        if not wholly or (is_literal and pattern.name != WILDCARD):
-            return True
-        stem = "" if is_literal else pattern.name
-        of_type = names[pattern.resource_type]
-        begin = bisect_left(of_type, stem)
-        return not any(name.startswith(stem) for name in of_type[begin : begin + 1])
+        return next(covering_patterns(patterns, names_of(pattern)), None) is None
 
     return is_open
 

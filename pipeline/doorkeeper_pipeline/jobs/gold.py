@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.effective_changes import EffectiveChange
     from doorkeeper.acls.model import AclBinding
     from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.evaluation.acl_sets import AclSet
@@ -146,7 +147,7 @@ class Proposal:
         risks: The shortcomings of the evidence, if it was made nevertheless.
         doubtful: The principals for whom nothing is proposed, since their decisions contradict the
             ACLs; sorted.
-        wider: The added bindings that allow more than those in force, sorted.
+        wider: The regions of requests that the ACLs in force do not allow, and these do, sorted.
         accepted: The bindings that stay since their owners accepted them until a day, sorted.
         unread: The lines that could not be read for certain, whose principals get no proposal.
         patterns: The grants that no literal ones replace, since their names are generated or too
@@ -164,7 +165,7 @@ class Proposal:
     allowed: int | None = None
     risks: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
-    wider: tuple[AclBinding, ...] = ()
+    wider: tuple[EffectiveChange, ...] = ()
     accepted: tuple[tuple[AclBinding, dt.date], ...] = ()
     closing: tuple[AclBinding, ...] = ()
     patterns: tuple[tuple[AclBinding, str], ...] = ()

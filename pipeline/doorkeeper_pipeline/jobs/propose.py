@@ -20,13 +20,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from doorkeeper.acls.bulk import load
-from doorkeeper.acls.cells import masks
 from doorkeeper.acls.decision import Policy
-from doorkeeper.acls.host_sets import contains
+from doorkeeper.acls.effective_changes import DecisionState, new_access
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclPermissionType
-from doorkeeper.acls.operations import ALLOW_TESTS
-from doorkeeper.acls.regions import covering_cells, region_of
-from doorkeeper_pipeline.bindings import text_of
+from doorkeeper.acls.words import region_words
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.literals import bindings_of
 from doorkeeper_pipeline.evaluation.unused import closing, open_to_all
@@ -41,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from doorkeeper.acls.effective_changes import EffectiveChange
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper_pipeline.evaluation.acl_sets import AclSet
     from doorkeeper_pipeline.jobs.grants import GrantVerdict
 
@@ -84,7 +81,7 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
         proposed |= set(bindings_of(privileges))
     gone = set(acls.bindings) - proposed
     proposed |= closing(proposed, gone, asked.policy)
-    wider = _wider(asked, proposed - set(acls.bindings))
+    wider = _wider(asked, proposed)
     if not wanted.wider:
         _refuse(wider)
     table = backtest(asked, sorted(proposed))
@@ -143,34 +140,35 @@ def _check_principals(asked: GoldInput, wanted: ProposalOptions, acls: AclSet) -
         )
 
 
-def _wider(asked: GoldInput, added: Iterable[AclBinding]) -> list[AclBinding]:
-    """Return the added ACLs of which a part is not allowed by the ACLs in force."""
+def _wider(asked: GoldInput, proposed: Iterable[AclBinding]) -> list[EffectiveChange]:
+    """Return the regions that a set allows, and the ACLs in force do not."""
     present = asked.acls.bindings
     if not present:
         # The history alone says what is in force.
         return []
-    snapshot = load((str(number), each) for number, each in enumerate(present))
-    is_open = open_to_all(present, asked.policy, wholly=True)
-    return sorted(
-        each
-        for each in added
-        if each.entry.principal not in asked.policy.super_users
-        and not is_open(each.pattern)
-        and not _is_within(snapshot, each, networks=asked.networks)
+    before, after = (
+        DecisionState(
+            asked.policy,
+            load(("", each) for each in acls).with_network_matching(enabled=asked.networks),
+        )
+        for acls in (present, proposed)
     )
+    return new_access(before, after)
 
 
-def _refuse(wider: Sequence[AclBinding]) -> None:
+def _refuse(wider: Sequence[EffectiveChange]) -> None:
     """Refuse a proposal that allows more than the ACLs in force.
 
     Raises:
-        PipelineError: there is an ACL that does.
+        PipelineError: there is a region that it newly allows.
 
     """
     if wider:
-        reason = f"{len(wider)} of the proposed ACLs would allow more than those in force"
-        shown = "".join(f"\n  {text_of(each)}" for each in wider[:WIDER_SHOWN])
-        raise PipelineError(f"{reason}; to propose them all the same: --allow-wider{shown}")
+        count = f"{len(wider):,} {'region' if len(wider) == 1 else 'regions'} of requests"
+        reason = f"the proposal would newly allow {count}, which the ACLs in force do not"
+        shown = "".join(f"\n  {region_words(each)}" for each in wider[:WIDER_SHOWN])
+        more = f"\n  and {len(wider) - WIDER_SHOWN:,} more" if len(wider) > WIDER_SHOWN else ""
+        raise PipelineError(f"{reason}; to propose it all the same: --allow-wider{shown}{more}")
 
 
 def _chosen(
@@ -179,23 +177,13 @@ def _chosen(
     """Return which of the least privileges are proposed."""
     # An ACL for one on what is open to all would shut it to the others.
     present = asked.acls.bindings if wanted.principals else ()
-    is_open = open_to_all(present, asked.policy, wholly=False)
+    is_open = open_to_all(present, asked.policy)
     return [
         _is_for(wanted, each)
         and each.entry.principal not in asked.doubtful
         and not (wanted.principals and is_open(each.pattern))
         for each in bindings
     ]
-
-
-def _is_within(snapshot: Snapshot, binding: AclBinding, *, networks: bool) -> bool:
-    """Say whether one ALLOW in force covers all that an ACL would allow."""
-    entry = binding.entry
-    return any(
-        mask & ALLOW_TESTS[entry.operation] and contains(host, entry.host, networks=networks)
-        for cell in covering_cells(snapshot, region_of(binding))
-        for host, mask in masks(cell.cell)
-    )
 
 
 def _is_for(wanted: ProposalOptions, binding: AclBinding) -> bool:

@@ -110,6 +110,11 @@ def effective_changes(
     return sorted(found, key=_place)
 
 
+def new_access(before: DecisionState, after: DecisionState) -> list[EffectiveChange]:
+    """Return the regions that the second state allows and the first one does not."""
+    return [each for each in effective_changes(before, after) if each.allowed]
+
+
 def _place(change: EffectiveChange) -> tuple[Any, ...]:
     is_named = change.principal != WILDCARD_PRINCIPAL
     names = change.names if isinstance(change.names, Extent) else ALL_NAMES

@@ -20,9 +20,10 @@ from doorkeeper.acls.bulk import load
 from doorkeeper.acls.decision import explain
 from doorkeeper.acls.effective_changes import DecisionState, effective_changes
 from doorkeeper.acls.model import WILDCARD
-from doorkeeper.acls.regions import ALL_NAMES, Extent
+from doorkeeper.acls.regions import Extent
+from doorkeeper.acls.words import region_words, resource_words
 from doorkeeper.cli.acls.explanations import because, decision_record
-from doorkeeper.cli.acls.printing import code_block, extent_words, resource_words, row
+from doorkeeper.cli.acls.printing import code_block, row
 from doorkeeper.cli.acls.question_options import (
     effective_policy,
     policy_options,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.decision import Decision, Question
     from doorkeeper.acls.effective_changes import EffectiveChange
-    from doorkeeper.acls.model import AclBinding, ResourceType
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.regions import NameSet
     from doorkeeper.cli.acls.question_options import EffectivePolicy
     from doorkeeper.cli.repositories.repository import AclContents
@@ -45,9 +46,6 @@ Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
 SHOWN_MAX: Final = 100
 """The number of regions in lines; JSON has all."""
-
-_OTHERS_MAX: Final = 10
-"""The number of exceptions in a line."""
 
 
 def effective_options(command: Command) -> Command:
@@ -131,9 +129,9 @@ def lines_of_difference(found: EffectiveDifference) -> Iterator[str]:
     """Yield the regions with their examples, then their number and the policy."""
     for change in found.changes[:SHOWN_MAX]:
         sign, colour = ("+", "green") if change.allowed else ("-", "red")
-        yield paint(f"{sign} {region_words(change)}", colour)
+        yield paint(f"{sign} {printable(region_words(change))}", colour)
         example = change.example
-        what = resource_words(example.resource_type, example.name)
+        what = printable(resource_words(example.resource_type, example.name))
         who, does = printable(example.principal), example.operation.name
         yield f"    as {who} to {does} {what}, from {example.host}"
         sides = (found.before, found.after)
@@ -163,7 +161,7 @@ def markdown_of_difference(found: EffectiveDifference) -> Iterator[str]:
         return
     block = []
     for change in found.changes[:SHOWN_MAX]:
-        block.append(f"{'+' if change.allowed else '-'} {region_words(change)}")
+        block.append(f"{'+' if change.allowed else '-'} {printable(region_words(change))}")
         decision = found.decisions(change.example)[1 if change.allowed else 0]
         if decision.binding is not None:
             block.append(f"    {'by' if change.allowed else 'was by'} {row(decision.binding)}")
@@ -212,27 +210,3 @@ def names_record(names: NameSet) -> dict[str, str]:
     if not isinstance(names, Extent):
         return {"name": WILDCARD, "patternType": "LITERAL"}
     return {"name": names.text, "patternType": "LITERAL" if names.is_single else "PREFIXED"}
-
-
-def region_words(change: EffectiveChange) -> str:
-    """Return a region in a line."""
-    operations = ", ".join(each.name for each in change.operations)
-    where = ""
-    if change.host != WILDCARD or change.other_hosts:
-        where = f", from {'all hosts' if change.host == WILDCARD else change.host}"
-        if change.other_hosts:
-            where += f" except {', '.join(change.other_hosts)}"
-    names = _names_words(change.resource_type, change.names, change.other_names)
-    return f"{printable(change.principal)}  {operations}  {names}{where}"
-
-
-def _names_words(kind: ResourceType, names: NameSet, others: Sequence[Extent]) -> str:
-    words = extent_words(kind, names if isinstance(names, Extent) else ALL_NAMES)
-    if not others:
-        return words
-    shown = [
-        printable(each.text) if each.is_single else f"{printable(each.text)}*"
-        for each in others[:_OTHERS_MAX]
-    ]
-    more = f" and {len(others) - _OTHERS_MAX} more" if len(others) > _OTHERS_MAX else ""
-    return f"{words} except {', '.join(shown)}{more}"

@@ -16,8 +16,9 @@ from doorkeeper.acls.model import (
     PatternType,
 )
 from doorkeeper.acls.operations import IMPLIED_BY, IMPLIED_OPERATIONS, effects
+from doorkeeper.acls.words import names_words, resource_words
 from doorkeeper.cli.acls.command_lines import commands_of
-from doorkeeper.cli.acls.printing import names_words, resource_words, row
+from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.terminal import paint, printable
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def sentence(explanation: Explanation) -> str:
     question = explanation.question
     may = "may" if explanation.decision.allowed else "may not"
     where = "" if question.host == ANY_HOST else f" from {question.host}"
-    what = resource_words(question.resource_type, question.name)
+    what = printable(resource_words(question.resource_type, question.name))
     return f"{printable(question.principal)} {may} {question.operation.name} {what}{where}"
 
 
@@ -78,7 +79,7 @@ def _because_of(binding: AclBinding, question: Question) -> str:
 def side_effects(answer: Answer) -> list[str]:
     """Return the side effects of the changes that reverse the decision, a sentence each."""
     question, _, _, flip = answer.explanation
-    what = resource_words(question.resource_type, question.name)
+    what = printable(resource_words(question.resource_type, question.name))
     found = []
     if answer.policy.allow_everyone:
         was_open = not answer.snapshot.covers(question.resource_type, question.name)
@@ -106,7 +107,7 @@ def _reach(binding: AclBinding, question: Question) -> str | None:
     others = [each.name for each in effects(binding) if each is not question.operation]
     parts = [", ".join(others)] if others else []
     if pattern.pattern_type is PatternType.PREFIXED or pattern.name == WILDCARD:
-        parts.append(names_words(binding))
+        parts.append(printable(names_words(binding)))
     if entry.principal == WILDCARD_PRINCIPAL != question.principal:
         parts.append("all principals")
     if entry.host == WILDCARD != question.host:

@@ -13,7 +13,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.formats import csv
-from doorkeeper.acls.model import WILDCARD, PatternType, ResourceType
 from doorkeeper.cli.terminal import printable
 
 if TYPE_CHECKING:
@@ -25,18 +24,9 @@ if TYPE_CHECKING:
         ResourcePattern,
         ResourcePatternFilter,
     )
-    from doorkeeper.acls.regions import Extent
 
 OUTPUTS: Final = ("kafka", "table", "json")
 _HEADING: Final = ("PRINCIPAL", "HOST", "OPERATION", "PERMISSION", "RESOURCE", "PATTERN", "NAME")
-
-_NOUNS: Final = {
-    ResourceType.TOPIC: "topic",
-    ResourceType.GROUP: "group",
-    ResourceType.TRANSACTIONAL_ID: "transactional id",
-    ResourceType.DELEGATION_TOKEN: "delegation token",
-    ResourceType.USER: "user",
-}
 
 
 # --- as kafka-acls.sh
@@ -136,40 +126,9 @@ def code_block(lines: Sequence[str], language: str) -> list[str]:
     return [f"{fence}{language}", *lines, fence]
 
 
-# --- as rows, and in words
+# --- as rows
 
 
 def row(binding: AclBinding) -> str:
     """Return a binding as a row; control characters are escaped."""
     return printable(csv.row_of(binding))
-
-
-def resource_words(resource_type: ResourceType, name: str) -> str:
-    """Return a resource in words: ``topic orders``."""
-    if resource_type is ResourceType.CLUSTER:
-        return "the cluster"
-    return f"{_NOUNS[resource_type]} {printable(name)}"
-
-
-def noun(resource_type: ResourceType) -> str:
-    """Return what a resource of a type is called."""
-    return _NOUNS[resource_type]
-
-
-def extent_words(resource_type: ResourceType, names: Extent) -> str:
-    """Return names in words: ``topics that begin with 'pii-'``."""
-    if names.is_single or resource_type is ResourceType.CLUSTER:
-        return resource_words(resource_type, names.text)
-    if not names.text:
-        return f"all {_NOUNS[resource_type]}s"
-    return f"{_NOUNS[resource_type]} names that begin with {printable(names.text)!r}"
-
-
-def names_words(binding: AclBinding) -> str:
-    """Return the names that a binding's pattern covers, in words."""
-    resource_type, name, pattern_type = binding.pattern
-    if pattern_type is PatternType.PREFIXED:
-        return f"every {_NOUNS.get(resource_type, 'name')} that begins with {printable(name)!r}"
-    if name == WILDCARD:
-        return f"every {_NOUNS.get(resource_type, 'name')}"
-    return resource_words(resource_type, name)

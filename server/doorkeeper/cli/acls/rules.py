@@ -16,11 +16,12 @@ from doorkeeper.acls.assertions import Assertion, AssertionKind, counterexamples
 from doorkeeper.acls.decision import explain
 from doorkeeper.acls.formats.assertions import read_assertions
 from doorkeeper.acls.formats.names import FormatError
-from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL, ResourceType
+from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acls.regions import ALL_NAMES
+from doorkeeper.acls.words import extent_words, resource_words
 from doorkeeper.cli.acls.explanations import because, decision_record
-from doorkeeper.cli.acls.printing import code_block, extent_words, resource_words, row
+from doorkeeper.cli.acls.printing import code_block, row
 from doorkeeper.cli.terminal import fail, paint, printable
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _lines(path: Path, checked: Checked, state: DecisionState) -> Iterator[str]:
 def _counterexample(question: Question, state: DecisionState) -> Iterator[str]:
     decision = explain(*state, question)
     may = "may" if decision.allowed else "may not"
-    what = resource_words(question.resource_type, question.name)
+    what = printable(resource_words(question.resource_type, question.name))
     who = printable(question.principal)
     reason = because(*state, question, decision)
     yield f"  {who} {may} {question.operation.name} {what} from {question.host}: {reason}"
@@ -183,7 +184,7 @@ def _permissions(rule: Assertion) -> str:
     parts = []
     for kind, operations in rule.operations:
         is_all = operations == SUPPORTED_OPERATIONS[kind]
-        names = "the cluster" if kind is ResourceType.CLUSTER else extent_words(kind, rule.names)
+        names = printable(extent_words(kind, rule.names))
         words = "do anything with" if is_all else ", ".join(each.name for each in operations)
         parts.append(f"{words} {names}")
     return "; ".join(parts)

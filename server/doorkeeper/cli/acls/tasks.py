@@ -21,8 +21,9 @@ from doorkeeper.acls.operations import effects
 from doorkeeper.acls.partition import extent_of
 from doorkeeper.acls.regions import Extent, single
 from doorkeeper.acls.tasks import TASKS, TaskNeed
+from doorkeeper.acls.words import extent_words, noun, resource_words
 from doorkeeper.cli.acls.explanations import because, decision_record
-from doorkeeper.cli.acls.printing import extent_words, noun, resource_words, row
+from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.question_options import check_name, take_resource
 from doorkeeper.cli.options import utf8
 from doorkeeper.cli.terminal import paint, printable
@@ -172,9 +173,7 @@ def need_words(need: TaskNeed) -> str:
     """Return the resource of a need in words."""
     if need.names is None:
         return f"a {noun(need.resource_type)} of the client's choice"
-    if need.names.is_single:
-        return resource_words(need.resource_type, need.names.text)
-    return extent_words(need.resource_type, need.names)
+    return printable(extent_words(need.resource_type, need.names))
 
 
 def lines_of_answer(
@@ -206,7 +205,7 @@ def case_lines(
     decision = explain(policy, snapshot, question)
     word = "allowed" if decision.allowed else "denied"
     where = f" from {question.host}" if shows_host else ""
-    example = resource_words(question.resource_type, question.name)
+    example = printable(resource_words(question.resource_type, question.name))
     reason = because(policy, snapshot, question, decision)
     lines = [f"  {word}, as {example}{where}: {reason}"]
     return lines if decision.binding is None else [*lines, f"    {row(decision.binding)}"]

@@ -10,6 +10,7 @@ import pytest
 
 from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.model import AclBinding, AclOperation, ResourceType
+from doorkeeper.acls.words import region_words
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.jobs.gold import Proposal, ProposalOptions
@@ -101,11 +102,47 @@ def test_a_proposal_is_no_wider_than_the_acls_in_force(tmp_path: Path) -> None:
     asked = asked_of(tmp_path, history, four)
 
     assert set(propose(asked, ProposalOptions()).bindings) <= set(four)
-    with pytest.raises(PipelineError, match=r"1 of the proposed .*--allow-wider\n.*Name=pay\., "):
+    with pytest.raises(PipelineError) as refused:
         propose(asked, ProposalOptions(prefixes=True))
+    assert str(refused.value) == (
+        "the proposal would newly allow 1 region of requests, which the ACLs in force do not; to"
+        f" propose it all the same: --allow-wider\n  {ALL_OF_PAY}, from 10.0.0.1"
+    )
     permitted = propose(asked, ProposalOptions(prefixes=True, wider=True))
-    assert permitted.wider == permitted.added
-    assert [each.pattern for each in permitted.wider] == [topic("pay.", PREFIXED)]
+    assert [region_words(each) for each in permitted.wider] == [f"{ALL_OF_PAY}, from 10.0.0.1"]
+    assert f"WIDER: newly allows {ALL_OF_PAY}, from 10.0.0.1" in summary_of(permitted)
+
+
+ALL_OF_PAY = (
+    "User:alice  READ, DESCRIBE  topic names that begin with 'pay.' except pay.a, pay.b, pay.c,"
+    " pay.d"
+)
+
+DESCRIBES = "User:alice  DESCRIBE  topic names that begin with 'pay.s'"
+OTHER_HOSTS = f"{ALL_OF_PAY}, from all hosts except 10.0.0.9"
+
+
+@pytest.mark.parametrize(
+    ("present", "regions"),
+    [
+        ((), [ALL_OF_PAY]),
+        ((deny("alice", READ, topic("pay.s", PREFIXED)),), [f"{ALL_OF_PAY}, pay.s*", DESCRIBES]),
+        ((deny("alice", AclOperation.ALL, topic("pay.", PREFIXED), "10.0.0.9"),), [OTHER_HOSTS]),
+        ((allow("*", READ, topic("pay", PREFIXED)),), []),
+        ((allow("*", AclOperation.ALL, topic("*")),), []),
+    ],
+)
+def test_a_region_is_what_was_not_allowed(
+    tmp_path: Path, present: tuple[AclBinding, ...], regions: list[str]
+) -> None:
+    """What a DENY still forbids, or another ACL allows already, is none of it."""
+    four = [allow("alice", READ, topic(f"pay.{each}")) for each in "abcd"]
+    history = [reads("alice", each.pattern.name) for each in four]
+    asked = asked_of(tmp_path, history, [*four, *present])
+
+    found = propose(asked, ProposalOptions(kinds=("least-privilege",), prefixes=True, wider=True))
+
+    assert [region_words(each) for each in found.wider] == regions
 
 
 def test_a_grant_whose_removal_lacks_evidence_stays(tmp_path: Path) -> None:
@@ -203,7 +240,7 @@ def test_a_prefix_over_names_that_are_shut_is_wider(tmp_path: Path) -> None:
     policy = Policy(allow_everyone=True)
 
     asked = asked_of(tmp_path, history, [*four, shut], policy=policy)
-    with pytest.raises(PipelineError, match=r"Name=pay\., "):
+    with pytest.raises(PipelineError, match=r"wider\n  User:alice  READ  topic pay.secret$"):
         propose(asked, ProposalOptions(prefixes=True))
     (tmp_path / "open").mkdir()
     opened = asked_of(

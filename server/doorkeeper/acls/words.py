@@ -1,0 +1,81 @@
+"""Resources, names and regions of decisions in words, for people.
+
+Names are in them as they are: whoever prints a text escapes its control characters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.acls.model import WILDCARD, PatternType, ResourceType
+from doorkeeper.acls.regions import ALL_NAMES, Extent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.acls.effective_changes import EffectiveChange
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.regions import NameSet
+
+_NOUNS: Final = {
+    ResourceType.TOPIC: "topic",
+    ResourceType.GROUP: "group",
+    ResourceType.TRANSACTIONAL_ID: "transactional id",
+    ResourceType.DELEGATION_TOKEN: "delegation token",
+    ResourceType.USER: "user",
+}
+
+_OTHERS_MAX: Final = 10
+"""The number of exceptions in a text."""
+
+
+def noun(resource_type: ResourceType) -> str:
+    """Return what a resource of a type is called."""
+    return _NOUNS[resource_type]
+
+
+def resource_words(resource_type: ResourceType, name: str) -> str:
+    """Return a resource in words: ``topic orders``."""
+    if resource_type is ResourceType.CLUSTER:
+        return "the cluster"
+    return f"{_NOUNS[resource_type]} {name}"
+
+
+def extent_words(resource_type: ResourceType, names: Extent) -> str:
+    """Return names in words: ``topic names that begin with 'pii-'``."""
+    if names.is_single or resource_type is ResourceType.CLUSTER:
+        return resource_words(resource_type, names.text)
+    if not names.text:
+        return f"all {_NOUNS[resource_type]}s"
+    return f"{_NOUNS[resource_type]} names that begin with {names.text!r}"
+
+
+def names_words(binding: AclBinding) -> str:
+    """Return the names that a binding's pattern covers, in words."""
+    resource_type, name, pattern_type = binding.pattern
+    if pattern_type is PatternType.PREFIXED:
+        return f"every {_NOUNS.get(resource_type, 'name')} that begins with {name!r}"
+    if name == WILDCARD:
+        return f"every {_NOUNS.get(resource_type, 'name')}"
+    return resource_words(resource_type, name)
+
+
+def region_words(change: EffectiveChange) -> str:
+    """Return a region in a line: principal, operations, names, and hosts where not all."""
+    operations = ", ".join(each.name for each in change.operations)
+    where = ""
+    if change.host != WILDCARD or change.other_hosts:
+        where = f", from {'all hosts' if change.host == WILDCARD else change.host}"
+        if change.other_hosts:
+            where += f" except {', '.join(change.other_hosts)}"
+    names = _names_words(change.resource_type, change.names, change.other_names)
+    return f"{change.principal}  {operations}  {names}{where}"
+
+
+def _names_words(kind: ResourceType, names: NameSet, others: Sequence[Extent]) -> str:
+    words = extent_words(kind, names if isinstance(names, Extent) else ALL_NAMES)
+    if not others:
+        return words
+    shown = [each.text if each.is_single else f"{each.text}*" for each in others[:_OTHERS_MAX]]
+    more = f" and {len(others) - _OTHERS_MAX} more" if len(others) > _OTHERS_MAX else ""
+    return f"{words} except {', '.join(shown)}{more}"
