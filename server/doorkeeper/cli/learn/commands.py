@@ -13,11 +13,14 @@ from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.model import ANONYMOUS, WILDCARD_PRINCIPAL, AclOperation
 from doorkeeper.acls.recorded_access import least_acls, unneeded_acls
 from doorkeeper.cli.acls.printing import row
+from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.learn.present import NOT_COMPARED, PresentAcls, read_present, refuse
 from doorkeeper.cli.learn.printing import OUTPUTS, alternative_lines, lines_of
 from doorkeeper.cli.learning.alternatives import alternatives
+from doorkeeper.cli.options import PROPERTIES_FILE
 from doorkeeper.cli.terminal import FAILED, fail, printable, say, show
 
 if TYPE_CHECKING:
@@ -25,8 +28,10 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.recorded_access import NeededAcl, RecordedAccess
+    from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.learn.server import Run
-    from doorkeeper.client.config import Address
+    from doorkeeper.cli.repositories.addresses import Address
+    from doorkeeper.client.config import Address as HostAndPort
 
 PORT_MAX = 65535
 _SHOWN_MAX = 10
@@ -37,32 +42,57 @@ _NOT_STARTED = 127
 
 
 class _Report(NamedTuple):
-    """The options that select and print ACLs."""
+    """The options that select and print ACLs.
+
+    ``present`` are the ACLs in force; None where they were not given.
+    """
 
     output: str
     out_file: Path | None
     include_optional: bool
     generalize: bool
+    present: PresentAcls | None
+    allow_wider: bool
 
     def counts(self, access: RecordedAccess) -> bool:
         return access.reported or self.include_optional
 
-    def write(self, recorded: Sequence[RecordedAccess]) -> list[NeededAcl]:
-        """Print the least ACLs for accesses, and return them."""
+    def write_compared(self, recorded: Sequence[RecordedAccess]) -> list[NeededAcl]:
+        """Print the least ACLs for accesses, with what they newly allow, and return them.
+
+        The process ends where they allow more than the ACLs in force, unless that is permitted.
+        """
         needed = least_acls(recorded)
-        lines = list(lines_of(needed, self.output))
+        lines = []
+        if self.present is None:
+            say(NOT_COMPARED)
+        else:
+            regions = self.present.new_access(each.binding for each in needed)
+            if not self.allow_wider:
+                refuse(regions)
+            lines = [f"# newly allows: {each}" for each in regions]
+        self.write(needed, recorded, lines)
+        return needed
+
+    def write(
+        self,
+        needed: Sequence[NeededAcl],
+        recorded: Sequence[RecordedAccess],
+        head: Sequence[str] = (),
+    ) -> None:
+        """Print the least ACLs for accesses, after some lines."""
+        lines = [*head, *lines_of(needed, self.output)]
         if self.generalize:
             found = alternatives([each.binding for each in needed], recorded)
-            lines += alternative_lines(found, self.output)
+            lines += alternative_lines(found, self.output, self.present)
         if self.out_file is None:
             if lines:
                 show(lines)
-            return needed
+            return
         try:
             write_whole(self.out_file, "".join(f"{line}\n" for line in lines).encode())
         except OSError as error:
             fail([f"{self.out_file}: {error.strerror}"])
-        return needed
 
 
 @click.command(
@@ -83,13 +113,18 @@ With --bootstrap-server COMMAND works with a broker of yours, through a tap on -
 its requests (PLAINTEXT and SASL_PLAINTEXT); without COMMAND until Ctrl-C.
 
 \b
+With --acls the result is compared with the ACLs in force: where it would allow more, the regions
+of requests are printed, and nothing is written without --allow-wider.
+
+\b
 With --from nothing is run: the requests that a log shows as allowed are counted. It is the audit
 log, or kafka-authorizer.log with the level DEBUG; further arguments are more files.
 
 \b
-Exit statuses: 0 done; 1 with --check: something was refused; or there is no request to learn
-from, the server does not start, or a file cannot be read; 2 wrong usage; 127 COMMAND cannot be
-started; otherwise the status of COMMAND, 128 + n if signal n ended it.
+Exit statuses: 0 done; 1 with --check: something was refused; with --acls: more would be
+allowed; or there is no request to learn from, the server does not start, or a file cannot be
+read; 2 wrong usage; 127 COMMAND cannot be started; otherwise the status of COMMAND, 128 + n if
+signal n ended it.
 
 \b
 Examples:
@@ -97,6 +132,7 @@ Examples:
   doorkeeper learn --principal User:svc --output yaml --to acls.yaml -- ./my-service
   doorkeeper learn --check acls.yaml -- ./my-service
   doorkeeper learn --principal User:svc --from /var/log/kafka/kafka-authorizer.log*
+  doorkeeper learn --principal User:svc --acls acls.txt --allow-wider -- ./my-service
 """,
 )
 @click.option(
@@ -166,6 +202,27 @@ Examples:
     is_flag=True,
     help="Suggest prefixes that could stand for several ACLs, as comments behind the ACLs.",
 )
+@click.option(
+    "--acls",
+    "present",
+    metavar="ADDRESS",
+    type=address,
+    shell_complete=complete_address,
+    help="The ACLs in force, which the result must not exceed: a file, kafka://HOST:PORT, a store;"
+    " see doorkeeper acls.  [default: none; nothing is compared]",
+)
+@click.option(
+    "--command-config",
+    metavar="FILE",
+    type=PROPERTIES_FILE,
+    help="Client properties for --acls of a live cluster.  [default: none, for PLAINTEXT]",
+)
+@click.option(
+    "--allow-wider",
+    is_flag=True,
+    help="Write ACLs that allow more than those of --acls; each region that they newly allow is a"
+    " comment.",
+)
 @click.argument("words", metavar="COMMAND...", nargs=-1, type=click.UNPROCESSED)
 @inspects
 def command(
@@ -181,6 +238,7 @@ def command(
     """Run COMMAND against a server of its own, and print the least ACLs that it needs."""
     _check_usage(words, acl_file, first_log, broker, catalog)
     listen = options.pop("listen")
+    options["present"] = _present(acl_file, options)
     if principal is not None and ":" not in principal:
         raise click.BadParameter(
             f"{principal!r}: expected is type:name, as User:svc", param_hint="--principal"
@@ -196,7 +254,9 @@ def command(
         accesses = _with_name(run.accesses, principal)
         _end_without_requests(run, accesses, broker, principal)
         _report_created_topics(
-            report.write([each for each in accesses if each.allowed and report.counts(each)])
+            report.write_compared(
+                [each for each in accesses if each.allowed and report.counts(each)]
+            )
         )
         raise SystemExit(run.status)
     enforced = None if acl_file is None else _read_file(acl_file)
@@ -210,10 +270,12 @@ def command(
     counted = [
         each for each in accesses if each.allowed == (enforced is None) and report.counts(each)
     ]
-    needed = report.write(counted)
-    _report_created_topics(needed)
     if enforced is None:
+        _report_created_topics(report.write_compared(counted))
         raise SystemExit(run.status)
+    needed = least_acls(counted)
+    report.write(needed, counted)
+    _report_created_topics(needed)
     _report_check(needed, unneeded_acls(_relevant(enforced, name), accesses))
     # Not "if needed": no ACL can grant some requests, such as those for a topic called "*".
     raise SystemExit(FAILED if counted else run.status)
@@ -239,6 +301,22 @@ def _check_usage(
         raise click.UsageError("expected is a COMMAND, or --from with a log")
 
 
+def _present(acl_file: Path | None, options: dict[str, Any]) -> PresentAcls | None:
+    """Return the ACLs of --acls, and take the options that only they need."""
+    where: Address | None = options.pop("present")
+    command_config: PropertiesFile | None = options.pop("command_config")
+    if acl_file is not None and where is not None:
+        raise click.UsageError("--check enforces the ACLs of its file: no --acls beside it")
+    if where is None and (options["allow_wider"] or command_config is not None):
+        raise click.UsageError("--allow-wider and --command-config are for --acls; found none")
+    if where is None:
+        return None
+    if command_config is not None and not where.is_live:
+        raise click.UsageError("--command-config needs a live cluster: kafka://HOST:PORT")
+    # Before COMMAND runs: a wrong address is found at once.
+    return read_present(where, command_config)
+
+
 def _observe_broker(words: Sequence[str], broker: str, listen: str) -> Run:
     # Imported here: help and completion need no server.
     from doorkeeper.cli.learn.server import observe_through_tap
@@ -251,13 +329,13 @@ def _observe_broker(words: Sequence[str], broker: str, listen: str) -> Run:
         fail([f"{where}: {error.strerror}"], _NOT_STARTED if where != listen else FAILED)
 
 
-def _address(text: str, option: str) -> Address:
-    from doorkeeper.client.config import Address
+def _address(text: str, option: str) -> HostAndPort:
+    from doorkeeper.client.config import Address as HostAndPort
 
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal() or int(port) > PORT_MAX:
         raise click.BadParameter(f"{text!r}: expected is host:port", param_hint=option)
-    return Address(host.strip("[]"), int(port))
+    return HostAndPort(host.strip("[]"), int(port))
 
 
 def _with_name(accesses: Iterable[RecordedAccess], name: str | None) -> list[RecordedAccess]:
@@ -318,7 +396,7 @@ def _learn_from_logs(paths: Sequence[Path], principal: str | None, report: _Repo
     examined = Examined(len(allowed), _nothing_learned(found, principal, logged.lines, refused))
     # Before anything is written: a file without ACLs would look like an answer.
     examined.fail_if_nothing()
-    report.write([each for each in allowed if report.counts(each)])
+    report.write_compared([each for each in allowed if report.counts(each)])
     if refused:
         say(f"note: {refused} refused requests in the log are left out")
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.recorded_access import NeededAcl
+    from doorkeeper.cli.learn.present import PresentAcls
     from doorkeeper.cli.learning.alternatives import Alternative
 
 
@@ -54,11 +55,18 @@ def lines_of(needed: Sequence[NeededAcl], output: str) -> Iterator[str]:
         yield _ITEMS[output](each.binding)
 
 
-def alternative_lines(found: Sequence[Alternative], output: str) -> Iterator[str]:
-    """Yield the lines of alternatives, all as comments, each behind the ACLs that it replaces."""
+def alternative_lines(
+    found: Sequence[Alternative], output: str, present: PresentAcls | None
+) -> Iterator[str]:
+    """Yield the lines of alternatives, all as comments, each behind the ACLs that it replaces.
+
+    What one would newly allow follows it, where the ACLs in force are known.
+    """
     for each in found:
         replaced = ", ".join(
             f"{other.entry.operation.name} on {other.pattern.name}" for other in each.instead_of
         )
         yield f"# alternative to {printable(replaced)}: {printable(each.reason)}"
         yield f"#   {_ITEMS[output](each.binding)}"
+        regions = () if present is None else present.new_access([each.binding])
+        yield from (f"#   newly allows: {region}" for region in regions)

@@ -8,11 +8,16 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.acls.formats.choosing import Format, read, write
+from doorkeeper.acls.model import AclOperation
 from doorkeeper.cli.commands import doorkeeper
-from testkit.acl import READ, allow, topic
+from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from click.testing import Result
+
+    from doorkeeper.acls.model import AclBinding
 
 
 @pytest.mark.parametrize(
@@ -24,6 +29,8 @@ if TYPE_CHECKING:
         ("--bootstrap-server b:1 --catalog y", "for a server of its own; found --bootstrap-server"),
         ("--bootstrap-server b:65536 -- true", "'b:65536': expected is host:port"),
         ("", "expected is a COMMAND, or --from with a log"),
+        ("--check a --acls b -- true", "--check enforces the ACLs of its file: no --acls beside"),
+        ("--allow-wider -- true", "--allow-wider and --command-config are for --acls; found none"),
     ],
 )
 def test_what_does_not_belong_together_is_wrong_usage(words: str, said: str) -> None:
@@ -76,7 +83,11 @@ def test_the_least_acls_of_a_log(tmp_path: Path) -> None:
             "# Produce: WRITE (2 times); first at 2026-11-26T10:11:12Z\n"
             "User:svc,TOPIC,LITERAL,orders,WRITE,ALLOW,*\n"
         ),
-        "doorkeeper: note: 2 refused requests in the log are left out\n",
+        (
+            "doorkeeper: note: no ACLs in force were given (--acls): whether these allow anything"
+            " new is not known\n"
+            "doorkeeper: note: 2 refused requests in the log are left out\n"
+        ),
     )
 
 
@@ -106,3 +117,102 @@ def test_names_of_streams_in_a_log(tmp_path: Path) -> None:
     assert {each.entry.principal for each in read(found)} == {"User:svc", "User:other"}
     assert "# internal topic of the Streams application count\n" in found
     assert "# alternative to WRITE on count-store-changelog: internal topic of the Str" in found
+
+
+NEW = "User:svc  WRITE, DESCRIBE  topic orders"
+
+
+def learned(folder: Path, present: list[AclBinding], *words: str) -> Result:
+    """Return the result of learning what User:svc did in a log, with ACLs that are in force."""
+    log, acls = folder / "kafka-authorizer.log", folder / "acls.csv"
+    log.write_text(LOG, encoding="utf-8")
+    acls.write_text(write(present, Format.CSV), encoding="utf-8")
+    options = ["--principal", "User:svc", "--acls", str(acls), *words]
+    return CliRunner().invoke(doorkeeper, ["learn", *options, "--from", str(log)])
+
+
+def test_what_is_wider_than_the_acls_in_force_is_not_written(tmp_path: Path) -> None:
+    """The regions that would be new are named; --allow-wider writes them, with the regions."""
+    target = tmp_path / "new.yaml"
+    into = ("--output", "yaml", "--to", str(target))
+    present = [allow("svc", READ, topic("orders"))]
+
+    refused = learned(tmp_path, present, *into)
+
+    assert (refused.exit_code, refused.stdout, refused.stderr) == (
+        1,
+        "",
+        (
+            "doorkeeper: these ACLs would newly allow 1 region of requests; to write them all the"
+            " same: --allow-wider\n"
+            "doorkeeper:   User:svc  WRITE  topic orders\n"
+        ),
+    )
+    assert not target.exists()
+    assert learned(tmp_path, present, *into, "--allow-wider").exit_code == 0
+    text = target.read_text()
+    assert text.startswith("# newly allows: User:svc  WRITE  topic orders\n")
+    assert read(text) == [allow("svc", WRITE, topic("orders"))]
+
+
+@pytest.mark.parametrize(
+    ("present", "regions"),
+    [
+        ([], [NEW]),
+        ([allow("svc", WRITE, topic("orders"))], []),
+        ([allow("*", AclOperation.ALL, topic("ord", PREFIXED))], []),
+        ([allow("svc", WRITE, topic("*"))], []),
+        ([allow("svc", WRITE, topic("*", PREFIXED))], [NEW]),
+        ([allow("other", WRITE, topic("orders"))], [NEW]),
+        (
+            [allow("svc", WRITE, topic("orders"), "10.0.0.1")],
+            [f"{NEW}, from all hosts except 10.0.0.1"],
+        ),
+        ([deny("svc", WRITE, topic("orders"))], ["User:svc  DESCRIBE  topic orders"]),
+        ([deny("*", AclOperation.ALL, topic("ord", PREFIXED))], []),
+    ],
+)
+def test_a_region_is_what_was_not_allowed(
+    tmp_path: Path, present: list[AclBinding], regions: list[str]
+) -> None:
+    """What is allowed already, or denied after all, is not new."""
+    result = learned(tmp_path, present, "--allow-wider")
+
+    assert result.exit_code == 0, result.stderr
+    assert [
+        line.removeprefix("# newly allows: ")
+        for line in result.stdout.splitlines()
+        if line.startswith("# newly allows: ")
+    ] == regions
+    assert (learned(tmp_path, present).exit_code == 1) is bool(regions)
+
+
+def test_a_prefix_that_is_suggested_says_what_it_would_allow(tmp_path: Path) -> None:
+    """It stands behind the alternative, in a comment: the choice is the reader's."""
+    line, names = LOG.splitlines(keepends=True)[0], [f"pay.{each}" for each in "abc"]
+    log, acls = tmp_path / "a.log", tmp_path / "acls.csv"
+    log.write_text("".join(line.replace("orders", each) for each in names), encoding="utf-8")
+    acls.write_text(write([allow("svc", WRITE, topic(each)) for each in names], Format.CSV))
+
+    words = ["learn", "--generalize", "--acls", str(acls), "--from", str(log)]
+    result = CliRunner().invoke(doorkeeper, words)
+
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines()[-2:] == [
+        "#   User:svc,TOPIC,PREFIXED,pay.,WRITE,ALLOW,*",
+        (
+            "#   newly allows: User:svc  WRITE, DESCRIBE  topic names that begin with 'pay.'"
+            " except pay.a, pay.b, pay.c"
+        ),
+    ]
+
+
+def test_acls_in_force_that_cannot_be_read(tmp_path: Path) -> None:
+    """It is found before the command runs."""
+    started = tmp_path / "started"
+
+    words = ["learn", "--acls", str(tmp_path / "none.csv"), "--", "touch", str(started)]
+    result = CliRunner().invoke(doorkeeper, words)
+
+    assert (result.exit_code, started.exists()) == (1, False)
+    assert "none.csv: No such file or directory" in result.stderr

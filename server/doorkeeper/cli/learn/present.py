@@ -1,0 +1,77 @@
+"""The ACLs in force, with which learned ones are compared before they are written."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.effective_changes import DecisionState, new_access
+from doorkeeper.acls.words import region_words
+from doorkeeper.cli.acls.addresses import Location
+from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.cli.terminal import fail, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.base.properties import PropertiesFile
+    from doorkeeper.cli.repositories.addresses import Address
+
+NOT_COMPARED: Final = (
+    "note: no ACLs in force were given (--acls): whether these allow anything new is not known"
+)
+SHOWN_MAX: Final = 20
+
+
+class PresentAcls(NamedTuple):
+    """A set of ACLs, and how the cluster decides where that is known."""
+
+    name: str
+    bindings: Sequence[AclBinding]
+    policy: Policy
+    networks: bool
+
+    def new_access(self, learned: Iterable[AclBinding]) -> list[str]:
+        """Return the regions of requests that learned ACLs would newly allow, in words."""
+        before, after = (
+            DecisionState(
+                self.policy,
+                load(("", each) for each in dict.fromkeys(acls)).with_network_matching(
+                    enabled=self.networks
+                ),
+            )
+            for acls in (self.bindings, [*self.bindings, *learned])
+        )
+        return [printable(region_words(each)) for each in new_access(before, after)]
+
+
+def read_present(address: Address, command_config: PropertiesFile | None) -> PresentAcls:
+    """Return the ACLs at an address; the process ends if they cannot be read."""
+    location = Location(address, command_config)
+    try:
+        contents = asyncio.run(location.repository().read())
+    except RepositoryError as error:
+        fail(error.problems)
+    return PresentAcls(
+        location.name,
+        contents.bindings,
+        contents.policy or Policy(),
+        contents.networks is not False,
+    )
+
+
+def refuse(regions: Sequence[str]) -> None:
+    """End the process if learned ACLs would newly allow some regions."""
+    if regions:
+        count = f"{len(regions)} {'region' if len(regions) == 1 else 'regions'} of requests"
+        more = len(regions) - SHOWN_MAX
+        fail(
+            [
+                f"these ACLs would newly allow {count}; to write them all the same: --allow-wider",
+                *(f"  {each}" for each in regions[:SHOWN_MAX]),
+                *([f"  and {more} more"] if more > 0 else []),
+            ]
+        )
