@@ -22,9 +22,7 @@ ACL = "(principal=User:alice, host=*, operation=READ, permissionType=ALLOW)"
 
 def run(*words: str) -> str:
     """Run a command that must succeed; return what it prints."""
-    done = subprocess.run(  # noqa: S603  the installed command
-        [*COMMAND, *words], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([*COMMAND, *words], capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"doorkeeper {' '.join(words)}: status {done.returncode}\n{done.stderr}")
     return done.stdout
@@ -33,9 +31,7 @@ def run(*words: str) -> str:
 def start() -> tuple[subprocess.Popen[str], str]:
     """Start a server with the sample configuration on free ports; return it and its address."""
     words = ("serve", "--config", "server.properties", "--override", FREE_PORTS)
-    server = subprocess.Popen(  # noqa: S603  as above
-        [*COMMAND, *words], stdout=subprocess.PIPE, text=True
-    )
+    server = subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     for line in server.stdout:
         event = json.loads(line)

@@ -54,8 +54,8 @@ complete or has timed out.
 
 ## For who adds a metric
 
-The docstring of `doorkeeper.metrics` says how, in three steps. A label's values must be few and
-ours.
+The docstring of `doorkeeper.server.runtime.metrics` says how, in three steps. A label's values must
+be few and ours.
 
 ## All metrics
 

@@ -5,7 +5,7 @@ series     counters, histograms, and readers of existing values
 requests   requests, and updates in flight
 hooks      meters for the store, the audit log and reloads
 
-Publishing them is the task of ``doorkeeper.http``.
+Publishing them is the task of ``operations.http``.
 
 To add a metric, declare it in ``table``. A part takes ``Meters`` (or a class of ``hooks``) as an
 argument and binds the series that it writes once, in its constructor:
