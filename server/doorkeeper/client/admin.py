@@ -19,6 +19,7 @@ from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.validation import unencodable
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.version import __version__
+from doorkeeper.client import entities, scram
 from doorkeeper.client.bindings import (
     bindings_of,
     check_filter,
@@ -31,10 +32,16 @@ from doorkeeper.client.bindings import (
 from doorkeeper.client.connection import SOFTWARE_NAME
 from doorkeeper.client.errors import ApiFailure, ClientError, error_of
 from doorkeeper.client.nodes import Nodes, RetryNeeded
+from doorkeeper.client.scram import Altered
+from doorkeeper.client.watching import watch
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from doorkeeper_wire.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -45,7 +52,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.client.nodes import Cluster
-    from doorkeeper.client.scram import Altered, ScramDeletion, ScramPassword
+    from doorkeeper.client.scram import ScramDeletion, ScramPassword
     from doorkeeper_wire.message import Message
     from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult
 
@@ -204,7 +211,6 @@ class AdminClient:
         ``url`` is that of a node's operations port: the Kafka protocol has no such request.
         """
         # Few clients watch.
-        from doorkeeper.client.watching import watch  # noqa: PLC0415
 
         tls = self._tls
         return watch(url, from_revision=from_revision, principals=principals, token=token, tls=tls)
@@ -257,18 +263,13 @@ class AdminClient:
             ClientError: any other failure.
         """
         # Imported here: few clients use it.
-        from doorkeeper.client.scram import iterations_by_user  # noqa: PLC0415
-        from doorkeeper_wire.messages.describe_user_scram_credentials import (  # noqa: PLC0415
-            DescribeUserScramCredentialsRequest,
-            DescribeUserScramCredentialsResponse,
-        )
 
         answer = await self.call(
             DescribeUserScramCredentialsRequest(), DescribeUserScramCredentialsResponse
         )
         if answer.error_code:
             raise ApiFailure(answer.error_code, answer.error_message)
-        return iterations_by_user(answer)
+        return scram.iterations_by_user(answer)
 
     async def alter_scram_credentials(
         self, changes: Sequence[ScramPassword | ScramDeletion]
@@ -281,12 +282,10 @@ class AdminClient:
             ValueError: a mechanism is not one of SCRAM.
             ClientError: the outcome is unknown.
         """
-        from doorkeeper.client.scram import Altered, alter, rounds  # noqa: PLC0415  as above
-
         results = [Altered()] * len(changes)
-        for round_ in rounds(changes):
+        for round_ in scram.rounds(changes):
             chosen = [changes[at] for at in round_]
-            answered = await self._each(chosen, lambda rest: alter(self._nodes, rest))
+            answered = await self._each(chosen, lambda rest: scram.alter(self._nodes, rest))
             for at, result in zip(round_, answered, strict=True):
                 results[at] = result
         return results
@@ -300,14 +299,9 @@ class AdminClient:
             ApiFailure: the server refuses.
             ClientError: any other failure.
         """
-        from doorkeeper.client.entities import (  # noqa: PLC0415  few clients
-            credentials_of,
-            describe_entities,
-        )
-
-        found = await describe_entities(self.call, wanted)
+        found = await entities.describe_entities(self.call, wanted)
         if wanted.concerns(Credential):
-            found += credentials_of(await self.scram_credentials())
+            found += entities.credentials_of(await self.scram_credentials())
         return found
 
     async def alter_entities(
@@ -318,17 +312,14 @@ class AdminClient:
         Raises:
             ClientError: the outcome is unknown.
         """
-        from doorkeeper.client.entities import alter, scram_change  # noqa: PLC0415  as above
-        from doorkeeper.client.scram import Altered  # noqa: PLC0415  as above
-
         results = [Altered()] * len(changes)
         users = [at for at, each in enumerate(changes) if isinstance(each.entity, Credential)]
         others = [at for at in range(len(changes)) if at not in set(users)]
         answered = await self.alter_scram_credentials(
-            [scram_change(changes[at], passwords) for at in users]
+            [entities.scram_change(changes[at], passwords) for at in users]
         )
         chosen = [changes[at] for at in others]
-        answered += await self._each(chosen, lambda rest: alter(self._nodes, rest))
+        answered += await self._each(chosen, lambda rest: entities.alter(self._nodes, rest))
         for at, result in zip([*users, *others], answered, strict=True):
             results[at] = result
         return results

@@ -22,6 +22,11 @@ from doorkeeper.client.errors import (
     TimedOut,
     Unreachable,
 )
+from doorkeeper_wire.messages.describe_cluster import (
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from doorkeeper_wire.messages.metadata import MetadataRequest, MetadataResponse
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -207,11 +212,6 @@ class Nodes:
 
 
 async def _brokers(connection: ClientConnection) -> Cluster:
-    from doorkeeper_wire.messages.metadata import (  # noqa: PLC0415  one of the two is needed
-        MetadataRequest,
-        MetadataResponse,
-    )
-
     # An empty list of topics asks for none; null would ask for all.
     # Versions below 4 have no field for the flag, and mean True.
     request = MetadataRequest(topics=(), allow_auto_topic_creation=True)
@@ -224,11 +224,6 @@ async def _brokers(connection: ClientConnection) -> Cluster:
 
 
 async def _controllers(connection: ClientConnection) -> Cluster:
-    from doorkeeper_wire.messages.describe_cluster import (  # noqa: PLC0415  as above
-        DescribeClusterRequest,
-        DescribeClusterResponse,
-    )
-
     request = DescribeClusterRequest(endpoint_type=CONTROLLERS)
     answer = await connection.call(request, DescribeClusterResponse)
     if answer.error_code:

@@ -18,16 +18,20 @@ import ssl
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.base import jaas
+from doorkeeper.base.distinguished_name import subject_of
 from doorkeeper.base.properties import read
+from doorkeeper.base.tls.keys import TLS
+from doorkeeper.base.tls.settings import TlsError, TlsSettings
 from doorkeeper.base.values import INT_MAX
+from doorkeeper.client.bearer_tokens import ENDPOINT_KEY, bearer_of
 from doorkeeper.client.config import ClientConfig
+from doorkeeper.client.config_providers import VariableError, resolve
 from doorkeeper.client.logins import Password
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from doorkeeper.base.properties import PropertiesFile
-    from doorkeeper.base.tls.settings import TlsSettings
     from doorkeeper.client.logins import Login
 
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -108,10 +112,6 @@ def client_properties(path: PropertiesFile) -> dict[str, str]:
 def _resolve_variables(values: Mapping[str, str]) -> dict[str, str]:
     if not any("${" in each for each in values.values()):
         return dict(values)
-    from doorkeeper.client.config_providers import (  # noqa: PLC0415  few files have variables
-        VariableError,
-        resolve,
-    )
 
     try:
         return resolve(values, os.environ)
@@ -166,11 +166,6 @@ def _login(values: Mapping[str, str]) -> Login:
 
 
 def _bearer(options: Mapping[str, str], values: Mapping[str, str]) -> Login:
-    from doorkeeper.client.bearer_tokens import (  # noqa: PLC0415  OAUTHBEARER only
-        ENDPOINT_KEY,
-        bearer_of,
-    )
-
     try:
         return bearer_of(options, values.get(ENDPOINT_KEY))
     except ValueError as error:
@@ -182,9 +177,6 @@ def _tls(values: Mapping[str, str], protocol: str) -> tuple[ssl.SSLContext, str]
 
     The context has Java's stores or PEM, and the host name check.
     """
-    from doorkeeper.base.tls.keys import TLS  # noqa: PLC0415  TLS only
-    from doorkeeper.base.tls.settings import TlsError, TlsSettings  # noqa: PLC0415  as above
-
     defaults = {key.name: str(key.default) for key in TLS if key.default is not None}
     settings = TlsSettings(
         listener_name="client",
@@ -208,7 +200,6 @@ def _load(context: ssl.SSLContext, settings: TlsSettings) -> str:
         PrivateFormat,
     )
 
-    from doorkeeper.base.distinguished_name import subject_of  # noqa: PLC0415  as above
     from doorkeeper.base.tls.sources import files_of, memory_file  # noqa: PLC0415  as above
     from doorkeeper.base.tls.stores import identity_of, trust_store_of  # noqa: PLC0415  as above
 

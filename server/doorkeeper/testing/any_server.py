@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -14,7 +16,6 @@ from doorkeeper.testing.clients import ClientSettings
 from doorkeeper.testing.configuration import ADMIN, LISTENERS, configuration_of, keys_of
 
 if TYPE_CHECKING:
-    import tempfile
     from collections.abc import Iterable
     from types import TracebackType
     from typing import Unpack
@@ -265,8 +266,6 @@ class AnyServer(ABC):
             }
         catalog = given.catalog
         if given.groups:
-            import json  # noqa: PLC0415  JSON is YAML
-
             catalog = self._place() / "catalog.yaml"
             catalog.write_text(json.dumps({"groups": given.groups}), encoding="utf-8")
         return keys_of(given, tls=tls, catalog=catalog)
@@ -282,8 +281,6 @@ class AnyServer(ABC):
     def _place(self) -> Path:
         """Return the server's own folder, created on first use."""
         if self._folder is None:
-            import tempfile  # noqa: PLC0415 - few servers in a test's process have files
-
             self._folder = tempfile.TemporaryDirectory(prefix="doorkeeper-testing-")
         return Path(self._folder.name)
 

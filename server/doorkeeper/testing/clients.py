@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +48,6 @@ class ClientSettings:
         """Return keyword arguments for aiokafka's clients."""
         keys: dict[str, Any] = self._common()
         if self.ca_file is not None:
-            import ssl  # noqa: PLC0415  TLS only
-
             keys["ssl_context"] = context = ssl.create_default_context(cafile=str(self.ca_file))
             if self.certificate is not None:
                 context.load_cert_chain(str(self.certificate.chain), str(self.certificate.key))

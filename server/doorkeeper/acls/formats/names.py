@@ -10,6 +10,7 @@ Source: ``SecurityUtils.operation`` and its neighbours; ``toPascalCase`` of kafk
 from __future__ import annotations
 
 from functools import cache
+from reprlib import Repr
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from doorkeeper.acls.model import (
@@ -78,8 +79,6 @@ def suggestion(word: str, allowed: Iterable[str]) -> str:
 
 def short(value: object) -> str:
     """Return a value for an error: aliases of YAML can make a small text a huge value."""
-    from reprlib import Repr  # noqa: PLC0415  errors only
-
     printer = Repr()
     # Of each level there are six items, so that more levels would not be short.
     printer.maxlevel = 2

@@ -18,7 +18,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from doorkeeper.acls.formats.acceptances import acceptances
 from doorkeeper.acls.formats.acl_set import AclSet
+from doorkeeper.acls.formats.built_in_roles import BUILT_IN
 from doorkeeper.acls.formats.documents import document_of
 from doorkeeper.acls.formats.entities import SECTIONS, entities_of
 from doorkeeper.acls.formats.lines import line_at
@@ -165,8 +167,6 @@ def set_of_document(document: object, *, bare_principals: bool = False) -> AclSe
         paths.extend([path] * (len(bindings) - len(paths)))
     accepted: tuple[Acceptance, ...] = ()
     if "accept" in document:
-        from doorkeeper.acls.formats.acceptances import acceptances  # noqa: PLC0415  few need them
-
         accepted = tuple(acceptances(document["accept"], text_of))
     entities = entities_of(document, text_of)
     return AclSet(bindings, tuple(paths), owned, accepted, entities)
@@ -182,7 +182,6 @@ def _rows(document: dict[str, Any]) -> Iterator[tuple[Path, str, Iterable[object
         yield ("acls", index), f"acl {index + 1}", [row]
     if not {"grants", "roles"} & document.keys():
         return
-    from doorkeeper.acls.formats.built_in_roles import BUILT_IN  # noqa: PLC0415  few need them
 
     roles = roles_of(document.get("roles", {}), BUILT_IN)
     variables_ = variables(document.get("vars", {}))

@@ -8,6 +8,7 @@ Any failure of a plug-in during its import becomes an error of one line.
 
 from __future__ import annotations
 
+import inspect
 import re
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -57,7 +58,6 @@ def wrong_methods(plugin: type, calls: Mapping[str, int]) -> list[str]:
     first call: both are found before.
     """
     # It is slow to import, and a server without plug-ins needs it not.
-    import inspect  # noqa: PLC0415
 
     problems = []
     for name, arguments in calls.items():

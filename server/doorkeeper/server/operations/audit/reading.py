@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
@@ -79,7 +80,6 @@ def open_stream(file: AuditFile) -> Iterator[IO[bytes]]:
         with file.path.open("rb") as plain:
             yield plain
         return
-    import io  # noqa: PLC0415 - with the line below
 
     import zstandard
 
