@@ -1,6 +1,6 @@
 """Generated clusters, from a seed: principals, their ACLs, their requests, and the logs.
 
-For benchmarks, tests and comparisons of tools; it is not installed: ``PYTHONPATH=tools``.
+For benchmarks, tests and comparisons of tools; it is not installed: ``PYTHONPATH=tools:tests``.
 
 shape      how large, how skewed, how odd
 names      principals, topics, groups, transactional ids, hosts
@@ -18,6 +18,6 @@ labelled    grants with labels, and requests, also those of the quarter to come
 making      services, their names, sessions and times
 uses        the ways in which grants are used, or not
 collecting  the files: logs of brokers, dated listings, the truth
-deciding    Kafka's decision, walked over all ACLs
+deciding    decisions by the naive reference of the tests
 scoring     how well a proposal fits: precision, recall, access that is lost or opened
 """

@@ -1,7 +1,7 @@
 """Make a labelled cluster, or score the set of ACLs that a tool proposes for it.
 
-    PYTHONPATH=tools python -m synthetic make 7 FOLDER
-    PYTHONPATH=tools python -m synthetic score FOLDER PROPOSAL
+    PYTHONPATH=tools:tests python -m synthetic make 7 FOLDER
+    PYTHONPATH=tools:tests python -m synthetic score FOLDER PROPOSAL
 
 ``make`` writes the logs and listings of seed 7, the truth about each grant, and a script that runs
 our pipeline on them. ``score`` takes the whole set of ACLs that is proposed, in any format that

@@ -74,8 +74,10 @@ def consume(topics: Iterable[str], group: str) -> list[Step]:
         *(Step("Metadata", DESCRIBE, TOPIC, each) for each in there),
         Step("FindCoordinator", DESCRIBE, GROUP, group),
         Step("JoinGroup", READ, GROUP, group),
+        Step("SyncGroup", READ, GROUP, group),
         *(Step("Fetch", READ, TOPIC, each) for each in there),
         Step("OffsetCommit", READ, GROUP, group),
+        *(Step("OffsetCommit", READ, TOPIC, each) for each in there),
     ]
 
 

@@ -82,8 +82,9 @@ def _with_fault(quarter: Quarter, rng: random.Random) -> Quarter:
     found = replace(quarter, fault=rng.choice(FAULTS))
     match found.fault:
         case "a broker missing" | "files missing":
-            brokers = max(2, found.brokers)
-            return replace(found, brokers=brokers, envelopes=(*found.envelopes, "")[:brokers])
+            # Where a line does not name the request, two brokers look like one that asks itself.
+            brokers = max(3 if found.era == "B" else 2, found.brokers)
+            return replace(found, brokers=brokers, envelopes=(*found.envelopes, "", "")[:brokers])
         case "too short":
             return replace(found, days=rng.randint(20, 34))
         case "super users missing":

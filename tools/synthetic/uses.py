@@ -529,7 +529,9 @@ def _brokers(maker: Maker) -> None:
             action = AclOperation.CLUSTER_ACTION
             question = Question(principal, broker_host(number), action, CLUSTER, CLUSTER_NAME)
             at = day + (maker.hours[0] + 0.5) / 24
-            maker.cluster.requests.append(Request(at, question, "Fetch", often=True))
+            # Alone, it asks itself as its controller; others fetch from it.
+            api = "Fetch" if maker.cluster.quarter.brokers > 1 else "BrokerHeartbeat"
+            maker.cluster.requests.append(Request(at, question, api, often=True))
 
 
 def broker_host(number: int) -> str:

@@ -46,7 +46,7 @@ from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.basis import OUTCOME, span_of
 from doorkeeper_pipeline.jobs.observed import (
     activity_of,
-    broker_hosts,
+    brokers_in,
     days,
     history,
     span,
@@ -186,13 +186,16 @@ def _missing_brokers(asked: GoldInput) -> str:
     """Return a doubt where brokers whose requests are logged have no log of their own, or ''."""
     if asked.brokers is None:
         return ""
-    others = len(broker_hosts(asked))
-    # Each broker asks the others, so that the logs of all name each of them.
-    if others <= max(asked.brokers, 1):
+    found = brokers_in(asked)
+    others = len(found.hosts)
+    # Each broker asks the others, so that the logs of all name each of them; none fetches from
+    # itself.
+    if max(others, 1 + found.replicate) <= max(asked.brokers, 1):
         return ""
+    where = "another address asks" if others == 1 else f"{others} addresses ask"
     return (
         f"{asked.brokers} {'log was' if asked.brokers == 1 else 'logs were'} read, and brokers at"
-        f" {others} addresses ask for CLUSTER_ACTION in them: logs of other brokers are missing"
+        f" {where} for CLUSTER_ACTION in them: logs of other brokers are missing"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.jobs.gold import GoldInput
 
 NAME = (RESOURCE_TYPE, RESOURCE_NAME)
+API = "api"
 
 DAYS = arrow_schema(schemas.DAYS)
 
@@ -91,19 +92,32 @@ def activity_of(asked: GoldInput) -> dict[str, Activity]:
     return dict(found)
 
 
-def broker_hosts(asked: GoldInput) -> frozenset[str]:
-    """Return the addresses from which brokers and controllers ask each other.
+class Brokers(NamedTuple):
+    """The addresses from which brokers and controllers ask each other.
+
+    ``replicate``: one fetches from another, so that there are two at least.
+    """
+
+    hosts: frozenset[str]
+    replicate: bool
+
+
+def brokers_in(asked: GoldInput) -> Brokers:
+    """Return the brokers that ask each other, by CLUSTER_ACTION.
 
     Only those of the last day: a container gets another address when it starts.
     """
-    by = (HOST, OPERATION)
+    by = (HOST, OPERATION, API)
     schema = pa.schema(
         [*(pa.field(name, pa.string(), nullable=False) for name in by), pa.field(LAST, TIME)]
     )
     table = asked.engine.over_tuples(asked.distinct, columns_of, schema.names, schema, by)
     rows = [row for row in table.to_pylist() if row[OPERATION] == "CLUSTER_ACTION"]
     end = max((row[LAST] for row in rows), default=None)
-    return frozenset(row[HOST] for row in rows if end - row[LAST] < dt.timedelta(days=1))
+    latest = [row for row in rows if end - row[LAST] < dt.timedelta(days=1)]
+    return Brokers(
+        frozenset(row[HOST] for row in latest), any(row[API] == "Fetch" for row in latest)
+    )
 
 
 def columns_of(names: tuple[str, ...], table: DecisionTable) -> pa.Table:

@@ -24,12 +24,13 @@ from doorkeeper.acls.formats import choosing
 from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper_pipeline.evaluation.literals import bindings_of
 from doorkeeper_pipeline.tables import delta
-from synthetic.deciding import Acls, covers, matches
+from synthetic.deciding import Acls
 from testkit.kafka_broker import KafkaBroker
 from testkit.kafka_jars import jars, logging_by_log4j
 from testkit.kafka_tools import KafkaTools
 from testkit.load import scaled
 from testkit.or_skip import or_skip
+from testkit.reference import applies, covers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -216,7 +217,7 @@ def usage_by_walk(
         decided = acls.decide(question)
         side = decided.binding and decided.binding.entry.permission_type
         for each in bindings:
-            is_about = covers(each.pattern, question) and matches(each.entry, question)
+            is_about = covers(each, question) and applies(each, question)
             uses[each] += count * (is_about and each.entry.permission_type is side)
             if without[each].allows(question) is not decided.allowed:
                 decisive.add(each)

@@ -160,13 +160,27 @@ def test_a_wide_grant_with_generated_names_has_no_replacement(
     assert ("orders-<time> (4 names): keep the pattern" in usage["why"]) is is_generated
 
 
-@pytest.mark.parametrize(("logs", "rule"), [(1, "brokers"), (2, "dormant"), (None, "dormant")])
-def test_brokers_that_ask_and_have_no_log(tmp_path: Path, logs: int | None, rule: str) -> None:
-    """Two brokers ask for CLUSTER_ACTION: one log is not that of the cluster."""
+@pytest.mark.parametrize(
+    ("logs", "asking", "api", "rule"),
+    [
+        (1, 2, "BrokerHeartbeat", "brokers"),
+        (2, 2, "Fetch", "dormant"),
+        (None, 2, "Fetch", "dormant"),
+        (1, 1, "Fetch", "brokers"),
+        (2, 1, "Fetch", "dormant"),
+        (1, 1, "BrokerHeartbeat", "dormant"),
+    ],
+)
+def test_brokers_that_ask_and_have_no_log(
+    tmp_path: Path, logs: int | None, asking: int, api: str, rule: str
+) -> None:
+    """Two brokers ask, or one fetches, which it does from others: one log is not all."""
     asks = Question(
         "User:kafka", "", AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, "kafka-cluster"
     )
-    brokers = [Asking(question=asks._replace(host=f"10.0.1.{each}")) for each in (1, 2)]
+    brokers = [
+        Asking(question=asks._replace(host=f"10.0.1.{each}"), api=api) for each in range(asking)
+    ]
     asked = asked_of(tmp_path, [*HISTORY, *brokers], BINDINGS)
 
     rows = grants(replace(asked, brokers=logs))["unused_grants"].to_pylist()
