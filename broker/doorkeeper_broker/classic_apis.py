@@ -1,8 +1,8 @@
 """JoinGroup, SyncGroup, Heartbeat and LeaveGroup: the members of classic groups.
 
-Each needs READ on the group (30). An empty group id is 24. A declared group of the catalog cannot
-be joined (23), nor one with members of the newer protocol; a member of a group that does not exist
-is 25.
+Each needs READ on the group (30). An empty group id is 24. A declared group cannot be
+joined (23), nor one with members of the newer protocol; a member of a group that does not exist is
+25.
 
     JoinGroup 0-9     session time-outs below 6 s or above 30 minutes are 26; from version 4 on a
                       new member joins a second time with the id that it gets (79)

@@ -7,9 +7,9 @@ its pattern are those that it may describe.
     epoch -1    leaves; -2: a static member leaves for a time, and may come back under another id
     others      the epoch of the member, which is 110 if it is another one: the member joins anew
 
-A group that does not exist, and one that is declared by the catalog or has members of the classic
-protocol, is 69. An unknown member is 25, an unknown assignor 112, an instance id with a member 111,
-a pattern that cannot be read 128; a request that does not fit is 42 with a text.
+A group that does not exist, and one that is declared or has members of the classic protocol, is
+69. An unknown member is 25, an unknown assignor 112, an instance id with a member 111, a pattern
+that cannot be read 128; a request that does not fit is 42 with a text.
 
     v1  patterns; members choose their own ids
 

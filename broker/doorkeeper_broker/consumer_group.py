@@ -23,11 +23,11 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.resources.catalog.consumer_protocol import (
+from doorkeeper.server.resources.cluster import Group, GroupMember, NewerMember
+from doorkeeper.server.resources.consumer_protocol import (
     assignment_bytes,
     subscription_bytes,
 )
-from doorkeeper.server.resources.cluster import Group, GroupMember, NewerMember
 from doorkeeper.server.security.java_regex import JavaPattern, PatternError
 from doorkeeper_broker.assignors import ASSIGNORS, NO_PARTITIONS, Partition, Subscriber
 

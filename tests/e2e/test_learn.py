@@ -34,7 +34,7 @@ consumer = KafkaConsumer(
 print(next(consumer).value.decode())
 consumer.close()
 """
-CATALOG = "topics:\n  - name: orders\n    partitions: 1\n"
+TOPICS = "version: 1\ntopics:\n  - name: orders\n    partitions: 1\n"
 NEEDED = [
     allow("svc", READ, topic("orders")),
     allow("svc", WRITE, topic("orders")),
@@ -48,25 +48,25 @@ def learn(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def catalog(tmp_path: Path) -> Path:
-    """Return the file of a catalog with the topic."""
+def topics(tmp_path: Path) -> Path:
+    """Return a file with the topic."""
     path = tmp_path / "topics.yaml"
-    path.write_text(CATALOG, encoding="utf-8")
+    path.write_text(TOPICS, encoding="utf-8")
     return path
 
 
-def check(bindings: list[AclBinding], catalog: Path) -> subprocess.CompletedProcess[str]:
+def check(bindings: list[AclBinding], topics: Path) -> subprocess.CompletedProcess[str]:
     """Run the client with exactly these ACLs."""
-    acls = catalog.with_name("acls.yaml")
+    acls = topics.with_name("acls.yaml")
     acls.write_text(write(bindings, Format.YAML), encoding="utf-8")
-    words = ("--principal", "User:svc", "--catalog", catalog, "--check", acls)
+    words = ("--principal", "User:svc", "--topics", topics, "--check", acls)
     return learn(*words, "--", sys.executable, "-c", CLIENT)
 
 
-def test_the_least_acls_of_a_producer_and_a_consumer(tmp_path: Path, catalog: Path) -> None:
+def test_the_least_acls_of_a_producer_and_a_consumer(tmp_path: Path, topics: Path) -> None:
     """READ and WRITE on the topic, READ on the group; the client works with exactly these."""
     acls = tmp_path / "learnt.yaml"
-    words = ("--principal", "User:svc", "--catalog", catalog, "--output", "yaml", "--to", acls)
+    words = ("--principal", "User:svc", "--topics", topics, "--output", "yaml", "--to", acls)
 
     learnt = learn(*words, "--", sys.executable, "-c", CLIENT)
 
@@ -76,17 +76,17 @@ def test_the_least_acls_of_a_producer_and_a_consumer(tmp_path: Path, catalog: Pa
     assert read(text, name=acls.name) == NEEDED
     assert "# Produce: WRITE (1 time), " in text
 
-    checked = check(NEEDED, catalog)
+    checked = check(NEEDED, topics)
 
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, "an order\n", "")
 
 
-def test_without_one_of_them_something_is_refused(catalog: Path) -> None:
+def test_without_one_of_them_something_is_refused(topics: Path) -> None:
     """The status is 1, and the ACL that the refused request needs is printed.
 
     An idempotent producer is refused before it names its topic.
     """
-    checked = check([each for each in NEEDED if each != NEEDED[1]], catalog)
+    checked = check([each for each in NEEDED if each != NEEDED[1]], topics)
     assert checked.returncode == 1
     assert "doorkeeper: 1 missing" in checked.stderr
     row = "User:svc,CLUSTER,LITERAL,kafka-cluster,IDEMPOTENT_WRITE,ALLOW,*"

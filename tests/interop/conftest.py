@@ -23,10 +23,7 @@ REFERENCE = VERSIONS[0]
 
 KAFKA_IS_TARGET = os.environ.get("DOORKEEPER_INTEROP_TARGET", "doorkeeper") == "kafka"
 
-CATALOG = """\
-topics:
-  - name: orders
-    partitions: 2
+GROUPS = """\
 groups:
   - id: payments
     state: Stable
@@ -40,7 +37,7 @@ groups:
         assignment:
           orders: [0, 1]
 """
-"""What the Doorkeeper under test knows besides ACLs; on a real broker a consumer makes it."""
+"""What the Doorkeeper under test declares; on a real broker a consumer makes it."""
 
 FIRST_RUN_S = 900
 """The first test that needs a real part may have to fetch it."""
@@ -105,9 +102,9 @@ def tools(request: pytest.FixtureRequest, kafka_tools: Callable[[str], KafkaTool
 def start_target() -> Callable[..., Target]:
     """Start a server of the kind under test, with keys of the caller's own; it must be closed."""
 
-    def start(catalog: str | None = None, version: str = REFERENCE, **overrides: str) -> Target:
+    def start(version: str = REFERENCE, *, groups: str | None = None, **overrides: str) -> Target:
         if not KAFKA_IS_TARGET:
-            return doorkeeper_target(catalog, version, **overrides)
+            return doorkeeper_target(version, groups=groups, **overrides)
         try:
             return kafka_target(version, **overrides)
         except Unavailable as missing:
@@ -126,12 +123,11 @@ def target(
 
     It knows the topic "orders" and the group "payments" with one member.
     """
-    running = start_target(CATALOG, getattr(request, "param", REFERENCE))
+    running = start_target(getattr(request, "param", REFERENCE), groups=GROUPS)
     try:
+        tools, config = kafka_tools(REFERENCE), running.config()
+        tools.call("createTopic", config, name="orders", partitions=2)
         if running.is_kafka:
-            tools = kafka_tools(REFERENCE)
-            config = running.config()
-            tools.call("createTopic", config, name="orders", partitions=2)
             member = {**config, "client.id": "orders-reader", "group.instance.id": "reader-1"}
             assert tools.call("joinGroup", member, group="payments", topics=["orders"])
             yield running

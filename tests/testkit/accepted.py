@@ -61,7 +61,6 @@ NEWER_VERSIONS = {42: 2, 89: 0}
 DESCRIPTION = re.compile(r"Request\(.*\)", re.DOTALL)
 REFUSAL = re.compile(r"\) (is not authorized|needs \w+ permission)\.$")
 CORDONED = " or some brokers have all their log directories cordoned"
-DECLARED = re.compile(r" already exists: it is declared in .*")
 BOUNDS = re.compile(
     r"^(\S+) must be (?:in the range|greater than or equal to|less than or equal to) .*"
 )
@@ -219,12 +218,6 @@ def _refusal(_request: str, answer: Any, _other: Any) -> Any:
 
 def _cordoned(_request: str, answer: Any, _other: Any) -> Any:
     return _texts(answer, lambda text: text.replace(CORDONED, ""))
-
-
-def _declared(request: str, answer: Any, _other: Any) -> Any:
-    if not request.startswith("CreateTopics"):
-        return answer
-    return _texts(answer, lambda text: DECLARED.sub(" already exists.", text))
 
 
 TOPIC, BROKER, LOGGERS, GROUP = 2, 4, 8, 32
@@ -435,12 +428,6 @@ ACCEPTED: tuple[Accepted, ...] = (
         " a broker describes its hop to the controller",
         witness=create(creation(), user="alice"),
         mask=_hop,
-    ),
-    Accepted(
-        name="declared-topic",
-        reason="a topic that the catalog declares exists, and the text says where it is declared",
-        witness=make_topics(new_topic(INTERNAL[0]), version=5),
-        mask=_declared,
     ),
     Accepted(
         name="broker-keys",

@@ -1,13 +1,21 @@
 """A Doorkeeper in a process of its own, as an operator starts it."""
 
+import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from doorkeeper.acls.entities.model import TopicEntity
+from doorkeeper.server.app.stores import initial_rows
+from doorkeeper.server.config.loading import load_values
+from doorkeeper.server.resources.topics.initial import initial_topics
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import TOPIC
+from doorkeeper.server.state.storage.sqlite import SqliteStore
 from testkit.kafka_broker import wait_for_port
 from testkit.load import scaled
 
@@ -18,7 +26,8 @@ class DoorkeeperServer:
     """``doorkeeper serve`` with a configuration of the test's own, in a temporary folder.
 
     ``properties`` become the server.properties, None starts it without a file; ``ports`` are those
-    to wait for. ``start`` may follow ``stop`` or ``kill``: the data folder stays until ``close``.
+    to wait for. ``groups`` is the text of a file of groups; the store begins with ``topics``.
+    ``start`` may follow ``stop`` or ``kill``: the data folder stays until ``close``.
     """
 
     def __init__(
@@ -26,7 +35,8 @@ class DoorkeeperServer:
         properties: Mapping[str, str] | None,
         *,
         ports: tuple[int, ...],
-        catalog: str | None = None,
+        groups: str | None = None,
+        topics: Sequence[TopicEntity] = (),
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.ports = ports
@@ -36,14 +46,24 @@ class DoorkeeperServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._command = [sys.executable, "-m", "doorkeeper", "serve"]
         if properties is not None:
-            self._command += ["--config", str(self._configured(properties, catalog))]
+            self._command += ["--config", str(self._configured(properties, groups, topics))]
 
-    def _configured(self, properties: Mapping[str, str], catalog: str | None) -> Path:
+    def _configured(
+        self,
+        properties: Mapping[str, str],
+        groups: str | None,
+        topics: Sequence[TopicEntity],
+    ) -> Path:
         whole = {"doorkeeper.data.dir": str(self.folder / "data"), **properties}
-        if catalog is not None:
-            file = self.folder / "catalog.yaml"
-            file.write_text(catalog)
-            whole["doorkeeper.catalog.file"] = str(file)
+        if groups is not None:
+            file = self.folder / "groups.yaml"
+            file.write_text(groups)
+            whole["doorkeeper.groups.file"] = str(file)
+        if topics:
+            initial = initial_rows(load_values(whole, "the test's").settings)
+            rows = edit(TOPIC, set=initial_topics(topics, os.urandom))
+            folder = self.folder / "data"
+            SqliteStore.open(folder, random_bytes=os.urandom, initial={**initial, **rows}).close()
         config = self.folder / "server.properties"
         config.write_text("".join(f"{key}={value}\n" for key, value in whole.items()))
         return config

@@ -5,10 +5,11 @@ below) and CONTROLLER. The environment variable DOORKEEPER_INTEROP_TARGET=kafka 
 run against Kafka instead, which is how its expectations were found.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from doorkeeper.acls.entities.model import TopicEntity
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.kafka_broker import KafkaBroker, free_port, jaas, listeners
 from testkit.kafka_jars import broker_jars
@@ -84,7 +85,12 @@ def kafka_target(version: str = "4.3.1", *, audit_level: str = "warn", **overrid
 
 
 def doorkeeper_target(
-    catalog: str | None = None, version: str = "4.3.1", **overrides: str
+    version: str = "4.3.1",
+    topics: Sequence[TopicEntity] = (),
+    /,
+    *,
+    groups: str | None = None,
+    **overrides: str,
 ) -> Target:
     """Start a Doorkeeper with the listeners, users and authorizer of a broker, and its rules."""
     plain, sasl, controller = free_port(), free_port(), free_port()
@@ -99,7 +105,8 @@ def doorkeeper_target(
         "doorkeeper.kafka.release": RELEASES[version],
         **dotted(overrides),
     }
-    server = DoorkeeperServer(properties, ports=(plain, sasl, controller), catalog=catalog)
+    ports = (plain, sasl, controller)
+    server = DoorkeeperServer(properties, ports=ports, groups=groups, topics=topics)
     try:
         server.start()
     except BaseException:

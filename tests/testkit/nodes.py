@@ -7,6 +7,7 @@ answer(metadata.API, MetadataRequest(...), node, version=12, user="alice")
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from doorkeeper.base.errors import ApiError
 from doorkeeper.server.api import registry
 from doorkeeper.server.resources.cluster import Broker, Group, GroupMember, Topic
 from doorkeeper.server.resources.policies.guard import Policies
-from doorkeeper.server.resources.topics.table import Topics, declared_id
+from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.resources.users import ScramUsers
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.server.state.state import EMPTY
@@ -140,13 +141,11 @@ async def node_of(
     authorizer = None
     if secured:
         authorizer = await started(*bindings, authorizer_log=audit, super__users=f"User:{ADMIN}")
-    stored = [topic for topic in topics if topic.origin is None]
-    declared_ones = [topic for topic in topics if topic.origin is not None]
     return ANode(
         authorizer,
         settings_of(properties),
         audit,
-        Topics.of(declared_ones, stored),
+        Topics.of(topics),
         {group.group_id: group for group in groups},
     )
 
@@ -161,7 +160,7 @@ def brokers_of(*node_ids: int, fenced: Iterable[int] = ()) -> list[Broker]:
 def a_topic(name: str, partitions: int = 1, **fields: Any) -> Topic:
     """Return a topic that was made over the wire."""
     values: dict[str, Any] = {"replication_factor": 1, "configs": {}, **fields}
-    return Topic(name, declared_id(CLUSTER_ID, name), partitions, **values)
+    return Topic(name, sha256(name.encode()).digest()[:16], partitions, **values)
 
 
 def a_group(group_id: str, state: str = "Stable", **fields: Any) -> Group:

@@ -9,7 +9,7 @@ from doorkeeper_wire.message import Record
 from testkit.accepted import Accepted, accepted_beside, agreed
 from testkit.conversations import Conversation, play
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
-from testkit.side_by_side import INTERNAL_DECLARED, Side, normal
+from testkit.side_by_side import INTERNAL_TOPICS, Side, normal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ class Pair:
         overrides.setdefault("inter_broker_listener_name", "PLAINTEXT")
         reference = kafka_target(version, **overrides)
         try:
-            ours = doorkeeper_target(INTERNAL_DECLARED, version, **overrides)
+            ours = doorkeeper_target(version, INTERNAL_TOPICS, **overrides)
         except BaseException:
             reference.close()
             raise

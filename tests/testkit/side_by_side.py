@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from doorkeeper.acls.entities.model import TopicEntity
 from doorkeeper_wire.message import Record
 from doorkeeper_wire.messages import alter_user_scram_credentials as alter_scram
 from doorkeeper_wire.messages import describe_client_quotas as describe_quotas
@@ -52,21 +53,31 @@ REACHED_S = 60
 INTERNAL = ("__consumer_offsets", "__transaction_state")
 """Topics that a broker makes for its coordinators."""
 
-INTERNAL_DECLARED = """
-topics:
-  - name: __consumer_offsets
-    partitions: 1
-    configs: {cleanup.policy: compact, compression.type: producer, segment.bytes: 104857600}
-  - name: __transaction_state
-    partitions: 1
-    configs:
-      cleanup.policy: compact
-      compression.type: uncompressed
-      min.insync.replicas: 2
-      segment.bytes: 104857600
-      unclean.leader.election.enable: false
-"""
-"""The catalog with which we have them too: they count where answers are cut into pages."""
+INTERNAL_TOPICS = (
+    TopicEntity(
+        "__consumer_offsets",
+        1,
+        1,
+        (
+            ("cleanup.policy", "compact"),
+            ("compression.type", "producer"),
+            ("segment.bytes", "104857600"),
+        ),
+    ),
+    TopicEntity(
+        "__transaction_state",
+        1,
+        1,
+        (
+            ("cleanup.policy", "compact"),
+            ("compression.type", "uncompressed"),
+            ("min.insync.replicas", "2"),
+            ("segment.bytes", "104857600"),
+            ("unclean.leader.election.enable", "false"),
+        ),
+    ),
+)
+"""What our store begins with, so that we have them too: they count where answers are cut."""
 
 MADE_UP = {
     "cluster_id": "<cluster>",

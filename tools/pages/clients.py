@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from doorkeeper.acls.entities.model import TopicEntity
 from doorkeeper_wire.api_keys import API_NAMES
 from testkit.clients import CLIENTS, DRIVERS, Client
 from testkit.frame_recorder import FrameRecorder, Seen
@@ -60,10 +61,8 @@ COMMANDS: Mapping[str, str] = {
 }
 """The commands of Kafka's own tools for the same."""
 
-CATALOG = """\
-topics:
-  - name: orders
-    partitions: 1
+TOPICS = (TopicEntity("orders", 1),)
+GROUPS = """\
 groups:
   - id: payments
     state: Empty
@@ -93,7 +92,9 @@ def scene() -> Iterator[Scene]:
     """Start a Doorkeeper whose SASL listener is reached through a recorder only."""
     recorder = FrameRecorder()
     address = f"localhost:{recorder.port}"
-    target = doorkeeper_target(CATALOG, advertised_listeners=f"SASL://{address}")
+    target = doorkeeper_target(
+        "4.3.1", TOPICS, groups=GROUPS, advertised_listeners=f"SASL://{address}"
+    )
     recorder.forward(int(target.sasl.rpartition(":")[2]))
     try:
         yield Scene(target, recorder, address)

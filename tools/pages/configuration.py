@@ -36,7 +36,7 @@ check FILE` prints every error and warning of one.
   standard authorizer, `super.users=User:ANONYMOUS`. A warning says that everyone on this machine
   is an administrator.
 - All errors are told at once, each with file, line and key, and the status is 1: of keys, of what
-  the authorizer refuses, of the catalog, and of mechanisms and certificates (these where all keys
+  the authorizer refuses, of the groups, and of mechanisms and certificates (these where all keys
   can be read). So do `doorkeeper config check` and SIGHUP.
 - A key of Kafka's that has no effect here is accepted; one warning lists them. A real broker's
   file starts unchanged.

@@ -123,7 +123,7 @@ Examples:
 def check(file: Path, overrides: tuple[str, ...], *, strict: bool) -> None:
     """Print every error and warning of FILE.
 
-    The things that it names are checked too: the authorizer, the catalog, login modules,
+    The things that it names are checked too: the authorizer, the groups, login modules,
     certificates, keytabs, users files, plug-ins. They are created, configured and closed, but not
     started, and no other server is asked.
     """

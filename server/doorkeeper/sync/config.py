@@ -17,9 +17,7 @@ from doorkeeper.acls.live_changes import OVERRIDES, RemovalLimits, Rule
 from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.properties import CommandConfigError, client_config_of
-from doorkeeper.server.resources.catalog.document import FaultList, YamlValue, parse
-from doorkeeper.server.resources.catalog.errors import CatalogError, CatalogProblem
-from doorkeeper.server.resources.catalog.loading import content_of
+from doorkeeper.server.config.document import FaultList, FaultyDocument, YamlValue, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -121,27 +119,20 @@ def load(path: Path) -> tuple[ClusterConfig, ...]:
     """Load and validate a file of clusters.
 
     Raises:
-        CatalogError: with all faults of the file.
+        FaultyDocument: with all faults of the file.
     """
-    content = content_of(path)
     faults = FaultList(str(path))
-    try:
-        document = parse(content.decode(), faults)
-    except UnicodeDecodeError as error:
-        raise CatalogError(
-            [CatalogProblem(str(path), 0, "", f"is not UTF-8 at byte {error.start}")]
-        ) from None
+    document = read(path, faults)
     if document is None:
         if not faults.problems:
             faults.note(0, "", "is empty; expected is clusters:")
-        raise CatalogError(faults.problems)
+        raise FaultyDocument(faults.problems)
     fields = document.fields(("clusters",), ("clusters",))
     items = fields["clusters"].items() if "clusters" in fields else []
     found = [(_cluster(each), each) for each in items]
     clusters = [(cluster, value) for cluster, value in found if cluster is not None]
     _check_together(clusters)
-    if faults.problems:
-        raise CatalogError(faults.problems)
+    faults.raise_any()
     return tuple(cluster for cluster, _ in clusters)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.resources.catalog.errors import CatalogError
+from doorkeeper.server.config.document import FaultyDocument
 from doorkeeper.sync.config import load
 from doorkeeper.sync.fleet import ClusterFleet
 
@@ -26,5 +26,5 @@ def configs_of(file: Path | None) -> tuple[ClusterConfig, ...]:
     """
     try:
         return () if file is None else load(file)
-    except CatalogError as error:
+    except FaultyDocument as error:
         raise StartError(*map(str, error.problems)) from error

@@ -264,11 +264,11 @@ class AnyServer(ABC):
                 "ssl.truststore.type": "PEM",
                 "ssl.truststore.location": str(self.ca_file),
             }
-        catalog = given.catalog
+        groups_file = None
         if given.groups:
-            catalog = self._place() / "catalog.yaml"
-            catalog.write_text(json.dumps({"groups": given.groups}), encoding="utf-8")
-        return keys_of(given, tls=tls, catalog=catalog)
+            groups_file = self._place() / "groups.yaml"
+            groups_file.write_text(json.dumps({"groups": given.groups}), encoding="utf-8")
+        return keys_of(given, tls=tls, groups_file=groups_file)
 
     def _listener(self, name: str | None) -> str:
         names = self.configuration.listeners

@@ -63,6 +63,8 @@ _SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _SCRAM_ITERATIONS = 4096
 _STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _LEARNING = "doorkeeper.cli.learning.authorizer.LearningAuthorizer"
+_TOPIC_WORDS = {"replication_factor": "replicationFactor"}
+"""Words of the option ``topics`` that files of ACLs spell in another way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,6 @@ class Configuration:
     allow_everyone: bool
     topics: tuple[Mapping[str, Any], ...]
     groups: tuple[Mapping[str, Any], ...]
-    catalog: Path | None
     listeners: tuple[str, ...]
     mechanisms: tuple[str, ...]
     records: bool
@@ -98,7 +99,7 @@ def configuration_of(options: Options) -> Configuration:
 
     Raises:
         ValueError: a listener or mechanism is unknown; a record or file of ACLs is wrong; there are
-            users but no listener with SASL, or topics and a catalog; a list is a single text.
+            users but no listener with SASL; a topic cannot be; a list is a single text.
         TypeError: an option is unknown.
     """
     unknown = sorted(options.keys() - Options.__annotations__.keys())
@@ -110,9 +111,6 @@ def configuration_of(options: Options) -> Configuration:
     listeners = _out_of(LISTENERS, options.get("listeners", usual), "listener")
     mechanisms = _out_of(MECHANISMS, options.get("mechanisms", MECHANISMS), "mechanism")
     administrators = dict.fromkeys(_ADMINISTRATORS[name] for name in listeners)
-    catalog = options.get("catalog")
-    if catalog is not None and ("topics" in options or "groups" in options):
-        raise ValueError("found a catalog beside topics or groups; allowed: one of them")
     config = Configuration(
         users={ADMIN: ADMIN_PASSWORD, **users},
         bindings=tuple(bindings_of(options.get("acls", ()))),
@@ -120,13 +118,13 @@ def configuration_of(options: Options) -> Configuration:
         allow_everyone=options.get("allow_everyone", False),
         topics=_entries(options.get("topics", ()), "topics", "name", "partitions"),
         groups=_entries(options.get("groups", ()), "groups", "id", ""),
-        catalog=None if catalog is None else Path(catalog),
         listeners=listeners,
         mechanisms=mechanisms,
         records=options.get("records", False),
         learn=options.get("learn", False),
         properties=dict(options.get("properties", {})),
     )
+    stored_topics(config)
     if users and not config.authenticates:
         found = ", ".join(listeners)
         raise ValueError(f"users who cannot log in: found only {found}; needed is one with SASL")
@@ -154,7 +152,7 @@ def _binding(value: list[list[Any]]) -> AclBinding:
 
 
 def keys_of(
-    config: Configuration, *, tls: Mapping[str, str], catalog: Path | None = None
+    config: Configuration, *, tls: Mapping[str, str], groups_file: Path | None
 ) -> dict[str, str]:
     """Return the keys of server.properties; those of the test come last.
 
@@ -186,8 +184,8 @@ def keys_of(
                 keys[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = _jaas(config, mechanism)
         if LISTENERS[name].endswith("SSL"):
             keys[f"{prefix}.ssl.client.auth"] = "required" if name == "MTLS" else "none"
-    if catalog is not None:
-        keys["doorkeeper.catalog.file"] = str(catalog)
+    if groups_file is not None:
+        keys["doorkeeper.groups.file"] = str(groups_file)
     return {**keys, **config.properties}
 
 
@@ -197,7 +195,7 @@ def initial_change(config: Configuration, credentials: Iterable[StoredCredential
     bindings = [StoredBinding(new_id(), each) for each in dict.fromkeys(config.bindings)]
     return {
         **edit(ACL, set=bindings),
-        **edit(TOPIC, set=_stored_topics(config)),
+        **edit(TOPIC, set=stored_topics(config)),
         **edit(CREDENTIAL, set=credentials),
     }
 
@@ -219,20 +217,19 @@ def credentials_of(config: Configuration) -> list[StoredCredential]:
     ]
 
 
-def _stored_topics(config: Configuration) -> list[StoredTopic]:
+def stored_topics(config: Configuration) -> list[StoredTopic]:
+    """Return the rows of the topics.
+
+    Raises:
+        ValueError: one of them cannot be.
+    """
     if not config.topics:
         return []
-    from doorkeeper.server.resources.catalog.loading import (  # noqa: PLC0415  it imports YAML
-        load_document,
-    )
+    from doorkeeper.acls.formats.entities import entities_of  # noqa: PLC0415
+    from doorkeeper.server.resources.topics.initial import initial_topics  # noqa: PLC0415
 
-    catalog = load_document({"topics": config.topics}, "topics of the test")
-    return [
-        StoredTopic(
-            each.name, os.urandom(16), each.partitions, each.replication_factor, each.configs
-        )
-        for each in catalog.topics
-    ]
+    rows = [{_TOPIC_WORDS.get(key, key): each[key] for key in each} for each in config.topics]
+    return initial_topics(entities_of({"topics": rows}, str).entities, os.urandom)
 
 
 def _jaas(config: Configuration, mechanism: str) -> str:
@@ -265,7 +262,7 @@ def _out_of(allowed: Iterable[str], given: Iterable[str], what: str) -> tuple[st
 def _entries(
     values: Topics | Groups, what: str, name: str, number: str
 ) -> tuple[Mapping[str, Any], ...]:
-    """Return entries of a catalog; ``number`` is the field for a bare number."""
+    """Return entries as mappings; ``number`` is the field for a bare number."""
     if isinstance(values, Mapping):
         return tuple(
             {name: key, **(value if isinstance(value, Mapping) else {number: value})}

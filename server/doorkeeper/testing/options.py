@@ -15,10 +15,10 @@ Users = Mapping[str, str] | str | Path
 """Users: passwords by name, or a file with a line for each: ``name=password``."""
 
 Topics = Mapping[str, int | Mapping[str, Any]] | Iterable[str | Mapping[str, Any]]
-"""Topics: names, partitions by name, or the entries of a catalog."""
+"""Topics: names, partitions by name, or mappings; docs/how-to/testing.md has their keys."""
 
 Groups = Mapping[str, Mapping[str, Any]] | Iterable[str | Mapping[str, Any]]
-"""Groups: ids, or the entries of a catalog."""
+"""Groups: ids, or the entries of a file of groups; see docs/how-to/groups.md."""
 
 
 class Options(TypedDict, total=False):
@@ -29,7 +29,6 @@ class Options(TypedDict, total=False):
     super_users     principals; default: the administrator of each listener
     allow_everyone  for resources without ACLs: ``allow.everyone.if.no.acl.found``
     topics, groups  see ``Topics`` and ``Groups``
-    catalog         a catalog file instead of them
     listeners       names of ``configuration.LISTENERS``; the first is the default one
     mechanisms      of SASL; default: PLAIN and both of SCRAM
     records         whether producers and consumers work too: ``doorkeeper.test.broker``
@@ -43,7 +42,6 @@ class Options(TypedDict, total=False):
     allow_everyone: bool
     topics: Topics
     groups: Groups
-    catalog: str | Path
     listeners: Sequence[str]
     mechanisms: Sequence[str]
     records: bool

@@ -27,7 +27,7 @@ _MANY = "doorkeeper_servers"
 _INI = (
     ("users", "linelist", "who may log in, a line each: name=password"),
     ("acls", "string", "a file with ACLs, beside the ini file"),
-    ("catalog", "string", "a catalog file with topics and groups, beside the ini file"),
+    ("topics", "args", "names of topics that exist"),
     ("super_users", "linelist", "principals that may do everything"),
     ("listeners", "args", "PLAINTEXT, SASL_PLAINTEXT, SSL, SASL_SSL, MTLS"),
     ("mechanisms", "args", "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"),
@@ -86,7 +86,7 @@ class Servers:
         """Start a server in this process."""
         from doorkeeper.testing import DoorkeeperServer  # noqa: PLC0415
 
-        server = DoorkeeperServer(**merge(self._defaults, options))
+        server = DoorkeeperServer(**(self._defaults | options))
         self._servers.append(server)
         server.start()
         return server
@@ -95,7 +95,7 @@ class Servers:
         """Start a server in a process of its own."""
         from doorkeeper.testing.process import DoorkeeperProcess  # noqa: PLC0415
 
-        server = DoorkeeperProcess(**merge(self._defaults, options))
+        server = DoorkeeperProcess(**(self._defaults | options))
         self._servers.append(server)
         server.start()
         return server
@@ -114,7 +114,7 @@ def doorkeeper_server(request: pytest.FixtureRequest) -> Iterator[DoorkeeperServ
     for marker in reversed(list(request.node.iter_markers(MARKER))):
         if marker.args:
             pytest.fail("the marker doorkeeper takes keywords only: users={...}", pytrace=False)
-        options = merge(options, marker.kwargs)
+        options = {**options, **marker.kwargs}
     server = _server_of(config.stash[_POOL], options)
     server.start()
     yield server
@@ -144,17 +144,6 @@ def _server_of(pool: list[DoorkeeperServer], options: Options) -> DoorkeeperServ
     return wanted
 
 
-def merge(options: Options, others: Options) -> Options:
-    """Merge options; topics and groups replace a catalog, and the reverse."""
-    result: dict[str, Any] = {**options}
-    if "catalog" in others:
-        result.pop("topics", None)
-        result.pop("groups", None)
-    elif "topics" in others or "groups" in others:
-        result.pop("catalog", None)
-    return {**result, **others}  # type: ignore[typeddict-item]
-
-
 def ini_options(config: pytest.Config) -> Options:
     """Return the options of the ini file; relative files are relative to it."""
     found: dict[str, Any] = {}
@@ -162,7 +151,7 @@ def ini_options(config: pytest.Config) -> Options:
         value = config.getini(f"doorkeeper_{name}")
         if value in (None, "", []):
             continue
-        if name in ("acls", "catalog"):
+        if name == "acls":
             value = (config.inipath or config.rootpath / "ini").parent / value
         elif name in ("users", "properties"):
             value = dict(_pair(name, line) for line in value)

@@ -24,7 +24,6 @@ from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.net.protocol.connection import Connection
-from doorkeeper.server.resources.catalog.errors import CatalogError
 from doorkeeper.server.runtime.threads import leave_threads_behind
 from doorkeeper.server.schema.change import Author, Origin
 from doorkeeper.server.state.log import StateLog
@@ -92,7 +91,7 @@ def serve(
         process.serve(None, overrides, loaded, _faulty(control))
     except ConfigError as error:
         status = _fail(with_further_problems(error))
-    except (CatalogError, StartError) as error:
+    except StartError as error:
         status = _fail(error.problems)
     except StorageError as error:
         status = _fail([error])

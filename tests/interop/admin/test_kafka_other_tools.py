@@ -1,4 +1,4 @@
-"""Kafka's tools and what only a catalog has: groups with members, and topics that are declared.
+"""Kafka's tools and groups with members.
 
 The expectations hold on Kafka 4.3.1, where a real consumer makes the group.
 """
@@ -25,18 +25,6 @@ def run(tools: KafkaTools, target: Target) -> Run:
         return done
 
     return command
-
-
-def test_topics_of_the_catalog(run: Run, target: Target) -> None:
-    """They are neither created nor deleted; the refusals name the file."""
-    if target.is_kafka:
-        pytest.skip("a broker has no catalog")
-    gone = run("kafka-topics", "--delete --topic orders", status=1)
-    assert "PolicyViolationException" in gone.text
-    assert "catalog.yaml" in gone.text
-    made = run("kafka-topics", "--create --topic orders", status=1)
-    assert "TopicExistsException: Topic 'orders' already exists" in made.text
-    assert "catalog.yaml" in made.text
 
 
 def test_groups_are_listed(run: Run) -> None:

@@ -175,7 +175,7 @@ def servers(version: str) -> Iterator[dict[str, Target]]:
     """Give a broker and a Doorkeeper with the world's ACLs."""
     broker = or_skip(lambda: kafka_target(version))
     try:
-        ours = doorkeeper_target(version=version)
+        ours = doorkeeper_target(version)
         try:
             for target in (broker, ours):
                 asyncio.run(filled(target.plain, world()))

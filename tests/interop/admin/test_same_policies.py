@@ -19,7 +19,7 @@ from testkit.kafka_target import doorkeeper_target, kafka_target
 from testkit.or_skip import or_skip
 from testkit.oracle_totals import Totals
 from testkit.pairs import Pair
-from testkit.side_by_side import INTERNAL_DECLARED
+from testkit.side_by_side import INTERNAL_TOPICS
 
 INTER_BROKER = {"inter_broker_listener_name": "PLAINTEXT", "num_partitions": "3"}
 
@@ -34,7 +34,7 @@ def policed(totals: Totals) -> Iterator[Pair]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(ROOT / "tests"), prepend=os.pathsep)
         ours = doorkeeper_target(
-            INTERNAL_DECLARED, **INTER_BROKER, **dict(zip(keys, python, strict=True))
+            "4.3.1", INTERNAL_TOPICS, **INTER_BROKER, **dict(zip(keys, python, strict=True))
         )
     pair = Pair(reference, ours, totals)
     yield pair

@@ -26,7 +26,7 @@ from testkit.kafka_jars import BROKERS
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.or_skip import or_skip
 from testkit.random_requests import RandomRequests
-from testkit.side_by_side import INTERNAL_DECLARED, Side
+from testkit.side_by_side import INTERNAL_TOPICS, Side
 
 OF_KAFKA = re.compile(r"(TRACE|DEBUG|INFO) kafka\.authorizer\.logger - (.*)")
 
@@ -114,7 +114,7 @@ def reference(version: str) -> Iterator[Watched]:
 def ours(version: str) -> Iterator[Watched]:
     """Give a Doorkeeper that does too."""
     levels = {"doorkeeper.log.levels": "kafka.authorizer.logger=TRACE"}
-    watched = Watched(doorkeeper_target(INTERNAL_DECLARED, version, **levels))
+    watched = Watched(doorkeeper_target(version, INTERNAL_TOPICS, **levels))
     yield watched
     watched.close()
 

@@ -15,7 +15,7 @@ REFERENCE = VERSIONS[0]
 WITHIN_S = 60.0
 """What is milliseconds on a quiet machine."""
 
-CATALOG = """\
+GROUPS = """\
 groups:
   - id: payments
     state: Stable
@@ -31,9 +31,9 @@ Run = Callable[..., Done]
 
 @pytest.fixture(scope="module")
 def cluster(postgres_server: Postgres) -> Iterator[Cluster]:
-    """Two nodes with one catalog."""
+    """Two nodes with the same groups."""
     database = postgres_server.create_database()
-    with Cluster(database, 2, CATALOG) as running:
+    with Cluster(database, 2, GROUPS) as running:
         yield running
     database.drop()
 
@@ -116,7 +116,7 @@ def test_when_the_controller_stops_the_other_takes_over(
     """It is off the list at once; groups and changes go on at the node that is left."""
     tools = kafka_tools(REFERENCE)
     database = postgres_server.create_database()
-    with Cluster(database, 2, CATALOG) as cluster:
+    with Cluster(database, 2, GROUPS) as cluster:
         left = config(cluster, 1)
         assert tools.call("describeCluster", left)["controller"] == 1
 

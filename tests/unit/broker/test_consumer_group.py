@@ -44,7 +44,7 @@ class World:
         self.set_topics(**(partitions or {"t": 4}))
 
     def set_topics(self, **partitions: int) -> None:
-        self.topics = Topics.of(stored=[a_topic(*each) for each in partitions.items()])
+        self.topics = Topics.of([a_topic(*each) for each in partitions.items()])
 
     def beat(self, member_id: str, epoch: int, now_ms: int = 0, **fields: Any) -> BeatAnswer:
         def describable(names: Sequence[str]) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ from testkit.stores import binding
 
 
 def keys(**options: Any) -> dict[str, str]:
-    return keys_of(configuration_of(options), tls={})  # type: ignore[arg-type]
+    return keys_of(configuration_of(options), tls={}, groups_file=None)  # type: ignore[arg-type]
 
 
 def made(**options: Any) -> Configuration:
@@ -104,7 +103,7 @@ def test_the_store_begins_with_acls_topics_and_credentials() -> None:
 
 
 def test_topics_and_groups_may_be_names() -> None:
-    """A bare name is an entry of a catalog with nothing but its name."""
+    """A bare name is an entry with nothing but its name."""
     given = made(topics=["a", {"name": "b", "partitions": 2}], groups=["g"])
 
     assert given.topics == ({"name": "a"}, {"name": "b", "partitions": 2})
@@ -119,7 +118,9 @@ def test_topics_and_groups_may_be_names() -> None:
         ({"listeners": ["SSL", "SSL"]}, "one or more, each once"),
         ({"mechanisms": "GSSAPI"}, "mechanism: found 'GSSAPI'; allowed: PLAIN"),
         ({"users": {"a": "b"}, "listeners": "SSL"}, "users who cannot log in: found only SSL"),
-        ({"catalog": Path("c.yaml"), "topics": ["a"]}, "a catalog beside topics"),
+        ({"topics": ["a b"]}, "topic 1: name: found 'a b'; allowed: up to 249 letters"),
+        ({"topics": ["a.b", "a_b"]}, "topic a_b: collides with a.b"),
+        ({"topics": [{"name": "a", "configs": {"x": 1}}]}, "Unknown topic config name: x"),
         ({"topics": "orders"}, r"topics: found 'orders'; expected is a list, as \['orders'\]"),
     ],
 )

@@ -81,7 +81,6 @@ def test_markers_add_up(run: Run) -> None:
 def test_the_ini_file_says_what_is_usual(run: Run, pytester: pytest.Pytester) -> None:
     """Users, ACLs, listeners and other keys come from the ini file; files lie beside it."""
     pytester.makefile(".yaml", acls=f"version: 1\nacls:\n- {ORDERS}\n")
-    pytester.makefile(".yaml", catalog="topics:\n- {name: orders, partitions: 2}\n")
     result = run(
         """
         def test_it(doorkeeper_server):
@@ -93,14 +92,14 @@ def test_the_ini_file_says_what_is_usual(run: Run, pytester: pytest.Pytester) ->
             assert given.allow_everyone
             assert given.properties == {"num.partitions": "4"}
             assert len(doorkeeper_server.acls()) == 1
-            assert given.catalog.exists()
+            assert given.topics == ({"name": "orders"}, {"name": "payments"})
         """,
         """
 doorkeeper_users =
     alice = a=b
     bob=c
 doorkeeper_acls = acls.yaml
-doorkeeper_catalog = catalog.yaml
+doorkeeper_topics = orders payments
 doorkeeper_listeners = SASL_PLAINTEXT PLAINTEXT
 doorkeeper_mechanisms = PLAIN
 doorkeeper_super_users = User:root

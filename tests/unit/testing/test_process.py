@@ -109,7 +109,6 @@ def test_what_was_acknowledged_survives(running: DoorkeeperProcess) -> None:
         ({"properties": {"num.partitions": "x"}}, "num.partitions"),
         ({"properties": {"doorkeeper.data.dir": os.devnull}}, os.devnull),
         ({"properties": {"listeners": "PLAINTEXT://192.0.2.1:0"}}, "192.0.2.1"),
-        ({"topics": [{"name": "a b"}]}, "a b"),
     ],
 )
 def test_a_failed_start_says_why(options: dict[str, Any], problem: str) -> None:

@@ -117,7 +117,7 @@ Examples:
     type=click.Path(path_type=Path),
     shell_complete=files,
     help="The topics that exist, a name on each line as kafka-topics.sh --list prints them, for"
-    " W009.  [default: those of a store without a catalog; otherwise not known]",
+    " W009.  [default: those of a store; otherwise not known]",
 )
 @output_option
 @click.option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from doorkeeper.acls.formats.choosing import read
+from doorkeeper.acls.formats.choosing import read_set
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.model import ANONYMOUS, WILDCARD_PRINCIPAL, AclOperation
 from doorkeeper.acls.recorded_access import least_acls, unneeded_acls
@@ -26,6 +26,7 @@ from doorkeeper.cli.terminal import FAILED, fail, printable, say, show
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from doorkeeper.acls.formats.acl_set import AclSet
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.recorded_access import NeededAcl, RecordedAccess
     from doorkeeper.base.properties import PropertiesFile
@@ -186,11 +187,12 @@ Examples:
     help="The address of the tap in front of --bootstrap-server; port 0 is a free one.",
 )
 @click.option(
-    "--catalog",
+    "--topics",
+    "topic_file",
     metavar="FILE",
     type=click.Path(path_type=Path),
     shell_complete=files,
-    help="The topics that exist (doorkeeper.catalog.file).  [default: none; created when used]",
+    help="The topics that exist: those of a file of ACLs.  [default: none; created when used]",
 )
 @click.option(
     "--include-optional",
@@ -232,11 +234,11 @@ def command(
     acl_file: Path | None,
     first_log: Path | None,
     broker: str | None,
-    catalog: Path | None,
+    topic_file: Path | None,
     **options: Any,
 ) -> None:
     """Run COMMAND against a server of its own, and print the least ACLs that it needs."""
-    _check_usage(words, acl_file, first_log, broker, catalog)
+    _check_usage(words, acl_file, first_log, broker, topic_file)
     listen = options.pop("listen")
     options["present"] = _present(acl_file, options)
     if principal is not None and ":" not in principal:
@@ -264,7 +266,7 @@ def command(
         principal = principal or _only_principal(enforced)
     name = principal or str(ANONYMOUS)
     own = None if enforced is None else _rename(enforced, name, str(ANONYMOUS))
-    run = _observe(words, own, catalog)
+    run = _observe(words, own, topic_file)
     accesses = _of_principal(run.accesses, name)
     _end_without_requests(run, accesses, "the server", name)
     counted = [
@@ -286,16 +288,16 @@ def _check_usage(
     acl_file: Path | None,
     first_log: Path | None,
     broker: str | None,
-    catalog: Path | None,
+    topic_file: Path | None,
 ) -> None:
-    own = acl_file is not None or catalog is not None
+    own = acl_file is not None or topic_file is not None
     if broker is not None and first_log is not None:
         raise click.UsageError("found --bootstrap-server and --from; allowed: one of them")
     if first_log is not None and own:
-        raise click.UsageError("--check and --catalog need a COMMAND; found --from")
+        raise click.UsageError("--check and --topics need a COMMAND; found --from")
     if broker is not None and own:
         raise click.UsageError(
-            "--check and --catalog are for a server of its own; found --bootstrap-server"
+            "--check and --topics are for a server of its own; found --bootstrap-server"
         )
     if not words and first_log is None and broker is None:
         raise click.UsageError("expected is a COMMAND, or --from with a log")
@@ -417,23 +419,31 @@ def _nothing_learned(
     return f"no request{whose} {where}"
 
 
-def _observe(words: Sequence[str], acls: Iterable[AclBinding] | None, catalog: Path | None) -> Run:
+def _observe(
+    words: Sequence[str], acls: Iterable[AclBinding] | None, topic_file: Path | None
+) -> Run:
     # Imported here: help and completion need no server.
-    from doorkeeper.base.config_errors import ConfigError
     from doorkeeper.cli.learn.server import observe
     from doorkeeper.server.app.errors import StartError
 
+    entities = () if topic_file is None else _read_set(topic_file).entities.entities
     try:
-        return observe(words, acls=acls, catalog=catalog)
-    except (ConfigError, StartError) as error:
+        return observe(words, acls=acls, entities=entities)
+    except StartError as error:
         fail(error.problems)
+    except ValueError as error:
+        fail([f"{topic_file}: {error}"])
     except OSError as error:
         fail([f"{words[0]}: {error.strerror}"], _NOT_STARTED)
 
 
 def _read_file(path: Path) -> list[AclBinding]:
+    return _read_set(path).bindings
+
+
+def _read_set(path: Path) -> AclSet:
     try:
-        return read(path.read_text(encoding="utf-8"), name=path.name)
+        return read_set(path.read_text(encoding="utf-8"), name=path.name)
     except (FormatError, UnicodeDecodeError) as error:
         fail([f"{path}: {error}"])
     except OSError as error:
@@ -481,7 +491,7 @@ def _report_created_topics(needed: Iterable[NeededAcl]) -> None:
     if created:
         say(
             f"note: CREATE is needed because topics did not exist: {', '.join(created)};"
-            " declare them with --catalog if they exist where the ACLs will be"
+            " name them in a file for --topics if they exist where the ACLs will be"
         )
 
 

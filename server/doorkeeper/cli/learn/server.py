@@ -24,19 +24,21 @@ from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.authorizer.plans import BindingIds
 from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.net import new_runner
+from doorkeeper.server.resources.topics.initial import initial_topics
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import edit
-from doorkeeper.server.schema.declared import ACL
+from doorkeeper.server.schema.declared import ACL, TOPIC
 from doorkeeper.server.state.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
+    from doorkeeper.acls.entities.model import Entity
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.recorded_access import RecordedAccess
     from doorkeeper.client.config import Address
     from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.schema.change import Change
 
 _STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _LEARNING = "doorkeeper.cli.learning.authorizer.LearningAuthorizer"
@@ -51,14 +53,17 @@ class Run(NamedTuple):
 
 
 def observe(
-    words: Sequence[str], *, acls: Iterable[AclBinding] | None, catalog: Path | None
+    words: Sequence[str],
+    *,
+    acls: Iterable[AclBinding] | None,
+    entities: Iterable[Entity],
 ) -> Run:
-    """Run a command against a server of its own.
+    """Run a command against a server of its own, which has the topics among ``entities``.
 
     ``acls`` are enforced; with None everything is allowed.
 
     Raises:
-        ConfigError: the catalog is no file.
+        ValueError: a topic cannot be.
         StartError: the server does not start, or the test broker is not installed.
         OSError: the command cannot be started.
     """
@@ -71,9 +76,8 @@ def observe(
         "doorkeeper.log.levels": "root=ERROR",
         "doorkeeper.shutdown.drain.ms": "200",
     }
-    if catalog is not None:
-        keys["doorkeeper.catalog.file"] = str(catalog)
-    return _run(keys, tuple(acls or ()), partial(_run_command, words))
+    initial = {**_stored_acls(acls or ()), **edit(TOPIC, set=initial_topics(entities, os.urandom))}
+    return _run(keys, initial, partial(_run_command, words))
 
 
 def observe_through_tap(
@@ -93,14 +97,14 @@ def observe_through_tap(
         "doorkeeper.log.levels": "root=ERROR",
         "doorkeeper.shutdown.drain.ms": "200",
     }
-    return _run(keys, (), partial(_run_tap, words, broker, listen, report))
+    return _run(keys, {}, partial(_run_tap, words, broker, listen, report))
 
 
 Observation = Callable[[Assembly], Coroutine[Any, Any, int]]
 """Lets clients work with a server; returns a status."""
 
 
-def _run(keys: dict[str, str], acls: Sequence[AclBinding], work: Observation) -> Run:
+def _run(keys: dict[str, str], initial: Change, work: Observation) -> Run:
     settings = load_values(keys, "learn").settings
     logs = Logs(
         descriptor=_STDERR,
@@ -111,7 +115,7 @@ def _run(keys: dict[str, str], acls: Sequence[AclBinding], work: Observation) ->
     )
     try:
         with new_runner() as runner:
-            return runner.run(_observe(settings, logs, acls, work))
+            return runner.run(_observe(settings, logs, initial, work))
     finally:
         logs.close()
 
@@ -137,13 +141,14 @@ async def _run_tap(
         await tap.close()
 
 
-async def _observe(
-    settings: Settings, logs: Logs, acls: Sequence[AclBinding], work: Observation
-) -> Run:
+def _stored_acls(acls: Iterable[AclBinding]) -> Change:
     new_id = BindingIds()
-    stored = [StoredBinding(new_id(), each) for each in dict.fromkeys(acls)]
+    return edit(ACL, set=[StoredBinding(new_id(), each) for each in dict.fromkeys(acls)])
+
+
+async def _observe(settings: Settings, logs: Logs, initial: Change, work: Observation) -> Run:
     store = MemoryStore(
-        {**initial_rows(settings), **edit(ACL, set=stored)},
+        {**initial_rows(settings), **initial},
         cluster_id=random_uuid(os.urandom),
         salt_key=os.urandom(32),
     )

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.base.errors import ApiError
 from doorkeeper.server.api import registry
 from doorkeeper.server.api.unserved import api_of
-from doorkeeper.server.resources.cluster import Topic
-from doorkeeper.server.resources.topics.table import EMPTY
+from doorkeeper.server.resources.topics.table import row_of, topic_of
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ class Shadow:
         """``assembly`` has started, with an authorizer that allows everything."""
         self._node = assembly.node
         self._log = assembly.log
-        self._topics = EMPTY
 
     def observe(
         self, header: RequestHeader, frame: bytes, offset: int, principal: Principal, host: str
@@ -93,23 +92,21 @@ class Shadow:
                 continue
             # Before version 10 there are no ids, and nothing asks by them.
             topic_id = each.topic_id if each.topic_id != _NO_ID else os.urandom(16)
-            added.append(Topic(each.name, topic_id, max(len(each.partitions), 1), 1, {}))
+            added.append(StoredTopic(each.name, topic_id, max(len(each.partitions), 1), 1, {}))
         self._replace(added, removed)
 
     def _add_deleted(self, request: DeleteTopicsRequest) -> None:
         # A client may delete topics of which it never asked for the metadata.
         named = (*request.topic_names, *(each.name for each in request.topics if each.name))
         unknown = [name for name in named if self._node.topics.get(name) is None]
-        self._replace([Topic(name, os.urandom(16), 1, 1, {}) for name in unknown], [])
+        self._replace([StoredTopic(name, os.urandom(16), 1, 1, {}) for name in unknown], [])
 
-    def _replace(self, added: list[Topic], removed: list[str]) -> None:
+    def _replace(self, added: list[StoredTopic], removed: list[str]) -> None:
         here = self._node.topics
-        gone = [*removed, *(each.name for each in added)]
-        known = [name for name in gone if here.get(name) is not None]
-        new = [each for each in added if here.get(each.name) != each]
-        if new or known:
-            self._topics = self._topics.with_changes(removed=known).with_changes(added=added)
-            self._log.declare(self._topics)
+        gone = [row_of(topic) for name in removed if (topic := here.get(name)) is not None]
+        new = [each for each in added if here.get(each.name) != topic_of(each)]
+        if new or gone:
+            self._log.amend(topics=here.with_changes(new, gone))
 
 
 def _api_of(header: RequestHeader) -> Api | None:

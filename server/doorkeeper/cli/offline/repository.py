@@ -133,9 +133,7 @@ class StoreRepository(AclRepository):
         except StorageError as error:
             raise StartError(str(error)) from error
         settings, _ = with_stored_values(settings, dynamic_values(stored.configs, settings.node_id))
-        contents = _contents(stored, policy_of(settings))
-        # A catalog declares further topics.
-        return contents if settings.catalog_file is None else contents._replace(topics=None)
+        return _contents(stored, policy_of(settings))
 
 
 class BackupRepository(AclRepository):

@@ -2,8 +2,8 @@
 
 Needs ALTER on the cluster (31). Partitions hold no records, so that they have moved when the
 answer leaves, and no reassignment is left to be cancelled (85). Each partition is answered alone:
-3 where it is not there, 39 for brokers that cannot hold it, 44 for a topic of the catalog. A
-time-out of 0 or less is 7 for the whole request.
+3 where it is not there, 39 for brokers that cannot hold it. A time-out of 0 or less is 7 for the
+whole request.
 
     v1  whether the number of replicas may change: 38 where it does and may not
 

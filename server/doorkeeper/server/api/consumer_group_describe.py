@@ -5,7 +5,7 @@ is refused refuses the group with 29. The groups without it come first; then tho
 which are 24. A group that does not exist, or is of another type, is 69 with a text: clients then
 ask DescribeGroups. One node of a cluster shows groups; the others answer 16 for each.
 
-The groups of type ``consumer`` are those of the catalog: their epochs are 1, the assignor is the
+The groups of type ``consumer`` are those that are declared: their epochs are 1, the assignor is the
 protocol, and members have what they shall have. With the test broker those that members have joined
 come to them. An assignment names only topics that exist.
 
@@ -104,7 +104,7 @@ def _member(member: GroupMember, node: Node) -> Member:
 
 def _subscription(data: bytes) -> tuple[str, ...]:
     """Return the topics of a member's metadata, sorted; none of bytes that are no subscription."""
-    # A catalog may give any bytes.
+    # A declared group may have any bytes.
     try:
         return tuple(sorted(set(decode_subscription(data).topics)))
     except Malformed:

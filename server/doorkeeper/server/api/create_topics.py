@@ -9,9 +9,8 @@ the topic gets its configuration; another one gets TopicConfigErrorCode 29 besid
 
 Topics are rows of the store: name, number of partitions, replication factor, configuration. Their
 creation is immediate, so only a time-out of 0 or less expires: then, if any topic is left to
-create, every row is 7 and nothing is created. A topic that the catalog declares exists (36).
-Duplicate names are refused. More than 10,000 partitions, or records of a controller, refuse the
-whole request with 44.
+create, every row is 7 and nothing is created. Duplicate names are refused. More than 10,000
+partitions, or records of a controller, refuse the whole request with 44.
 
 Rows come in this order: the topics that passed the checks below; duplicates; those not allowed.
 

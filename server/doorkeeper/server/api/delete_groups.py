@@ -1,8 +1,8 @@
 """DeleteGroups (42), versions 0-2: deletes groups without members, with their offsets.
 
 Needs DELETE on each group (30). A group that does not exist is 69, one with members 68; a declared
-group is refused with 44, as a declared topic is. Nodes other than the coordinator answer 16. A name
-that occurs twice has one row; refused groups come last.
+group is refused with 44. Nodes other than the coordinator answer 16. A name that occurs twice has
+one row; refused groups come last.
 
     v2  flexible
 

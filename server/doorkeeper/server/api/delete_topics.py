@@ -6,9 +6,9 @@ whether it exists or not, and no name if it asked by id.
     v1  throttle time     v4  flexible     v5  texts     v6  topics by name or by id
 
 Every error has a text, even the stock text of its code. Duplicate names and ids are refused, as is
-a name whose id is in the same request. A topic that the catalog declares cannot be deleted (44);
-the text names the file. ``delete.topic.enable=false`` refuses everything with 73 (42 before v3). A
-time-out of 0 or less is 7 in every row and nothing is deleted, unless no row needs a look-up.
+a name whose id is in the same request. ``delete.topic.enable=false`` refuses everything with 73 (42
+before v3). A time-out of 0 or less is 7 in every row and nothing is deleted, unless no row needs a
+look-up.
 
 A broker shuffles the rows, so that their order discloses nothing. Here they have the order of the
 request, which discloses as little: invalid rows first, then ids, then names.
@@ -165,20 +165,8 @@ def _by_name(
 def _deletion(
     context: RequestContext, doomed: dict[bytes, Topic], rows: Sequence[DeletableTopicResult]
 ) -> Outcome:
-    # ``origin`` is the catalog file: deleting its topic would last until the next reload.
-    topics = [topic for topic in doomed.values() if topic.origin is None]
-    declared = [
-        _row(
-            topic.name,
-            topic.topic_id,
-            ErrorCode.POLICY_VIOLATION,
-            f"Topic '{topic.name}' cannot be deleted: it is declared in {topic.origin}.",
-        )
-        for topic in doomed.values()
-        if topic.origin is not None
-    ]
-
-    respond = partial(_respond, topics, (*rows, *declared))
+    topics = tuple(doomed.values())
+    respond = partial(_respond, topics, rows)
     if not topics:
         return respond(())
     names = [topic.name for topic in topics]

@@ -49,7 +49,7 @@ class ApiRange(NamedTuple):
 
 
 class TopicReads(Protocol):
-    """All topics: those that the catalog declares and those created over the wire."""
+    """All topics."""
 
     def get(self, name: str) -> Topic | None: ...
 

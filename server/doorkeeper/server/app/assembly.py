@@ -35,12 +35,12 @@ from doorkeeper.server.app.authorizer import (
     server_info,
     start_authorizer,
 )
-from doorkeeper.server.app.catalogs import NOTHING, catalog_of, declarations_of
 from doorkeeper.server.app.clusters import ClusterRecorder, fleet_of
 from doorkeeper.server.app.config_changes import ConfigChanges, dynamic_values
 from doorkeeper.server.app.data_path import NOTICE, open_data_path
 from doorkeeper.server.app.decision_settings import first_settings, record_settings
 from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.groups import groups_of
 from doorkeeper.server.app.hash_records import HashRecords
 from doorkeeper.server.app.history import StoreHistory
 from doorkeeper.server.app.listeners import ServerSecurity, limits_of, options_of
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.operations.audit.audit_log import AuditLog
     from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
     from doorkeeper.server.operations.logs.pipeline import Logger, Logs
-    from doorkeeper.server.resources.catalog.loading import Catalog
+    from doorkeeper.server.resources.cluster import Group
     from doorkeeper.server.schema.change import Committed
     from doorkeeper.server.state.postgres.membership import Membership
     from doorkeeper.server.state.store import Store
@@ -129,8 +129,6 @@ class Assembly:
         self._authorizer_started = False
         self.audit_log: AuditLog | None = None
         """The audit log, if enabled."""
-        self.declared = NOTHING
-        """The catalog's topics and groups; a reload compares them with the new ones."""
         self.addresses: dict[str, str] = {}
         """Advertised ``host:port`` by listener; complete after ``start``."""
 
@@ -159,14 +157,12 @@ class Assembly:
         # From here on settings include the dynamic values of the store.
         settings = self._use_stored()
         problems: list[str] = []
-        catalog = self._make_authorizer(settings, problems)
+        groups = self._make_authorizer(settings, problems)
         self.tokens = self._make_tokens(settings)
         security = await self._open_security(settings, problems)
         if problems:
             raise StartError(*problems)
-        self.declared = declarations_of(catalog, self.log.cluster_id)
-        self.log.declare(self.declared.topics)
-        self.log.amend(groups=self.declared.groups)
+        self.log.amend(groups=groups)
         self.node = LiveNode(
             settings=settings,
             log=self.log,
@@ -424,9 +420,9 @@ class Assembly:
         path = settings.authorizer_log_file
         return authorizer_log_of(path, self._logs.authorizer_log, self._log, close_later)
 
-    def _make_authorizer(self, settings: Settings, problems: list[str]) -> Catalog | None:
-        """Construct the authorizer and the policies; return the catalog, and append problems."""
-        catalog = None
+    def _make_authorizer(self, settings: Settings, problems: list[str]) -> Mapping[str, Group]:
+        """Construct the authorizer and policies; return the declared groups, append problems."""
+        groups: Mapping[str, Group] = {}
         try:
             self.authorizer = authorizer_of(
                 settings.entries, self.log, self._authorizer_log(settings)
@@ -448,10 +444,10 @@ class Assembly:
         except StartError as error:
             problems += error.problems
         try:
-            catalog = catalog_of(settings.catalog_file)
+            groups = groups_of(settings.groups_file)
         except StartError as error:
             problems += error.problems
-        return catalog
+        return groups
 
     def _use_stored(self) -> Settings:
         """Apply the dynamic values of the store; log those that do not fit the file."""

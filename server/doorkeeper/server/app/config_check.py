@@ -1,4 +1,4 @@
-"""Check of a configuration without a start: authorizer, catalog, listeners, store.
+"""Check of a configuration without a start: authorizer, groups, listeners, store.
 
 Checks also run if keys are wrong, as far as possible, so that all problems are reported at once.
 """
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.credentials import ITERATIONS_MIN
 from doorkeeper.server.app.authorizer import check_authorizer, locate
-from doorkeeper.server.app.catalogs import catalog_of
 from doorkeeper.server.app.clusters import configs_of
 from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.groups import groups_of
 from doorkeeper.server.app.listeners import ServerSecurity
 from doorkeeper.server.app.policies import policies_of
 from doorkeeper.server.config.loading import STANDARD_AUTHORIZER, Loaded, load
@@ -41,7 +41,7 @@ def check_configuration(file: Path | None, overrides: Sequence[str]) -> Loaded:
     """Load a configuration, and check the parts that it names.
 
     Raises:
-        StartError: with the problems of keys, authorizer, catalog, listeners and store.
+        StartError: with the problems of keys, authorizer, groups, listeners and store.
 
     """
     try:
@@ -248,7 +248,7 @@ def without_duplicates(problems: Iterable[str], told: Iterable[str]) -> list[str
 
 
 def problems_of(entries: Iterable[Entry]) -> list[str]:
-    """Return the problems of the authorizer, the policies and the catalog that entries name.
+    """Return the problems of the authorizer, the policies and the groups that entries name.
 
     A plug-in is constructed, configured and closed on an event loop, as in a server.
     """
@@ -264,14 +264,14 @@ def problems_of(entries: Iterable[Entry]) -> list[str]:
     except StartError as error:
         problems += error.problems
     try:
-        catalog_of(catalog_file_of(entries))
+        groups_of(groups_file_of(entries))
     except StartError as error:
         problems += error.problems
     return problems
 
 
-def catalog_file_of(entries: Iterable[Entry]) -> Path | None:
-    """Return the file of ``doorkeeper.catalog.file``; None if its last entry is empty."""
+def groups_file_of(entries: Iterable[Entry]) -> Path | None:
+    """Return the file of ``doorkeeper.groups.file``; None if its last entry is empty."""
     texts = {entry.key: entry.value.strip() for entry in entries}
-    name = texts.get("doorkeeper.catalog.file")
+    name = texts.get("doorkeeper.groups.file")
     return Path(name) if name else None

@@ -83,7 +83,7 @@ class LiveNode:
 
     @property
     def groups(self) -> Mapping[str, Group]:
-        """Return the groups of the catalog and of offsets; empty if another node serves them."""
+        """Return the declared groups and those of offsets; empty if another node serves them."""
         if self.coordinator_id != self.node_id:
             return {}
         state = self._log.state

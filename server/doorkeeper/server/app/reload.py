@@ -1,4 +1,4 @@
-"""Reload on SIGHUP: reloadable keys, those of the authorizer, the catalog, and the clusters.
+"""Reload on SIGHUP: reloadable keys, those of the authorizer, the groups, and the clusters.
 
 Everything is checked before any of it is used: with errors nothing changes, and each error is
 logged.
@@ -13,26 +13,26 @@ import structlog
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.server.app.authorizer import locate
-from doorkeeper.server.app.catalogs import reload_declarations
 from doorkeeper.server.app.clusters import Config, configs_of
-from doorkeeper.server.app.config_check import catalog_file_of, without_duplicates
+from doorkeeper.server.app.config_check import groups_file_of, without_duplicates
 from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.app.groups import groups_of
 from doorkeeper.server.app.reconfiguration import changed_keys
 from doorkeeper.server.config.loading import load
-from doorkeeper.server.resources.topics.table import let_go
+from doorkeeper.server.runtime.threads import beside
 from doorkeeper.server.runtime.turns import run_in_turns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from doorkeeper.base.entry import Entry
     from doorkeeper.base.slices import Slices
     from doorkeeper.server.app.assembly import Assembly
-    from doorkeeper.server.app.catalogs import Declared
     from doorkeeper.server.app.reconfiguration import Reconfiguration, Usable
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.operations.logs.pipeline import Logger
+    from doorkeeper.server.resources.cluster import Group
 
 
 async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> None:
@@ -46,11 +46,8 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
             before = assembly.node.settings
             read = await _read(file, overrides, assembly)
             assembly.reconfiguration.use(read.usable)
-            # A list, so that let_go() can drop the last reference in slices: freeing a million
-            # topics at once would stop the loop.
-            old = [assembly.declared.topics]
             assembly.record_settings()
-            _declare(read.declared, assembly)
+            assembly.log.amend(groups=read.groups)
             await assembly.security.refresh()
             if assembly.fleet is not None:
                 await assembly.fleet.use(read.clusters)
@@ -58,8 +55,6 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
             log.info("reloaded")
             _record(assembly, None)
             _log_needing_restart(before, read.new, assembly.reconfiguration, log)
-            if old[0] is not read.declared.topics:
-                await run_in_turns(let_go(old))
         except StartError as error:
             assembly.reloads.record_reload(applied=False)
             _record(assembly, "; ".join(error.problems))
@@ -75,7 +70,7 @@ class _Read(NamedTuple):
 
     new: Settings
     usable: Usable
-    declared: Declared
+    groups: Mapping[str, Group]
     clusters: Sequence[Config]
 
 
@@ -83,13 +78,13 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
     """Load the whole configuration, and validate it with all parts.
 
     Raises:
-        StartError: with every problem of keys, authorizer, catalog and clusters.
+        StartError: with every problem of keys, authorizer, groups and clusters.
         AuthorizerFault: the authorizer fails to list its reconfigurable keys.
 
     """
     reconfiguration = assembly.reconfiguration
     problems: list[str] = []
-    new = merged = declared = None
+    new = merged = groups = None
     entries: Sequence[Entry] = ()
     try:
         new = load(file, overrides).settings
@@ -101,7 +96,7 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
             dynamic = reconfiguration.settings.dynamic.entries()
             entries = (*reconfiguration.entries_with(error.entries), *dynamic)
     others: list[str] = []
-    of_catalog: Sequence[str] = ()
+    of_groups: Sequence[str] = ()
     usable: Usable | None = None
     try:
         if entries:
@@ -116,15 +111,15 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
     except StartError as error:
         others += [locate(entries, ValueError(each)) for each in error.problems]
     try:
-        named = catalog_file_of(entries)
-        declared = await reload_declarations(named, assembly.declared, assembly.node.cluster_id)
+        named = groups_file_of(entries)
+        groups = await beside(lambda: groups_of(named), "doorkeeper-groups")
     except StartError as error:
-        of_catalog = error.problems
+        of_groups = error.problems
     clusters, of_clusters = _clusters(reconfiguration.settings.clusters_file)
-    problems += (*without_duplicates(others, problems), *of_catalog, *of_clusters)
-    if problems or new is None or usable is None or declared is None:
+    problems += (*without_duplicates(others, problems), *of_groups, *of_clusters)
+    if problems or new is None or usable is None or groups is None:
         raise StartError(*problems)
-    return _Read(new, usable, declared, clusters)
+    return _Read(new, usable, groups, clusters)
 
 
 def _clusters(file: Path | None) -> tuple[Sequence[Config], Sequence[str]]:
@@ -133,12 +128,6 @@ def _clusters(file: Path | None) -> tuple[Sequence[Config], Sequence[str]]:
         return configs_of(file), ()
     except StartError as error:
         return (), error.problems
-
-
-def _declare(declared: Declared, assembly: Assembly) -> None:
-    assembly.declared = declared
-    assembly.log.declare(declared.topics)
-    assembly.log.amend(groups=declared.groups)
 
 
 def _log_needing_restart(
@@ -154,7 +143,7 @@ def _log_needing_restart(
 
 
 def _log_problems(log: Logger, problems: Sequence[str]) -> Slices[None]:
-    """Log each problem in a slice of its own: a large catalog may have one for each topic."""
+    """Log each problem in a slice of its own: a large file may have one for each line."""
     for problem in problems:
         log.error("not reloaded", problem=problem)
         yield

@@ -3,6 +3,7 @@
 ``doorkeeper.base`` has the parsers: properties, entries, values, keys, JAAS.
 
 loading          a file and overrides -> ``Settings``, warnings, or all errors at once
+document         YAML nodes with their lines, of the files that keys name
 raw_config       typed entries by key path
 settings         the values as the server uses them
 dynamic_values   values that change while the server runs

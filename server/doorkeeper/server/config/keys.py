@@ -272,10 +272,10 @@ _OURS = (
         applies=Applies.RELOAD,
     ),
     Key(
-        name="doorkeeper.catalog.file",
+        name="doorkeeper.groups.file",
         type=KeyType.STRING,
         default=None,
-        doc="A YAML file that declares topics and groups.",
+        doc="A YAML file that declares groups with their members.",
         applies=Applies.RELOAD,
     ),
     Key(

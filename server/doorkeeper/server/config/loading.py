@@ -287,7 +287,7 @@ def _settings(
         store_identity_file=given.path("doorkeeper.store.identity.file"),
         broker_heartbeat_interval_ms=given.number("broker.heartbeat.interval.ms"),
         broker_session_timeout_ms=given.number("broker.session.timeout.ms"),
-        catalog_file=given.path("doorkeeper.catalog.file"),
+        groups_file=given.path("doorkeeper.groups.file"),
         clusters_file=given.path("doorkeeper.clusters.file"),
         acknowledge_clusters=_acknowledges_clusters(given),
         change_log_retention_days=given.number("doorkeeper.change.log.retention.days"),

@@ -112,7 +112,7 @@ class Settings(Value):
     store_identity_file: Path | None
     broker_heartbeat_interval_ms: int
     broker_session_timeout_ms: int
-    catalog_file: Path | None
+    groups_file: Path | None
     clusters_file: Path | None
     acknowledge_clusters: bool
     change_log_retention_days: int

@@ -7,6 +7,5 @@ quotas    client quotas
 tokens    delegation tokens: the model, and the rules of issue, renewal and expiry
 settings  configurations of brokers, topics and groups
 policies  policies of users (KIP-108, KIP-133)
-catalog   topics and groups that a file declares
-cluster   values: brokers, topics, groups
+cluster   values: brokers, topics, groups; consumer_protocol: the bytes of group members
 """

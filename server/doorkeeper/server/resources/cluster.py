@@ -49,7 +49,6 @@ class Member(NamedTuple):
 class Topic(NamedTuple):
     """A topic.
 
-    ``origin`` is the catalog file that declares it; None if a request created it.
     ``assignments`` are the brokers of the first partitions, leader first; a partition without any
     is placed by the server.
     """
@@ -60,7 +59,6 @@ class Topic(NamedTuple):
     replication_factor: int
     configs: Mapping[str, str]
     internal: bool = False
-    origin: str | None = None
     assignments: tuple[tuple[int, ...], ...] = ()
 
 
@@ -98,7 +96,7 @@ class Group(NamedTuple):
     """A group. ``group_type`` is ``classic`` or ``consumer``.
 
     ``generation`` is that of a group with members that joined, its epoch where the type is
-    ``consumer``; None for a group that is declared by the catalog or that commits have created.
+    ``consumer``; None for a declared group, or one that commits have created.
     ``assignment_epoch`` is that of the targets of the members.
     """
 

@@ -389,7 +389,7 @@ def plan_group_deletion(
 ) -> Slices[tuple[Change, list[ErrorCode]]]:
     """Return the change that deletes groups, and an error or NONE for each in order.
 
-    A declared group is refused by the rule for declared topics.
+    A declared group cannot be deleted: it would be back after the next reload.
     """
     errors: list[ErrorCode] = []
     gone: list[StoredOffset] = []

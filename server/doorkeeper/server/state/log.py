@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.base.slices import Slices
-    from doorkeeper.server.resources.topics.table import Layer
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
     from doorkeeper.server.schema.kind import Kind
@@ -198,7 +197,6 @@ class StateLog:
         self._log = NO_LOG if logger is None else logger
         self._clock = clock
         self._local: dict[str, Any] = {}
-        self._declared: Layer | None = None
         self._subscribers: list[tuple[Callable[[Committed], None], frozenset[Kind]]] = []
         self._subscribed_kinds: set[Kind] = set()
         self._queue: deque[_Submission] = deque()
@@ -257,15 +255,7 @@ class StateLog:
         self.state = self.state._replace(**fields)
         self._local.update(fields)
 
-    def declare(self, topics: Layer) -> None:
-        """Replace the topics that the catalog declares."""
-        if topics is not self.state.topics.declared:
-            self._declared = topics
-            self._publish(self.state)
-
     def _publish(self, state: State) -> None:
-        if self._declared is not None and state.topics.declared is not self._declared:
-            state = state._replace(topics=state.topics.with_declared(self._declared))
         self.state = state._replace(**self._local)
 
     def start(self) -> asyncio.Future[None]:
@@ -677,7 +667,6 @@ class StateLog:
             "the whole state was reloaded", before=self.state.revision, now=loaded.revision
         )
         state = state_without_acls(loaded.revision, lambda kind: loaded.rows[kind.name])
-        state = state._replace(topics=state.topics.with_declared(self.state.topics.declared))
         acls = await self._loop.run_in_executor(
             None, load_snapshot, loaded.rows[ACL.name], lambda: self._closing
         )

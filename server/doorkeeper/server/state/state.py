@@ -44,7 +44,7 @@ ROWS_PER_SLICE: Final = 256
 class State(NamedTuple):
     """All data that a node serves, at one revision. Compare states with ``is``.
 
-    The fields after the stored kinds are local to this node: ``groups`` of its catalog,
+    The fields after the stored kinds are local to this node: ``groups`` that a file declares,
     ``live_groups`` that clients have joined (with the test broker alone), and ``members``, the
     brokers of the cluster with this one. ``stale`` is True while the node has been disconnected
     from its store for longer than its maximum age.

@@ -40,9 +40,8 @@ def rows_of(response: Any, version: int = 6) -> list[tuple[Any, ...]]:
 
 
 async def world(*bindings: Any, **fields: Any) -> ANode:
-    """Return a node with three topics, one of them from the catalog."""
-    declared = a_topic("declared", origin="/etc/c.yaml")
-    return await node_of(*bindings, topics=[ORDERS, INVOICES, declared], **fields)
+    """Return a node with two topics."""
+    return await node_of(*bindings, topics=[ORDERS, INVOICES], **fields)
 
 
 async def test_topics_are_deleted_by_name_and_by_id() -> None:
@@ -120,18 +119,6 @@ async def test_names_and_existence_need_describe() -> None:
         ("orders", bytes(16), 29, REFUSED),
         ("nope", bytes(16), 3, UNKNOWN_TOPIC),
     ]
-
-
-async def test_a_topic_of_the_catalog_stays() -> None:
-    """44, and the text names the file."""
-    node = await world()
-
-    made = outcome(API, asking("declared", "orders"), node, 6)
-
-    assert arguments(made)[1] == ["orders"]
-    first, second = rows_of(made.respond([None]))
-    assert first[2:] == (44, "Topic 'declared' cannot be deleted: it is declared in /etc/c.yaml.")
-    assert second[2:] == (0, None)
 
 
 @pytest.mark.parametrize(("version", "code"), [(2, 42), (3, 73), (6, 73)])

@@ -12,11 +12,11 @@ from doorkeeper.server.api import (
     share_group_describe,
     streams_group_describe,
 )
-from doorkeeper.server.resources.catalog.consumer_protocol import (
+from doorkeeper.server.resources.cluster import Group, GroupMember
+from doorkeeper.server.resources.consumer_protocol import (
     assignment_bytes,
     subscription_bytes,
 )
-from doorkeeper.server.resources.cluster import Group, GroupMember
 from doorkeeper_wire.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     TopicPartitions,

@@ -100,9 +100,9 @@ async def test_create_on_the_cluster_or_on_the_topic() -> None:
 
 
 async def test_topics_that_cannot_be_created() -> None:
-    """Duplicates, the controllers' log, existing and declared topics, and names that collide."""
-    node = await node_of(topics=[a_topic("a.b"), a_topic("declared", origin="/etc/c.yaml")])
-    names = ("d", "d", "__cluster_metadata", "a.b", "declared", "a_b")
+    """Duplicates, the controllers' log, existing topics, and names that collide."""
+    node = await node_of(topics=[a_topic("a.b")])
+    names = ("d", "d", "__cluster_metadata", "a.b", "a_b")
 
     refused = answer(create_topics.API, asking(*(wanting(name) for name in names)), node, 7)
 
@@ -111,7 +111,6 @@ async def test_topics_that_cannot_be_created() -> None:
         ("a.b", 36, "Topic 'a.b' already exists."),
         ("a_b", 17, "Topic 'a_b' collides with existing topic: a.b"),
         ("d", 42, "Duplicate topic name."),
-        ("declared", 36, "Topic 'declared' already exists: it is declared in /etc/c.yaml."),
     ]
 
 

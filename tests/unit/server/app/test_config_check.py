@@ -28,7 +28,7 @@ def problems(file: Path, text: str, *overrides: str) -> list[str]:
 
 
 def test_what_is_right_passes(tmp_path: Path) -> None:
-    """Kafka's authorizer and no catalog are right; super users are the authorizer's affair."""
+    """Kafka's authorizer and no groups are right; super users are the authorizer's affair."""
     assert not problems_of(settings_of(f"{STANDARD}super.users=User:a").entries)
     assert not problems_of(settings_of("super.users=a").entries)
     file = tmp_path / "F"
@@ -37,14 +37,14 @@ def test_what_is_right_passes(tmp_path: Path) -> None:
 
 
 def test_all_kinds_of_problems_are_told_in_one_round(tmp_path: Path) -> None:
-    """Keys, escapes, overrides, super users and the catalog, each with its file and line."""
-    catalog = tmp_path / "catalog.yaml"
-    catalog.write_text("topics:\n- name: 'a b'\n- nam: c\n")
+    """Keys, escapes, overrides, super users and the groups, each with its file and line."""
+    groups = tmp_path / "groups.yaml"
+    groups.write_text("groups:\n- id: ''\n- i: c\n")
 
     told = problems(
         tmp_path / "server.properties",
         f"num.partitions=x\nbroker.rack=\\u00zz\n{STANDARD}super.users=a;User:b;c\n"
-        f"num.partitons=1\ndoorkeeper.catalog.file={catalog}\n",
+        f"num.partitons=1\ndoorkeeper.groups.file={groups}\n",
         "nonsense",
         "delete.topic.enable=x",
     )
@@ -56,9 +56,9 @@ def test_all_kinds_of_problems_are_told_in_one_round(tmp_path: Path) -> None:
         "F line 5",
         "--override",
         "F line 4",
-        f"{catalog}:2",
-        f"{catalog}:3",
-        f"{catalog}:3",
+        f"{groups}:2",
+        f"{groups}:3",
+        f"{groups}:3",
     ]
     users = "expected a string in format principalType:principalName but got"
     assert told[5] == f"F line 4: super.users: {users} a; {users} c"

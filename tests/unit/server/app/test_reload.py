@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.server.app.assembly import Assembly
-from doorkeeper.server.app.catalogs import APART_BYTES
 from doorkeeper.server.app.decision_settings import settings_of
 from doorkeeper.server.app.reload import reload
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
@@ -89,21 +88,20 @@ async def test_what_decisions_depend_on_is_in_the_history(tmp_path: Path) -> Non
         await until(lambda: server.assembly.log.state.revision == 3)
 
 
-async def test_users_super_users_levels_and_catalog(tmp_path: Path) -> None:
+async def test_users_super_users_levels_and_groups(tmp_path: Path) -> None:
     """All of them are as in the new file, at once."""
-    catalog = tmp_path / "catalog.yaml"
+    groups = tmp_path / "groups.yaml"
     async with running(tmp_path, f'{JAAS} user_a="1";\nsuper.users=User:a') as server:
-        catalog.write_text("topics:\n- name: orders\ngroups:\n- id: readers\n")
+        groups.write_text("groups:\n- id: readers\n")
         await server.reload(
             f'{JAAS} user_b="2";\nsuper.users=User:b\ndoorkeeper.log.levels=root=DEBUG\n'
-            f"doorkeeper.catalog.file={catalog}"
+            f"doorkeeper.groups.file={groups}"
         )
 
         assembly = server.assembly
         assert users(assembly) == {"b": "2"}
         assert isinstance(assembly.authorizer, StandardAuthorizer)
         assert assembly.authorizer.policy.super_users == {"User:b"}
-        assert assembly.node.topics.get("orders") is not None
         assert list(assembly.node.groups) == ["readers"]
         assert server.log.logs.logger("x").is_enabled(10)
         assert assembly.node.settings.super_users == "User:b"
@@ -111,14 +109,14 @@ async def test_users_super_users_levels_and_catalog(tmp_path: Path) -> None:
 
 
 async def test_a_wrong_file_changes_nothing(tmp_path: Path) -> None:
-    """Neither a wrong key, nor a wrong super user, nor a wrong catalog takes effect in part."""
-    catalog = tmp_path / "catalog.yaml"
-    catalog.write_text("topics: 7\n")
+    """Neither a wrong key, nor a wrong super user, nor wrong groups take effect in part."""
+    groups = tmp_path / "groups.yaml"
+    groups.write_text("groups: 7\n")
     async with running(tmp_path, f'{JAAS} user_a="1";\nsuper.users=User:a') as server:
         await server.reload(f'{JAAS} user_b="2";\nnum.partitions=x\ndelete.topic.enable=x')
         await server.reload(f'{JAAS} user_b="2";\nsuper.users=b')
         await server.reload(
-            f'{JAAS} user_b="2";\nsuper.users=User:b\ndoorkeeper.catalog.file={catalog}'
+            f'{JAAS} user_b="2";\nsuper.users=User:b\ndoorkeeper.groups.file={groups}'
         )
 
         assert users(server.assembly) == {"a": "1"}
@@ -129,69 +127,35 @@ async def test_a_wrong_file_changes_nothing(tmp_path: Path) -> None:
         assert all(event.startswith("not reloaded ") for event in events)
 
 
-def large_catalog(partitions: int, count: int = 1000) -> str:
-    """Return a catalog that is read by a process of its own."""
-    rows = (f"- {{name: topic-{number}, partitions: {partitions}}}\n" for number in range(count))
-    text = f"topics:\n{''.join(rows)}groups:\n- id: readers\n"
-    assert len(text) > APART_BYTES
-    return text
-
-
-async def test_a_large_catalog_is_declared_between_the_turns_of_others(tmp_path: Path) -> None:
-    """It is visible as a whole, once; and others had many turns before."""
-    catalog = tmp_path / "catalog.yaml"
-    key = f'{JAAS} user_a="1";\ndoorkeeper.catalog.file={catalog}'
-    async with running(tmp_path, f'{JAAS} user_a="1";') as server:
-        catalog.write_text(large_catalog(3))
-        seen: list[int] = []
-        reloading = asyncio.ensure_future(server.reload(key))
-        while not reloading.done():
-            seen.append(len(server.assembly.node.topics.names()))
-            await asyncio.sleep(0)
-
-        assert set(seen) <= {0, 1000}
-        assert seen.count(0) > 20
-        topic = server.assembly.node.topics.get("topic-999")
-        assert topic is not None
-        assert (topic.partitions, topic.origin) == (3, str(catalog))
-        assert list(server.assembly.node.groups) == ["readers"]
-        assert server.events() == ["reloaded"]
-
-
 async def test_of_two_reloads_the_last_file_counts(tmp_path: Path) -> None:
     """The second waits for the first, and finds what that one left."""
-    catalog = tmp_path / "catalog.yaml"
-    catalog.write_text(large_catalog(1))
-    key = f'{JAAS} user_a="1";\ndoorkeeper.catalog.file={catalog}'
+    groups = tmp_path / "groups.yaml"
+    groups.write_text("groups:\n- id: first\n")
+    key = f'{JAAS} user_a="1";\ndoorkeeper.groups.file={groups}'
     async with running(tmp_path, key) as server:
-        catalog.write_text(large_catalog(2))
+        groups.write_text("groups:\n- id: second\n")
         first = asyncio.ensure_future(server.reload(key))
         await asyncio.sleep(0)
-        catalog.write_text(large_catalog(3))
+        groups.write_text("groups:\n- id: third\n")
         await asyncio.gather(first, server.reload(key))
 
-        topic = server.assembly.node.topics.get("topic-0")
-        assert topic is not None
-        assert topic.partitions == 3
+        assert list(server.assembly.node.groups) == ["third"]
         assert server.events() == ["reloaded", "reloaded"]
 
 
 async def test_a_reload_that_is_given_up_changes_nothing(tmp_path: Path) -> None:
     """A server that stops cancels it; whoever changes keys has their turn then."""
-    catalog = tmp_path / "catalog.yaml"
-    catalog.write_text(large_catalog(1))
-    key = f'{JAAS} user_a="1";\ndoorkeeper.catalog.file={catalog}'
+    groups = tmp_path / "groups.yaml"
+    groups.write_text("groups:\n- id: first\n")
+    key = f'{JAAS} user_a="1";\ndoorkeeper.groups.file={groups}'
     async with running(tmp_path, key) as server:
-        topics = server.assembly.node.topics
-        catalog.write_text(large_catalog(2))
-        for turns in (1, 20):
-            reloading = asyncio.ensure_future(server.reload(key))
-            for _ in range(turns):
-                await asyncio.sleep(0.001)
-            reloading.cancel()
-            await asyncio.wait([reloading])
+        groups.write_text("groups:\n- id: second\n")
+        reloading = asyncio.ensure_future(server.reload(key))
+        await asyncio.sleep(0)
+        reloading.cancel()
+        await asyncio.wait([reloading])
 
-        assert server.assembly.node.topics is topics
+        assert list(server.assembly.node.groups) == ["first"]
         assert not server.assembly.config_changes.turn.locked()
 
 

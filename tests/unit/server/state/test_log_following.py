@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
 
-from doorkeeper.server.resources.cluster import Member, Topic
-from doorkeeper.server.resources.topics.table import EMPTY as NO_TOPICS
+from doorkeeper.server.resources.cluster import Member
 from doorkeeper.server.schema.change import SERVER, Committed, edit
 from doorkeeper.server.schema.declared import CONFIG, CREDENTIAL, StoredCredential
 from doorkeeper.server.state.store import LogEntry
@@ -69,7 +67,6 @@ async def test_a_pruned_log_is_no_obstacle() -> None:
     heard: list[Committed] = []
     log.subscribe(heard.append)
     log.amend(members=(Member(1, {}, None, ""),))
-    log.declare(declaring("t"))
     for name in "abc":
         write(store.database, name)
     del store.database.logged[:2]
@@ -81,7 +78,6 @@ async def test_a_pruned_log_is_no_obstacle() -> None:
     assert keys_of(log.state) == ["a", "b", "c"]
     assert store.loads == 1
     assert len(log.state.members) == 1
-    assert log.state.topics.names() == ("t",)
     assert heard == [Committed(3, {}, None)]
     assert [event for _, event, _ in logger.lines] == ["the whole state was reloaded"]
     assert (await submit(log, "d")).revision == 4
@@ -125,12 +121,6 @@ async def test_how_the_store_is_seen() -> None:
     assert mine.status() == (True, 0, 0, 0.0)
 
 
-def declaring(*names: str) -> Any:
-    return NO_TOPICS.with_changes(
-        [Topic(name, name.encode().ljust(16), 1, 1, {}) for name in names]
-    )
-
-
 async def test_local_parts_may_change_while_a_change_is_written() -> None:
     """Neither takes the other back."""
     log, store = await alone()
@@ -139,27 +129,20 @@ async def test_local_parts_may_change_while_a_change_is_written() -> None:
     await turns()
 
     log.amend(members=(Member(7, {}, None, ""),))
-    log.declare(declaring("t"))
     assert keys_of(log.state) == []
-    assert log.state.topics.names() == ("t",)
     store.gate.set()
     await done
 
     assert keys_of(log.state) == ["a"]
     assert [member.node_id for member in log.state.members] == [7]
-    assert log.state.topics.names() == ("t",)
     assert log.state.revision == 1
 
 
 async def test_an_amended_state_is_another_object() -> None:
-    """Also without any field: so caches forget it. A catalog that is the same changes nothing."""
+    """Also without any field: so caches forget it."""
     log, _ = await alone()
-    layer = declaring("t")
-    log.declare(layer)
     before = log.state
 
-    log.declare(layer)
-    assert log.state is before
     log.amend()
     assert log.state is not before
     assert log.state == before

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.server.resources.cluster import Member
-from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import (
@@ -42,6 +41,7 @@ from doorkeeper.server.state.state import (
     check_fields,
 )
 from testkit.acl import READ, allow, topic
+from testkit.nodes import a_group
 from testkit.state_logs import keys_of, row
 
 if TYPE_CHECKING:
@@ -158,14 +158,15 @@ def test_without_a_revision_it_stays() -> None:
 
 
 def test_parts_that_are_not_stored_stay() -> None:
-    """Members, groups and what the catalog declares are the node's own."""
+    """Members and groups are the node's own."""
     member = Member(1, {}, None, "")
-    state = EMPTY._replace(members=(member,), topics=Topics.of())
+    groups = {"g": a_group("g")}
+    state = EMPTY._replace(members=(member,), groups=groups)
 
     after = apply_at_once(state, EVERYTHING, 1)
 
     assert after.members == (member,)
-    assert after.topics.declared is state.topics.declared
+    assert after.groups is groups
 
 
 @pytest.mark.parametrize("kind", [ACL, CONFIG], ids=str)

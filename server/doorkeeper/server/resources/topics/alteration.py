@@ -54,9 +54,6 @@ def altered_topic(
     if topic is None:
         text = f"The topic '{name}' does not exist."
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
-    if topic.origin is not None:
-        text = f"Topic '{name}' cannot be altered: it is declared in {topic.origin}."
-        raise ApiError(ErrorCode.POLICY_VIOLATION, text)
     names = (each.name for each in resource.alterations)
     changed = {n: configs.get(n) for n in names if configs.get(n) != topic.configs.get(n)}
     policy.check_alteration(ConfigAlteration(ConfigResourceType.TOPIC, name, changed))

@@ -136,12 +136,8 @@ def _creation(
 
 def _check_name(name: str, node: CreatingNode) -> None:
     # The order is the controller's: existence, collision, then the form of the name.
-    existing = node.topics.get(name)
-    if existing is not None:
-        text = f"Topic '{name}' already exists."
-        if existing.origin is not None:
-            text = f"Topic '{name}' already exists: it is declared in {existing.origin}."
-        raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, text)
+    if node.topics.get(name) is not None:
+        raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     colliding = node.topics.colliding(name)
     if colliding is not None:
         raise ApiError(

@@ -68,9 +68,6 @@ def _topic_to_grow(
     """
     if topic is None:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    if topic.origin is not None:
-        text = f"Topic '{topic.name}' cannot be altered: it is declared in {topic.origin}."
-        raise ApiError(ErrorCode.POLICY_VIOLATION, text)
     if wanted.total == topic.partitions:
         text = f"Topic already has {topic.partitions} partition(s)."
         raise ApiError(ErrorCode.INVALID_PARTITIONS, text)

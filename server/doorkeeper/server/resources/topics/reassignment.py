@@ -80,9 +80,6 @@ def _replicas(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"The replication factor is changed from {count} to {len(replicas)}",
         )
-    if topic.origin is not None:
-        text = f"Topic '{name}' cannot be altered: it is declared in {topic.origin}."
-        raise ApiError(ErrorCode.POLICY_VIOLATION, text)
     return replicas
 
 

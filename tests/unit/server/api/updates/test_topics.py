@@ -9,11 +9,10 @@ import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.updates.topics import alter_topic, change_topics
-from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
 from doorkeeper.server.resources.topics.plans import plan_alteration, plan_topics
-from doorkeeper.server.resources.topics.table import EMPTY, Topics
+from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.schema.change import Author, edit
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic
 from doorkeeper.server.state.store import StorageError
@@ -28,15 +27,13 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.outcome import Results
 
-DECLARED = Topic("a", bytes(16), 9, 1, {}, origin="catalog.yaml")
-
 
 def row(name: str, **configs: str) -> StoredTopic:
     return StoredTopic(name, name.encode().ljust(16, b"."), 1, 1, configs)
 
 
-def topics(*names: str, declared: Sequence[Topic] = ()) -> Topics:
-    return Topics(EMPTY.with_changes(declared)).with_changes(map(row, names), ())
+def topics(*names: str) -> Topics:
+    return Topics().with_changes(map(row, names), ())
 
 
 def change(
@@ -55,17 +52,14 @@ def codes(errors: Sequence[ApiError | None]) -> list[int]:
 
 
 def test_what_can_be_created_or_deleted_is() -> None:
-    """A name that is there, absent, declared or twice is refused; the others are one change."""
-    state = topics("b", "c", "d", declared=[DECLARED])
+    """A name that is there, absent or twice is refused; the others are one change."""
+    state = topics("b", "c", "d")
 
-    planned, errors = plan_topics(
-        state, [row("b"), row("e"), row("e"), row("f")], ["c", "c", "x", "a"]
-    )
+    planned, errors = plan_topics(state, [row("b"), row("e"), row("e"), row("f")], ["c", "c", "x"])
 
     assert planned == edit(TOPIC, set=[row("e"), row("f")], deleted=[row("c")])
-    assert codes(errors) == [36, 0, 36, 0, 0, 3, 3, ErrorCode.POLICY_VIOLATION]
+    assert codes(errors) == [36, 0, 36, 0, 0, 3, 3]
     assert str(errors[0]) == "Topic 'b' already exists."
-    assert str(errors[7]) == "Topic 'a' cannot be deleted: it is declared in catalog.yaml."
 
 
 def test_an_alteration_keeps_what_a_topic_is() -> None:
@@ -102,27 +96,6 @@ async def test_a_topic_is_visible_when_it_is_durable() -> None:
     (entry,) = store.entries
     assert entry.author == Author("User:admin", "10.0.0.1", "PLAINTEXT", "client-1", "", 7)
     assert entry.change == edit(TOPIC, set=[row("b")])
-
-
-async def test_changes_go_on_while_another_catalog_is_declared() -> None:
-    """What is under way when it is declared stays; a declared topic hides a stored one."""
-    async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
-        changing = change(log, created=["b"])
-        await turns()
-        log.declare(EMPTY.with_changes([DECLARED]))
-        seen = log.state.topics.names()
-        store.deliver()
-        await changing
-        refused = await change(log, deleted=["a"])
-
-        assert seen == ("a",)
-        assert log.state.topics.names() == ("a", "b")
-        assert codes(refused.values) == [ErrorCode.POLICY_VIOLATION]
-        assert log.state.topics.get("a") == DECLARED
-        log.declare(EMPTY)
-        stored = log.state.topics.get("a")
-        assert stored is not None
-        assert stored.partitions == 1
 
 
 async def test_a_topic_is_altered() -> None:

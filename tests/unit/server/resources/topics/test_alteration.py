@@ -64,18 +64,13 @@ def test_what_may_change(alteration: tuple[str, int, str | None], configs: dict[
         ("absent", ("nope", SET, "5"), 40, "Unknown topic config name: nope"),
         ("absent", ("retention.ms", SET, "5"), 3, "The topic 'absent' does not exist."),
         ("..", ("retention.ms", SET, "5"), 17, "Topic name is invalid: '..' is not allowed"),
-        ("declared", ("retention.ms", SET, "5"), 44,
-         "Topic 'declared' cannot be altered: it is declared in catalog.yaml."),
     ],
 )  # fmt: skip
 def test_what_may_not(
     name: str, alteration: tuple[str, int, str], code: int, text: str | None
 ) -> None:
     """Faults of settings come before the topic's absence."""
-    topics = {
-        "orders": TOPIC,
-        "declared": a_topic("declared", origin="catalog.yaml"),
-    }
+    topics = {"orders": TOPIC}
 
     with pytest.raises(ApiError) as refused:
         altered_topic(asked(name, alteration), topics.get(name), Policies())

@@ -12,7 +12,7 @@ from doorkeeper.server.schema.declared import TOPIC
 from testkit.nodes import a_topic, brokers_of
 
 OLD = a_topic("old", 2, replication_factor=2)
-TOPICS = Topics.of([a_topic("declared", origin="/etc/c.yaml")], [OLD, a_topic("other")])
+TOPICS = Topics.of([OLD, a_topic("other")])
 
 
 def test_partitions_are_added() -> None:
@@ -61,8 +61,6 @@ def test_new_partitions_are_placed_among_several_brokers() -> None:
          " partition assignment for partition 3 are fenced or in controlled shutdown.")),
         (WantedPartitions("old", 10_003), 44,
          "Unable to perform excessively large batch operation."),
-        (WantedPartitions("declared", 3), 44,
-         "Topic 'declared' cannot be altered: it is declared in /etc/c.yaml."),
     ],
 )  # fmt: skip
 def test_what_is_refused(wanted: WantedPartitions, code: int, text: str | None) -> None:

@@ -11,7 +11,7 @@ from doorkeeper.server.schema.declared import TOPIC
 from testkit.nodes import a_topic, brokers_of
 
 A = a_topic("a", 3, replication_factor=2, assignments=((1, 2),))
-TOPICS = Topics.of([a_topic("declared", origin="/etc/c.yaml")], [A])
+TOPICS = Topics.of([A])
 
 
 def test_partitions_of_a_topic_move_together() -> None:
@@ -37,8 +37,6 @@ def test_partitions_of_a_topic_move_together() -> None:
          "The manual partition assignment includes broker 9, but no such broker is registered."),
         (Reassignment("a", 0, (1,), False), 38, "The replication factor is changed from 2 to 1"),
         (Reassignment("a", 1, (1,), False), 38, "The replication factor is changed from 2 to 1"),
-        (Reassignment("declared", 0, (1,), True), 44,
-         "Topic 'declared' cannot be altered: it is declared in /etc/c.yaml."),
     ],
 )  # fmt: skip
 def test_what_is_refused(wanted: Reassignment, code: int, text: str | None) -> None:

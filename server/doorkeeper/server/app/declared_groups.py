@@ -1,4 +1,4 @@
-"""The groups of a catalog, with their members."""
+"""The file of declared groups: ``doorkeeper.groups.file``; see ``docs/how-to/groups.md``."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import base64
 import binascii
 from typing import TYPE_CHECKING
 
-from doorkeeper.server.resources.catalog.consumer_protocol import (
+from doorkeeper.server.config.document import FaultList, read
+from doorkeeper.server.resources.cluster import Group, GroupMember
+from doorkeeper.server.resources.consumer_protocol import (
     assignment_bytes,
     subscription_bytes,
 )
-from doorkeeper.server.resources.cluster import Group, GroupMember
 from doorkeeper.server.resources.topics.names import reason_invalid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-    from doorkeeper.server.resources.catalog.document import YamlValue
+    from doorkeeper.server.config.document import YamlValue
 
 # The states of each type of group, in Kafka's spelling.
 STATES: Mapping[str, tuple[str, ...]] = {
@@ -38,28 +40,37 @@ _MEMBER_KEYS = (
 _PARTITION_MAX = 2**31 - 1
 
 
-def read_groups(document: YamlValue, partitions: Mapping[str, int]) -> list[Group]:
-    """Return the groups of a list; those with faults may be incomplete.
+def load(path: Path) -> dict[str, Group]:
+    """Return the groups of a file by id.
 
-    ``partitions`` are the numbers of partitions of declared topics, which bound the assignments.
+    Raises:
+        FaultyDocument: with all faults of the file.
     """
+    faults = FaultList(str(path))
+    document = read(path, faults)
+    fields = {} if document is None else document.fields(("groups",))
+    groups = _groups(fields["groups"]) if "groups" in fields else {}
+    faults.raise_any()
+    return groups
+
+
+def _groups(value: YamlValue) -> dict[str, Group]:
+    """Return the groups of a list; those with faults may be incomplete."""
     groups: dict[str, Group] = {}
-    for item in document.items():
+    for item in value.items():
         fields = item.fields(_KEYS, required=("id",))
         group_id = fields["id"].text() if "id" in fields else None
         if group_id in groups:
             fields["id"].fault("declared twice")
-        group = _group(group_id or "", item, fields, partitions)
+        group = _group(group_id or "", item, fields)
         if group_id is not None:
             groups.setdefault(group_id, group)
-    return list(groups.values())
+    return groups
 
 
-def _group(
-    group_id: str, item: YamlValue, fields: Mapping[str, YamlValue], partitions: Mapping[str, int]
-) -> Group:
+def _group(group_id: str, item: YamlValue, fields: Mapping[str, YamlValue]) -> Group:
     group_type = _choice(fields, "type", tuple(STATES)) or "classic"
-    members = _members(fields["members"], partitions) if "members" in fields else ()
+    members = _members(fields["members"]) if "members" in fields else ()
     state = _choice(fields, "state", STATES[group_type]) or ("Stable" if members else "Empty")
     if state in WITHOUT_MEMBERS and members:
         item.fault(f"a group in the state {state} has no members")
@@ -88,7 +99,7 @@ def _text(
     return default if text is None else text
 
 
-def _members(value: YamlValue, partitions: Mapping[str, int]) -> tuple[GroupMember, ...]:
+def _members(value: YamlValue) -> tuple[GroupMember, ...]:
     members: list[GroupMember] = []
     ids: set[str] = set()
     owners: dict[tuple[str, int], str] = {}
@@ -106,9 +117,7 @@ def _members(value: YamlValue, partitions: Mapping[str, int]) -> tuple[GroupMemb
                 client_id=_text(fields, "client_id", "", allow_empty=True),
                 client_host=_text(fields, "host", "/127.0.0.1", allow_empty=True),
                 metadata=_subscription(fields.get("subscription")),
-                assignment=_Assignment(member_id, owners, partitions).read(
-                    fields.get("assignment")
-                ),
+                assignment=_assignment(fields.get("assignment"), member_id, owners),
             )
         )
     return tuple(members)
@@ -140,44 +149,37 @@ def _base64(value: YamlValue) -> bytes:
         return b""
 
 
-class _Assignment:
-    """Reader of one member's assignment; ``owners`` has the partitions of the members before it."""
+def _assignment(
+    value: YamlValue | None, member_id: str, owners: dict[tuple[str, int], str]
+) -> bytes:
+    """Return an assignment's bytes, from partitions by topic or from base64.
 
-    def __init__(
-        self,
-        member_id: str,
-        owners: dict[tuple[str, int], str],
-        partitions: Mapping[str, int],
-    ) -> None:
-        self._member_id = member_id
-        self._owners = owners
-        self._partitions = partitions
+    ``owners`` has the partitions of the members before it.
+    """
+    if value is None:
+        return assignment_bytes({})
+    if value.is_text():
+        return _base64(value)
+    return assignment_bytes(
+        {
+            topic: _partitions(topic, entry, member_id, owners)
+            for topic, entry in value.entries().items()
+            if _is_topic(entry, topic)
+        }
+    )
 
-    def read(self, value: YamlValue | None) -> bytes:
-        """Return the assignment's bytes, from partitions by topic or from base64."""
-        if value is None:
-            return assignment_bytes({})
-        if value.is_text():
-            return _base64(value)
-        return assignment_bytes(
-            {
-                topic: self._indexes(topic, entry)
-                for topic, entry in value.entries().items()
-                if _is_topic(entry, topic)
-            }
-        )
 
-    def _indexes(self, topic: str, value: YamlValue) -> list[int]:
-        # Topics that the catalog does not declare may exist with any number of partitions.
-        high = self._partitions.get(topic, _PARTITION_MAX + 1) - 1
-        indexes = []
-        for item in value.items():
-            index = item.number(0, high)
-            if index is None:
-                continue
-            # A partition has one owner in a group; clients would show contradictory assignments.
-            owner = self._owners.setdefault((topic, index), self._member_id)
-            if owner != self._member_id or index in indexes:
-                item.fault(f"partition {index} of {topic} is assigned to {owner} already")
-            indexes.append(index)
-        return indexes
+def _partitions(
+    topic: str, value: YamlValue, member_id: str, owners: dict[tuple[str, int], str]
+) -> list[int]:
+    indexes = []
+    for item in value.items():
+        index = item.number(0, _PARTITION_MAX)
+        if index is None:
+            continue
+        # A partition has one owner in a group; clients would show contradictory assignments.
+        owner = owners.setdefault((topic, index), member_id)
+        if owner != member_id or index in indexes:
+            item.fault(f"partition {index} of {topic} is assigned to {owner} already")
+        indexes.append(index)
+    return indexes

@@ -3,6 +3,9 @@
 A ``YamlValue`` wraps one node. Its methods return the requested type or, after recording a fault,
 None or an empty value; reading goes on, so one run finds all faults.
 
+Fault           a fault at a place of a file
+FaultyDocument  every fault of a file, in its order
+
 Scalars are read as written: YAML's implicit types (``no`` is false, ``1_000`` a number) would
 change some names. A name that YAML does not read as text is a fault, because other tools would read
 it differently.
@@ -11,14 +14,16 @@ it differently.
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
-from doorkeeper.server.resources.catalog.errors import CatalogProblem
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+# Reading must not take minutes.
+FILE_BYTES_MAX = 16 * 1024 * 1024
 
 # PyYAML's loader in C, if it was built: ten times as fast.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -31,15 +36,61 @@ _SHOWN_MAX = 60
 _TEXT_BYTES_MAX = 32_767
 
 
+class Fault(NamedTuple):
+    """A fault at a path such as ``groups[2].id``. ``line`` 0 is the whole file."""
+
+    file: str
+    line: int
+    path: str
+    text: str
+
+    def __str__(self) -> str:
+        """Return ``file:line: path: text``."""
+        source = f"{self.file}:{self.line}" if self.line else self.file
+        return ": ".join(part for part in (source, self.path, self.text) if part)
+
+
+class FaultyDocument(Exception):
+    """The file is not what it must be."""
+
+    def __init__(self, problems: Sequence[Fault]) -> None:
+        """The faults are sorted by line."""
+        self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
+        super().__init__("\n".join(map(str, self.problems)))
+
+
 class FaultList:
     """The faults of one file."""
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.problems: list[CatalogProblem] = []
+        self.problems: list[Fault] = []
 
     def note(self, line: int, path: str, text: str) -> None:
-        self.problems.append(CatalogProblem(self.file, line, path, text))
+        self.problems.append(Fault(self.file, line, path, text))
+
+    def raise_any(self) -> None:
+        """Raise a ``FaultyDocument`` if there are faults."""
+        if self.problems:
+            raise FaultyDocument(self.problems)
+
+
+def read(path: Path, faults: FaultList) -> YamlValue | None:
+    """Return the document of a file; None if it is empty, or cannot be read."""
+    try:
+        # The size first: a huge file must not be read into memory.
+        size = path.stat().st_size
+        if size > FILE_BYTES_MAX:
+            faults.note(0, "", f"{size} bytes; at most {FILE_BYTES_MAX}")
+            return None
+        text = path.read_bytes().decode()
+    except OSError as error:
+        faults.note(0, "", f"cannot be read: {error.strerror}")
+        return None
+    except UnicodeDecodeError as error:
+        faults.note(0, "", f"is not UTF-8 at byte {error.start}")
+        return None
+    return parse(text, faults)
 
 
 def parse(text: str, faults: FaultList) -> YamlValue | None:
@@ -55,7 +106,7 @@ def parse(text: str, faults: FaultList) -> YamlValue | None:
         return None
     # PyYAML composes nested lists recursively.
     except RecursionError:
-        faults.note(0, "", "not a catalog: nested too deeply")
+        faults.note(0, "", "nested too deeply")
         return None
     return None if node is None else YamlValue(node, "", faults)
 
