@@ -56,7 +56,7 @@ class Recorder(Authorizer):
         self._writer: threading.Thread | None = None
         self.lost = 0
 
-    def attach(self, log: Any) -> None:  # noqa: ANN401  it is only passed on
+    def attach(self, log: object) -> None:
         """Take the log of the server's state for the authorizer that is wrapped."""
         self._log = log
 

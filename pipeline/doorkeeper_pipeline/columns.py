@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import polars as pl
     import pyarrow as pa
     from pyspark.sql.types import StructType
@@ -105,11 +107,11 @@ def spark_schema(table: Table) -> StructType:
     return _spark_struct(types, table.columns)
 
 
-def _arrow_field(pa: Any, column: Column) -> Any:  # noqa: ANN401 - the module, for it is late
+def _arrow_field(pa: ModuleType, column: Column) -> object:
     return pa.field(column.name, _arrow_type(pa, column.type), nullable=column.nullable)
 
 
-def _arrow_type(pa: Any, column_type: ColumnType) -> Any:  # noqa: ANN401 - as above
+def _arrow_type(pa: ModuleType, column_type: ColumnType) -> object:
     match column_type:
         case ListOf(item):
             return pa.list_(pa.field("element", _arrow_type(pa, item), nullable=False))
@@ -119,7 +121,7 @@ def _arrow_type(pa: Any, column_type: ColumnType) -> Any:  # noqa: ANN401 - as a
             return _arrow_scalars(pa)[column_type]
 
 
-def _arrow_scalars(pa: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+def _arrow_scalars(pa: ModuleType) -> dict[str, Any]:
     return {
         "boolean": pa.bool_(),
         "int16": pa.int16(),
@@ -133,7 +135,7 @@ def _arrow_scalars(pa: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
     }
 
 
-def _polars_type(pl: Any, column_type: ColumnType) -> Any:  # noqa: ANN401 - as above
+def _polars_type(pl: ModuleType, column_type: ColumnType) -> Any:  # noqa: ANN401  of Polars
     match column_type:
         case ListOf(item):
             return pl.List(_polars_type(pl, item))
@@ -143,7 +145,7 @@ def _polars_type(pl: Any, column_type: ColumnType) -> Any:  # noqa: ANN401 - as 
             return _polars_scalars(pl)[column_type]
 
 
-def _polars_scalars(pl: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+def _polars_scalars(pl: ModuleType) -> dict[str, Any]:
     return {
         "boolean": pl.Boolean(),
         "int16": pl.Int16(),
@@ -157,7 +159,7 @@ def _polars_scalars(pl: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
     }
 
 
-def _spark_struct(types: Any, columns: tuple[Column, ...]) -> Any:  # noqa: ANN401 - as above
+def _spark_struct(types: ModuleType, columns: tuple[Column, ...]) -> object:
     return types.StructType(
         [
             types.StructField(column.name, _spark_type(types, column.type), column.nullable)
@@ -166,7 +168,7 @@ def _spark_struct(types: Any, columns: tuple[Column, ...]) -> Any:  # noqa: ANN4
     )
 
 
-def _spark_type(types: Any, column_type: ColumnType) -> Any:  # noqa: ANN401 - as above
+def _spark_type(types: ModuleType, column_type: ColumnType) -> object:
     match column_type:
         case ListOf(item):
             return types.ArrayType(_spark_type(types, item), containsNull=False)
@@ -176,7 +178,7 @@ def _spark_type(types: Any, column_type: ColumnType) -> Any:  # noqa: ANN401 - a
             return _spark_scalars(types)[column_type]
 
 
-def _spark_scalars(types: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+def _spark_scalars(types: ModuleType) -> dict[str, Any]:
     return {
         "boolean": types.BooleanType(),
         "int16": types.ShortType(),

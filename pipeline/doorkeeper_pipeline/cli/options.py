@@ -34,7 +34,7 @@ class Moment(click.ParamType[dt.datetime]):
 
     def convert(
         self,
-        value: Any,  # noqa: ANN401  click's
+        value: object,
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> dt.datetime:
@@ -60,7 +60,7 @@ class Zone(click.ParamType[str]):
 
     def convert(
         self,
-        value: Any,  # noqa: ANN401  click's
+        value: object,
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> str:
@@ -101,7 +101,7 @@ class StreamPlace(LocalPath):
 
     def convert(
         self,
-        value: Any,  # noqa: ANN401  click's
+        value: object,
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Any:  # noqa: ANN401  click's
@@ -143,7 +143,7 @@ class Setting(click.ParamType[tuple[str, str]]):
 
     def convert(
         self,
-        value: Any,  # noqa: ANN401  click's
+        value: object,
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> tuple[str, str]:
@@ -165,7 +165,7 @@ class TablesPlace(LocalPath):
 
     def convert(
         self,
-        value: Any,  # noqa: ANN401  click's
+        value: object,
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Any:  # noqa: ANN401  click's

@@ -161,7 +161,7 @@ class _Call:
     def __init__(
         self,
         function: Callable[[Any, Any], Any],
-        shared: Any,  # noqa: ANN401  whatever the job gives
+        shared: object,
         tasks: tuple[Any, ...],
     ) -> None:
         self._function = function
@@ -189,7 +189,7 @@ class _OverTuples:
     def __init__(
         self,
         function: Callable[[Any, DecisionTable], pa.Table],
-        shared: Any,  # noqa: ANN401  whatever the job gives
+        shared: object,
         schema: pa.Schema,
     ) -> None:
         self._function = function

@@ -152,7 +152,7 @@ class _Unpacked:
         return found
 
 
-def _decompressor(how: str) -> Any:  # noqa: ANN401  of three libraries
+def _decompressor(how: str) -> object:
     """Return an object that unpacks one frame; of zst a library is imported where it is needed."""
     if how == "bz2":
         return bz2.BZ2Decompressor()

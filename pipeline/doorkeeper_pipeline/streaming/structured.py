@@ -84,7 +84,9 @@ def run_query(query: Any, interval_s: float, wait: Callable[[float], bool]) -> N
         query.stop()
 
 
-def _start(request: StreamRequest, engine: SparkEngine, batch: Callable[[Any, int], None]) -> Any:  # noqa: ANN401  Spark's
+def _start(
+    request: StreamRequest, engine: SparkEngine, batch: Callable[[Any, int], None]
+) -> object:
     files: DataFrame = (
         engine.session.readStream.format("binaryFile")
         .schema(SCHEMA)
@@ -103,7 +105,7 @@ def start_query(
     interval_s: float,
     *,
     once: bool,
-) -> Any:  # noqa: ANN401  Spark's
+) -> object:
     """Start a query that gives its rows to a function, batch by batch."""
     trigger: dict[str, Any] = (
         {"availableNow": True} if once else {"processingTime": f"{max(interval_s, 0.1)} seconds"}

@@ -37,7 +37,7 @@ class Field:
         self.about = about
 
 
-def hidden(*, default: Any = _REQUIRED) -> Any:  # noqa: ANN401 - a field of any type
+def hidden(*, default: object = _REQUIRED) -> Any:  # noqa: ANN401 - a field of any type
     """Declare a field that ``repr`` omits: a secret, or a long value."""
     return Field(default=default, shown=False)
 

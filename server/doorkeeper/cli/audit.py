@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -18,7 +18,9 @@ from doorkeeper.server.operations.audit.tailing import Tail
 from doorkeeper.server.operations.audit.verifying import Verdict, verify_log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+T = TypeVar("T")
 
 POLL_S: Final = 0.2
 """The interval of polls for new events; a poll lists a folder."""
@@ -228,7 +230,7 @@ def _print_text(event: dict[str, Any]) -> None:
     show([line])
 
 
-def _clean(value: Any) -> Any:  # noqa: ANN401 - what JSON may hold
+def _clean(value: object) -> Any:  # noqa: ANN401 - what JSON may hold
     """Return a value without control characters in its texts: names come from clients."""
     if isinstance(value, str):
         return printable(value)
@@ -273,7 +275,7 @@ def _verdict_lines(folder: Path, verdict: Verdict) -> Iterable[str]:
         yield paint(f"{folder}: the audit log is incomplete", "red", bold=True)
 
 
-def _or_fail(folder: Path, call: Any) -> Any:  # noqa: ANN401 - whatever it returns
+def _or_fail(folder: Path, call: Callable[[], T]) -> T:
     try:
         return call()
     except OSError as error:

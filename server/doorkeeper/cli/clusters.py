@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.profiles import Profile
     from doorkeeper.sync.config import ClusterConfig
+
+T = TypeVar("T")
 
 DRIFT: Final = 3
 """The status of a cluster that does not enforce the desired ACLs."""
@@ -453,8 +455,8 @@ def _clusters_of(file: Path, names: Sequence[str]) -> list[ClusterConfig]:
     return [known[name] for name in names] or list(clusters)
 
 
-def _run(work: Awaitable[Any]) -> Any:  # noqa: ANN401  the result of the work
-    async def run() -> Any:  # noqa: ANN401  as above
+def _run(work: Awaitable[T]) -> T:
+    async def run() -> T:
         return await work
 
     try:

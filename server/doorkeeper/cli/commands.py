@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 from click.shell_completion import add_completion_class
 
@@ -57,7 +55,7 @@ for _shell in (JoinedBash, LastingZsh):
 class Root(LazyGroup):
     """The group of all commands; it reports that Ctrl-C has ended one."""
 
-    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  that of the command
+    def invoke(self, ctx: click.Context) -> object:
         """Run the command of the first word."""
         try:
             return super().invoke(ctx)

@@ -139,7 +139,7 @@ def _names(environment: Mapping[str, str]) -> list[str]:
     return sorted(each.stem for each in folder(environment).glob(f"*{_SUFFIX}"))
 
 
-def _profile(_context: click.Context, _parameter: click.Parameter, name: str | None) -> Any:  # noqa: ANN401  click's
+def _profile(_context: click.Context, _parameter: click.Parameter, name: str | None) -> object:
     return None if name is None else load_profile(name, os.environ)
 
 

@@ -292,7 +292,7 @@ def _key(change: EntityChange) -> tuple[object, ...]:
     return (Quota, entity.client) if isinstance(entity, Quota) else (type(entity), entity.key[0])
 
 
-def _results(answer: Any) -> Iterator[tuple[tuple[object, ...], ApiError | None]]:  # noqa: ANN401  one of five
+def _results(answer: object) -> Iterator[tuple[tuple[object, ...], ApiError | None]]:
     """Yield the error of each item of a response, by its key."""
     if isinstance(answer, AlterClientQuotasResponse):
         for entry in answer.entries:

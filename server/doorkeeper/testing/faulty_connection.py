@@ -70,7 +70,7 @@ class FaultyConnection(Connection):
     def complete(
         self,
         pending: PendingUpdate | PendingResponse,
-        result: Any,  # noqa: ANN401 - as in the class
+        result: object,
         error: BaseException | None = None,
     ) -> bytes | Closed:
         """Answer a request that waited, unless a fault drops the response."""

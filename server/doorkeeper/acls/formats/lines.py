@@ -5,7 +5,10 @@ A path leads from the document to a part: names of members, and indexes of items
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 Path = tuple[str | int, ...]
 
@@ -33,7 +36,7 @@ def line_at(text: str, path: Path) -> int:
     return line
 
 
-def _member(yaml: Any, node: Any, step: str | int) -> tuple[Any, Any] | None:  # noqa: ANN401  a module and nodes
+def _member(yaml: ModuleType, node: Any, step: str | int) -> tuple[Any, Any] | None:  # noqa: ANN401  a module and nodes
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             # The key of a duplicate that was refused is the second one, but which is no matter.

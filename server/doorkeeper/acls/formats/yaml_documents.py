@@ -13,6 +13,7 @@ from doorkeeper.acls.formats.names import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
 
 _DEPTH_MAX: Final = 100
 """Far less than the depth at which libyaml's composer overflows the stack."""
@@ -49,7 +50,7 @@ def document_of_yaml(text: str) -> object:
 class _Builder:
     """Builds a document from events; each plain scalar is resolved once."""
 
-    def __init__(self, yaml: Any) -> None:  # noqa: ANN401  a module
+    def __init__(self, yaml: ModuleType) -> None:
         self._yaml = yaml
         self._resolvers = yaml.SafeLoader.yaml_implicit_resolvers
         self._texts: dict[str, object] = {}
@@ -126,7 +127,7 @@ class _Builder:
         return found
 
 
-def _check_depth(yaml: Any, text: str, loader: Any) -> None:  # noqa: ANN401  a module
+def _check_depth(yaml: ModuleType, text: str, loader: Any) -> None:  # noqa: ANN401  a module
     """Reject nesting that would overflow the stack of the C loader and kill the process."""
     begins, ends = yaml.CollectionStartEvent, yaml.CollectionEndEvent
     depth = 0
@@ -139,11 +140,11 @@ def _check_depth(yaml: Any, text: str, loader: Any) -> None:  # noqa: ANN401  a 
             depth -= 1
 
 
-def _loader(yaml: Any) -> Any:  # noqa: ANN401  the module has two loaders, one of them built in C
+def _loader(yaml: ModuleType) -> Any:  # noqa: ANN401  the module has two loaders, one of them built in C
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
         """Rejects duplicate keys: YAML forbids them, and the first value would be lost."""
 
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002  as there
+        def construct_mapping(self, node: Any, deep: bool = False) -> object:  # noqa: ANN401, FBT001, FBT002  as there
             seen = set()
             for key, _ in node.value:
                 if isinstance(key, yaml.ScalarNode):

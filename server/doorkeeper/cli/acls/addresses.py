@@ -198,7 +198,7 @@ def _translate_errors() -> Iterator[None]:
         raise RepositoryError(*map(str, error.problems)) from error
 
 
-def _past_moment(_context: click.Context, _parameter: click.Parameter, text: str | None) -> Any:  # noqa: ANN401  click's
+def _past_moment(_context: click.Context, _parameter: click.Parameter, text: str | None) -> object:
     return None if text is None else past_moment(text)
 
 

@@ -162,7 +162,7 @@ def _principals(
         raise click.BadParameter(str(error)) from None
 
 
-def _types(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> Any:  # noqa: ANN401  click's
+def _types(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> object:
     try:
         return frozenset(map(resource_type, values))
     except FormatError as error:

@@ -308,7 +308,7 @@ class _Rows:
     def _row(
         self,
         field: Field,
-        item: Any,  # noqa: ANN401 - as decoded
+        item: object,
         path: str,
         error: tuple[ErrorCode, str | None],
     ) -> Values:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.state.storage.portable import Portable
+
+T = TypeVar("T")
 
 
 class StoreHistory:
@@ -18,7 +20,7 @@ class StoreHistory:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    async def read(self, work: Callable[[Portable], Awaitable[Any]]) -> Any:  # noqa: ANN401 - of the function
+    async def read(self, work: Callable[[Portable], Awaitable[T]]) -> T:
         """Return the result of a function of the open store.
 
         Raises:
@@ -38,7 +40,7 @@ class StoreHistory:
         ):
             return await work(store)
 
-    async def _read_embedded(self, work: Callable[[Portable], Awaitable[Any]]) -> Any:  # noqa: ANN401 - as above
+    async def _read_embedded(self, work: Callable[[Portable], Awaitable[T]]) -> T:
         from doorkeeper.server.state.storage import (
             portable_embedded,
         )

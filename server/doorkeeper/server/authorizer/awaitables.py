@@ -61,7 +61,7 @@ async def _wait(futures: Sequence[asyncio.Future[Any]], ends_s: float) -> None:
             await asyncio.wait((future,), timeout=min(left_s, LOOK_AGAIN_S))
 
 
-async def wait_for_decision(known: Any, timeout_s: float) -> None:  # noqa: ANN401 - see ``as_future``
+async def wait_for_decision(known: object, timeout_s: float) -> None:
     """Wait for the awaitable of a ``DecisionPending``, which goes on if this wait ends.
 
     Raises:
@@ -123,7 +123,7 @@ def _outcome(future: asyncio.Future[Any], accepts: Callable[[Any], bool]) -> Any
     )
 
 
-def as_future(awaitable: Any, loop: asyncio.AbstractEventLoop) -> asyncio.Future[Any]:  # noqa: ANN401 - plug-ins return what they like
+def as_future(awaitable: object, loop: asyncio.AbstractEventLoop) -> asyncio.Future[Any]:
     """Return a future of this loop with the awaitable's result; starts coroutines."""
     if isinstance(awaitable, concurrent.futures.Future):
         return _follow_thread(awaitable, loop)
@@ -157,7 +157,7 @@ def _read(future: asyncio.Future[Any]) -> None:
         future.exception()
 
 
-async def _call_safely(awaitable: Any) -> Any:  # noqa: ANN401 - as above
+async def _call_safely(awaitable: Any) -> object:  # noqa: ANN401 - as above
     try:
         return await awaitable
     # A plug-in must not end the process.

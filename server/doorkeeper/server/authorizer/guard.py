@@ -498,7 +498,7 @@ class GuardedAuthorizer(Authorizer):
         expected: int,
         call: Callable[[AuthorizableRequestContext | None, Any], Sequence[Any]],
         context: AuthorizableRequestContext | None,
-        items: Any,  # noqa: ANN401 - bindings or filters
+        items: object,
     ) -> list[Any]:
         # list() inside the call: a generator runs plug-in code, which may raise.
         found = self._call(method, lambda: list(call(context, items)), context)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _TYPES = (ResourceType, str, PatternType, str, str, AclOperation, AclPermissionType)
 
 
-def is_binding(found: Any) -> TypeGuard[AclBinding]:  # noqa: ANN401 - plug-ins return what they like
+def is_binding(found: object) -> TypeGuard[AclBinding]:
     """Return whether it is a binding whose fields have the right types."""
     if type(found) is not AclBinding:
         return False
@@ -40,12 +40,12 @@ def is_binding(found: Any) -> TypeGuard[AclBinding]:  # noqa: ANN401 - plug-ins 
     return all(map(isinstance, (*found.pattern, *found.entry), _TYPES))
 
 
-def is_create_result(found: Any) -> TypeGuard[AclCreateResult]:  # noqa: ANN401 - as above
+def is_create_result(found: object) -> TypeGuard[AclCreateResult]:
     """Return whether it is a valid result for one binding."""
     return isinstance(found, AclCreateResult) and _is_error(found.error)
 
 
-def is_delete_result(found: Any) -> TypeGuard[AclDeleteResult]:  # noqa: ANN401 - as above
+def is_delete_result(found: object) -> TypeGuard[AclDeleteResult]:
     """Return whether it is a valid result for one filter."""
     if not isinstance(found, AclDeleteResult) or not _is_error(found.error):
         return False
@@ -53,7 +53,7 @@ def is_delete_result(found: Any) -> TypeGuard[AclDeleteResult]:  # noqa: ANN401 
     return isinstance(bindings, (tuple, list)) and all(map(_is_binding_delete_result, bindings))
 
 
-def _is_binding_delete_result(found: Any) -> bool:  # noqa: ANN401 - as above
+def _is_binding_delete_result(found: object) -> bool:
     return (
         isinstance(found, AclBindingDeleteResult)
         and _is_error(found.error)
@@ -61,5 +61,5 @@ def _is_binding_delete_result(found: Any) -> bool:  # noqa: ANN401 - as above
     )
 
 
-def _is_error(found: Any) -> bool:  # noqa: ANN401 - as above
+def _is_error(found: object) -> bool:
     return found is None or isinstance(found, ApiError)

@@ -15,7 +15,7 @@ UNLIMITED: Final = 2_147_483_647
 """The value of Kafka's keys for no limit."""
 
 
-def _limit(default: Any, why: str, *, key: str = "") -> Any:  # noqa: ANN401 - a field of any type
+def _limit(default: object, why: str, *, key: str = "") -> Any:  # noqa: ANN401 - a field of any type
     return Field(default=default, about={"key": key, "why": why})
 
 

@@ -59,7 +59,7 @@ class OnLoop:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         return partial(self.call, name)
 
-    def call(self, name: str, *arguments: object) -> Any:  # noqa: ANN401 - of any method
+    def call(self, name: str, *arguments: object) -> object:
         """Return what the method returns, or raise what it raises.
 
         Raises:

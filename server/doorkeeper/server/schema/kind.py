@@ -131,7 +131,7 @@ class Kind:
     def has_secrets(self) -> bool:
         return any(column.secret for column in self.columns)
 
-    def encode(self, row: Any) -> Item:  # noqa: ANN401 - a row of this kind
+    def encode(self, row: object) -> Item:
         return self.codec.encode(row)
 
     def decode(self, item: Item) -> Any:  # noqa: ANN401 - a row of this kind
@@ -173,7 +173,7 @@ def _row_codec(row: type[Any], columns: tuple[Column, ...], key: int) -> Codec:
         secrets = [cell for cell, secret in zip(cells, is_secret, strict=True) if secret]
         return Item(key_text(found[:key]), _dumps(public), _dumps(secrets))
 
-    def decode(item: Item) -> Any:  # noqa: ANN401 - as above
+    def decode(item: Item) -> object:
         keys = [item.key] if key == 1 else _list(item.key)
         if len(keys) != key or any(cell.__class__ is not str for cell in keys):
             raise ValueError(f"expected a key of {key} texts")
@@ -192,7 +192,7 @@ def _list(text: str) -> list[Any]:
     return found
 
 
-def _cell(cell: Any, column: Column, secrets: Iterator[Any] | None) -> Any:  # noqa: ANN401 - of any type
+def _cell(cell: object, column: Column, secrets: Iterator[Any] | None) -> object:
     """Return the value of a column; a secret one comes from ``hidden``.
 
     Without ``hidden``, as in the change log, secret columns are empty.

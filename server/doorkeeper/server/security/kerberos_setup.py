@@ -7,13 +7,15 @@ environment names. ``doorkeeper.kerberos.config.file`` sets that for the whole p
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from doorkeeper.server.security.kerberos_rules import ShortNamer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import ModuleType
 
 RULES_KEY: Final = "sasl.kerberos.principal.to.local.rules"
 CONFIG_KEY: Final = "doorkeeper.kerberos.config.file"
@@ -23,19 +25,18 @@ DEFAULT_CONFIG: Final = "/etc/krb5.conf"
 INSTALL: Final = "pip install 'doorkeeper[kerberos]', and Debian's package libgssapi-krb5-2"
 
 
-def bindings() -> Any:  # noqa: ANN401  a module
+def bindings() -> ModuleType:
     """Return the package gssapi, imported on first use: few servers need it.
 
     Raises:
         ValueError: the package, or the library below it, is not installed.
     """
     try:
-        import gssapi
+        return import_module("gssapi")
     except (ImportError, OSError) as error:
         raise ValueError(
             f"sasl.enabled.mechanisms: GSSAPI needs the package gssapi ({INSTALL}): {error}"
         ) from None
-    return gssapi
 
 
 def use_configuration(originals: Mapping[str, str]) -> None:
@@ -102,7 +103,7 @@ def short_namer(configs: Mapping[str, str]) -> ShortNamer:
         raise ValueError(f"{RULES_KEY}: {error}") from error
 
 
-def acceptor(keytab: Path, principal: str) -> Any:  # noqa: ANN401  the binding's credentials
+def acceptor(keytab: Path, principal: str) -> object:
     """Return the library's credentials that accept tickets for a principal.
 
     The library reads the keytab at each login, so new keys are effective at once.

@@ -64,7 +64,7 @@ class ClientLimits:
 
     def withhold(
         self,
-        response: Any,  # noqa: ANN401 - one of HOLDS_ACLS
+        response: object,
         settings: Settings,
         counts: Counts,
         events: list[LogEvent | Login],

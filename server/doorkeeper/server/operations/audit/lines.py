@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -51,7 +51,7 @@ class Lines:
         return f"{self._prefix}.{rest // NS_PER_MS:03d}Z"
 
 
-def _clean(value: Any) -> Any:  # noqa: ANN401 - what JSON may hold
+def _clean(value: object) -> object:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):

@@ -38,7 +38,7 @@ class RowChange(NamedTuple):
     value: str
     deleted: bool
 
-    def row(self) -> Any:  # noqa: ANN401 - a row of any kind
+    def row(self) -> object:
         """Return the row without secrets; None if this version cannot read it."""
         kind = KINDS.get(self.kind)
         if kind is None:
@@ -84,7 +84,7 @@ class RowChange(NamedTuple):
         return f"{sign} {self.kind} {name} {detail}".rstrip()
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - a cell
+def _plain(value: object) -> object:
     return value.hex() if isinstance(value, bytes) else value
 
 

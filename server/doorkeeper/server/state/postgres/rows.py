@@ -246,7 +246,7 @@ async def read_items(connection: asyncpg.Connection) -> StoredState:
     return StoredState(revision, None if writer is None else writer[0], rows)
 
 
-def _decode_row(kind: Kind, key: str, value: str, secret: str | None) -> Any:  # noqa: ANN401 - a row
+def _decode_row(kind: Kind, key: str, value: str, secret: str | None) -> object:
     if kind.has_secrets and secret is None:
         raise ValueError(f"the {kind.name} {decode(key)!r} has no secret")
     return kind.decode(Item(decode(key), value, secret))
