@@ -108,8 +108,8 @@ class FaultyConnection(Connection):
 
         return self._delay(header, proceed) or proceed(now_s)
 
-    def _api(self, header: RequestHeader) -> Api:
-        api = super()._api(header)
+    def api(self, header: RequestHeader) -> Api:
+        api = super().api(header)
         fault = self._faults.strikes(FaultKind.ERROR, header.api_key)
         if fault is None or fault.error is None:
             return api

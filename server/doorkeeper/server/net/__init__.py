@@ -4,10 +4,11 @@ options            the configuration of a listener
 addresses          binding, and addresses as Java writes them
 admission          limits on the number of connections
 listener           accepting
-handshakes         TLS handshakes in progress; handshake_log logs failures
+handshakes         TLS handshakes in progress, and the log lines of failures
 peer_log           values that peers sent, cut and rate limited for the log
-context            the parts that connections share, and updates in flight
+context            the parts that connections share
 channel            one connection's socket
+updates            changes that go on without their clients
 connection_log     the log lines of one connection; request_log those of its requests
 large_requests     requests with many elements, worked on in a thread
 chunked_responses  responses that are built in slices

@@ -18,14 +18,11 @@ connection is held, and not read from once it has bytes that wait, while
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.api.node import UpdateOperation
 from doorkeeper.server.authorizer.awaitables import as_future, forget, wait_for_decision
-from doorkeeper.server.net.connection_log import log_end, log_events, log_failures, log_refusal
+from doorkeeper.server.net.connection_log import log_end, log_events, log_refusal
 from doorkeeper.server.net.context import Accepted
 from doorkeeper.server.net.protocol.exchange import (
     Authenticating,
@@ -39,14 +36,13 @@ from doorkeeper.server.net.protocol.exchange import (
 from doorkeeper.server.net.protocol.large_request import LargeRequest
 from doorkeeper.server.net.request_log import DEBUG
 from doorkeeper.server.net.transports import is_encrypted, peer_certificates
+from doorkeeper.server.net.updates import UpdateInFlight, admit
 from doorkeeper.server.runtime.metrics.requests import Waited
 from doorkeeper.server.security.contract import Failure
-from doorkeeper.server.state.outcome import Results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.server.api.node import Update
     from doorkeeper.server.net.chunked_responses import ResponseBuild
     from doorkeeper.server.net.context import ServerContext
     from doorkeeper.server.net.fair_queue import QueuedWork
@@ -55,6 +51,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.net.protocol.connection import Connection
     from doorkeeper.server.net.protocol.exchange import Advance
     from doorkeeper.server.security.contract import Step
+    from doorkeeper.server.state.outcome import Results
 
 TLS_CHUNK_BYTES: Final = 65_536
 """Larger answers are passed to TLS in chunks of this size."""
@@ -64,19 +61,6 @@ UNAUTHENTICATED_BYTES: Final = 4096
 
 TURN_S: Final = 0.001
 """Pipelined requests that take longer than usual end the turn of their connection."""
-
-GRACE_S: Final = 1.0
-"""Added to the time-out of ACL updates: the authorizer's guard times out each item first."""
-
-NO_RESULTS: Final = Results(())
-
-
-@dataclass(slots=True, eq=False)
-class _Timing:
-    """The time a request for an update was started, and the time of its first wait."""
-
-    began_s: float
-    wait_began_s: float | None = None
 
 
 class Channel(Accepted):
@@ -98,12 +82,12 @@ class Channel(Accepted):
         "_in_turn",
         "_is_idle",
         "_large",
-        "_pending",
         "_reading",
         "_request_level",
         "_requests",
         "_server",
         "_transport",
+        "_updating",
         "_write_full",
         "last_active_s",
     )
@@ -120,7 +104,7 @@ class Channel(Accepted):
         # The last result of ``_is_idle``; whatever begins something resets it.
         self._is_idle = False
         self._transport: asyncio.Transport | None = None
-        self._pending: PendingUpdate | None = None
+        self._updating: UpdateInFlight | None = None
         self._authenticating: asyncio.Future[Step] | None = None
         self._building: ResponseBuild | None = None
         self._large: Handling | None = None
@@ -219,13 +203,12 @@ class Channel(Accepted):
         self._work(now_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel all work but the update in flight, which goes on without an answer."""
+        """Cancel all work; an update in flight goes on without an answer."""
         server = self._server
         self._is_idle = False
         self._transport = None
-        self._pending = None
-        # ``_pending`` has no task to cancel: a change that has begun completes without its client.
         begun = (
+            self._updating,
             self._authenticating,
             self._delayed,
             self._delayed_response,
@@ -235,7 +218,7 @@ class Channel(Accepted):
             self._large,
         )
         self._authenticating = self._delayed = self._delayed_response = self._in_turn = None
-        self._building = self._deciding = self._large = None
+        self._building = self._deciding = self._large = self._updating = None
         for each in begun:
             if each is not None:
                 each.cancel()
@@ -280,7 +263,7 @@ class Channel(Accepted):
     def _is_held(self) -> bool:
         return (
             self._write_full
-            or self._pending is not None
+            or self._updating is not None
             or self._delayed_response is not None
             or self._authenticating is not None
             or self._building is not None
@@ -334,7 +317,7 @@ class Channel(Accepted):
         if self._requests is not None:
             self._count_answered(began_s)
         if connection.events:
-            self._observe(log_events, connection, self._server)
+            self._server.observe(log_events, connection, self._server)
         if not self._authenticated:
             self._authenticated = connection.session.is_open
             is_over = is_over and connection.buffered_bytes > 0
@@ -348,7 +331,8 @@ class Channel(Accepted):
         answered = self._connection.answer_codes
         if self._requests is not None and answered:
             total_s = self._clock() - began_s
-            self._observe(self._requests.record_answers, tuple(answered), total_s, waited)
+            record = self._requests.record_answers
+            self._server.observe(record, tuple(answered), total_s, waited)
             answered.clear()
 
     def _log_completed(self, began_s: float, waited: Waited | None = None) -> float:
@@ -359,17 +343,9 @@ class Channel(Accepted):
         if log is not None and completed:
             for each in completed:
                 local_s = now_s - began_s - remote_s
-                self._observe(log.log, self._connection, each, local_s, remote_s)
+                self._server.observe(log.log, self._connection, each, local_s, remote_s)
             completed.clear()
         return now_s
-
-    def _observe(self, report: Callable[..., object], *arguments: Any) -> None:
-        """Call a function that counts or logs: its fault must not cost a client its answer."""
-        try:
-            report(*arguments)
-        except Exception as fault:  # the change, if any, is made
-            message = "a request could not be counted or logged"
-            self._server.loop.call_exception_handler({"message": message, "exception": fault})
 
     def _take(self, result: Advance, began_s: float) -> bytes | None:
         """Start the work that a request waits for; return an answer that is ready at once."""
@@ -399,144 +375,40 @@ class Channel(Accepted):
             return result
         return None
 
-    # --- updates
+    # --- work that a request waits for
 
     def _start_update(self, pending: PendingUpdate, began_s: float) -> bytes | None:
-        """Start the task of an update; return an answer that is ready at once."""
-        server, update = self._server, pending.update
-        in_flight, operation = server.updates, update.operation
-        refusal: Exception | None
-        try:
-            # Before the change, not after: what cannot be recorded must not happen.
-            refusal = None if server.audit_log is None else server.audit_log.refusal()
-            if operation == UpdateOperation.ACLS and refusal is None and in_flight.items[operation]:
-                refusal = self._overload(update)
-            if refusal is None:
-                in_flight.updates[operation] += 1
-                in_flight.items[operation] += update.items
-        except Exception as fault:  # answered, and nothing has begun
-            refusal = fault
+        """Begin a change; return an answer that is ready at once."""
+        update = pending.update
+        refusal = admit(update, self._server, self.peer_id)
         if refusal is not None:
             return self._take(self._connection.complete(pending, (), refusal), began_s)
-        timing = _Timing(began_s)
-        # Last, because nothing after it may fail: the change begins. The event loop has only weak
-        # references to tasks.
-        in_flight.tasks.add(server.loop.create_task(self._update(pending, timing)))
-        if self._requests is not None or server.request_log is not None:
-            # The loop calls it after the first step of the task, which ends where it first waits.
-            server.loop.call_soon(self._begin_wait, timing)
+        on_done = partial(self._complete_update, pending, began_s) if update.wait else None
+        begun = UpdateInFlight(pending, self._server, self.peer_id, began_s, on_done)
+        begun.begin()
         if not update.wait:
             return self._take(self._connection.complete(pending, ()), began_s)
-        self._pending = pending
+        self._updating = begun
         return None
 
-    async def _update(self, pending: PendingUpdate, timing: _Timing) -> None:
-        """Await a change, then answer its request and continue with the next ones.
-
-        The task survives the connection and the time-out of the request.
-        """
-        server, update = self._server, pending.update
-        in_flight, operation = server.updates, update.operation
-        task = cast("asyncio.Task[None]", asyncio.current_task())
-        timeout_s = server.limits.update_timeout_ms / 1000
-        if operation == UpdateOperation.ACLS:
-            timeout_s += GRACE_S
-        # A timer and not ``asyncio.timeout``: the task must go on after the client has its answer.
-        timeout = server.loop.call_later(timeout_s, self._time_out, pending, timing)
-        results = NO_RESULTS
-        error: BaseException | None = None
-        try:
-            results = await update.apply(server.services)
-            timeout.cancel()
-            if server.audit_log is not None:
-                problem = await server.audit_log.wait_until_recorded()
-                error = None if problem is None else _recording_error(problem)
-        except (Exception, asyncio.CancelledError) as fault:
-            # A plug-in may raise CancelledError itself, which is a failed update and not a
-            # cancellation.
-            if task.cancelling():
-                raise  # the server stops
-            error = fault
-        finally:
-            timeout.cancel()
-            in_flight.tasks.discard(task)
-            in_flight.updates[operation] -= 1
-            in_flight.items[operation] -= update.items
-            if not in_flight.tasks:
-                in_flight.none.set()
-        if self._pending is pending:
-            try:
-                self._answer_update(pending, results, error, timing)
-            except Exception as fault:  # the request would hang
-                # Told now: the loop learns of a task's exception when its traceback is collected.
-                message = "the response to an update failed"
-                server.loop.call_exception_handler({"message": message, "exception": fault})
-                self.abort(message)
-            return
-        if error is not None and not isinstance(error, ApiError):
-            results = Results((), (error,))
-        self._log_failures(results, pending, answered=update.wait)
-        if update.wait and self._requests is not None and server.loop.time() < timeout.when():
-            self._requests.record_abandoned(pending.api.key, self._wait_times(timing))
-
-    def _begin_wait(self, timing: _Timing) -> None:
-        timing.wait_began_s = self._clock()
-
-    def _wait_times(self, timing: _Timing) -> Waited:
-        """Return the local and the remote time of an update: before its first wait, and after."""
-        now_s = self._clock()
-        wait_began_s = now_s if timing.wait_began_s is None else timing.wait_began_s
-        return Waited(wait_began_s - timing.began_s, now_s - wait_began_s)
-
-    def _answer_update(
+    def _complete_update(
         self,
         pending: PendingUpdate,
+        began_s: float,
         results: Results,
         error: BaseException | None,
-        timing: _Timing,
+        waited: Waited,
     ) -> None:
-        waited = self._wait_times(timing)
-        self._pending = None
-        self._log_failures(results, pending, answered=True)
-        answer = self._connection.complete(pending, results.values, error)
-        self._resume(answer, timing.began_s, waited)
-
-    def _time_out(self, pending: PendingUpdate, timing: _Timing) -> None:
-        """Answer the request of an update that takes too long; its task goes on."""
-        results = Results((), timed_out=pending.update.items)
-        if self._pending is not pending:
-            self._log_failures(results, pending, answered=pending.update.wait)
-            return
-        self._answer_update(pending, results, ApiError(ErrorCode.REQUEST_TIMED_OUT), timing)
-
-    def _log_failures(self, results: Results, pending: PendingUpdate, *, answered: bool) -> None:
-        if results.errors or results.timed_out:
-            log = partial(log_failures, answered=answered)
-            self._observe(log, results, pending, self.peer_id, self._server)
-
-    def _overload(self, update: Update) -> ApiError | None:
-        """Refuse an update where too many ACL changes wait; one alone is never refused."""
-        waiting = self._server.updates.items[UpdateOperation.ACLS]
-        most = self._server.limits.updates_waiting_max
-        # Called only while others wait: a single update is bounded by its frame (limits.py).
-        if waiting + update.items <= most:
-            return None
-        if self._requests is not None:
-            self._requests.record_overload()
-        self._server.logger.warning(
-            "change refused: too many wait for the authorizer",
-            connection=self.peer_id,
-            items=update.items,
-            waiting=waiting,
-            waiting_max=most,
-        )
-        return ApiError(
-            ErrorCode.THROTTLING_QUOTA_EXCEEDED,
-            "Nothing was changed: too many changes of ACLs are waiting for the authorizer."
-            " Try again later.",
-        )
-
-    # --- other work that a request waits for
+        """Answer the request of a change, then continue with the next ones."""
+        self._updating = None
+        try:
+            answer = self._connection.complete(pending, results.values, error)
+            self._resume(answer, began_s, waited)
+        except Exception as fault:  # the request would hang
+            # Told now: the loop learns of a task's exception when its traceback is collected.
+            message = "the response to an update failed"
+            self._server.loop.call_exception_handler({"message": message, "exception": fault})
+            self.abort(message)
 
     def _complete_authentication(
         self, pending: Authenticating, began_s: float, done: asyncio.Future[Step]
@@ -705,14 +577,6 @@ class Channel(Accepted):
         )
         ledger.hold(victim, 0)
         victim.abort("connection closed to free memory")
-
-
-def _recording_error(problem: str) -> ApiError:
-    return ApiError(
-        ErrorCode.KAFKA_STORAGE_ERROR,
-        f"The change was made, but the audit log could not be written: {problem}."
-        " It will be recorded when that is possible.",
-    )
 
 
 def _step_of(done: asyncio.Future[Step]) -> Step:

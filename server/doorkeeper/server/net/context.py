@@ -1,10 +1,10 @@
-"""The parts of a server that its connections share, and the updates in flight."""
+"""The parts of a server that its connections share, and the number of updates in flight."""
 
 from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from doorkeeper.server.api.node import UpdateOperation
 
@@ -113,3 +113,11 @@ class ServerContext(NamedTuple):
     requests: RequestMeter | None = None
     audit_log: AuditLog | None = None
     request_log: RequestLog | None = None
+
+    def observe(self, report: Callable[..., object], *arguments: Any) -> None:
+        """Call a function that counts or logs: its fault must not cost a client its answer."""
+        try:
+            report(*arguments)
+        except Exception as fault:  # the change, if any, is made
+            message = "a request could not be counted or logged"
+            self.loop.call_exception_handler({"message": message, "exception": fault})

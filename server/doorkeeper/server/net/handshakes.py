@@ -13,13 +13,18 @@ import ssl
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.server.net.handshake_log import HandshakeLog
 from doorkeeper.server.security.tls.alerts import alert_sender
 
 if TYPE_CHECKING:
     from doorkeeper.server.net.context import Accepted
     from doorkeeper.server.runtime.limits import Limits
     from doorkeeper.server.runtime.logger import Logger
+
+LINES_MAX: Final = 10
+"""A client with a wrong certificate reconnects often: further failures are only counted."""
+
+WINDOW_S: Final = 10.0
+"""The window of ``LINES_MAX``, for each listener."""
 
 LINGER_BYTES: Final = 65536
 """The size of reads whose data is discarded."""
@@ -193,3 +198,46 @@ def reason_of(error: OSError) -> str:
     if isinstance(error, (TimeoutError, ConnectionAbortedError)):
         return "it takes too long"
     return error.strerror or "the connection is lost"
+
+
+class HandshakeLog:
+    """The lines of failures on one listener, rate limited. ``failures`` counts all of them."""
+
+    __slots__ = ("_lines", "_listener", "_logger", "_omitted", "_window", "failures")
+
+    def __init__(self, listener_name: str, logger: Logger) -> None:
+        self._listener = listener_name
+        self._logger = logger
+        self.failures = 0
+        self._lines = 0
+        self._omitted = 0
+        self._window: asyncio.TimerHandle | None = None
+
+    def record_failure(self, connection: str, reason: str) -> None:
+        self.failures += 1
+        if self._window is None:
+            # The timer starts with a failure: without failures there are no wake-ups.
+            self._window = asyncio.get_running_loop().call_later(WINDOW_S, self._over)
+        if self._lines >= LINES_MAX:
+            self._omitted += 1
+            return
+        self._lines += 1
+        self._logger.info(
+            "failed TLS handshake", listener=self._listener, connection=connection, reason=reason
+        )
+
+    def close(self) -> None:
+        """Log the count of omitted lines."""
+        if self._window is not None:
+            self._window.cancel()
+            self._over()
+
+    def _over(self) -> None:
+        if self._omitted:
+            self._logger.info(
+                "failed TLS handshakes, not logged one by one",
+                listener=self._listener,
+                count=self._omitted,
+            )
+        self._lines = self._omitted = 0
+        self._window = None

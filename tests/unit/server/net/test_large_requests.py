@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from doorkeeper.server.authorizer.contract import AclCreateResult
-from doorkeeper.server.net.protocol.connection import HANDLED_HERE_ELEMENTS_MAX
+from doorkeeper.server.net.protocol.conversation import HANDLED_HERE_ELEMENTS_MAX
 from testkit.channels import PendingAuthorizer, World
 from testkit.edge import create, describe, until
 from testkit.edge_apis import APIS

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.node import UpdateOperation
 from doorkeeper.server.authorizer.contract import AclCreateResult
-from doorkeeper.server.net import handshake_log, peer_log
+from doorkeeper.server.net import peer_log
 from doorkeeper.server.net.connection_log import log_events
-from doorkeeper.server.net.handshake_log import HandshakeLog
+from doorkeeper.server.net.handshakes import LINES_MAX, HandshakeLog
 from doorkeeper.server.net.peer_log import PeerLog
 from doorkeeper.server.net.protocol.exchange import LogEvent, Login
 from doorkeeper.server.net.request_log import DEBUG, RequestLog
@@ -144,12 +144,12 @@ async def test_a_flood_of_handshakes_is_counted() -> None:
     log = Log()
     handshakes = HandshakeLog("DOOR", log)
 
-    for number in range(handshake_log.LINES_MAX + 30):
+    for number in range(LINES_MAX + 30):
         handshakes.record_failure(f"c{number}", "it takes too long")
     handshakes.close()
 
-    assert log.events() == ["failed TLS handshake"] * handshake_log.LINES_MAX + [UNTOLD]
-    assert handshakes.failures == handshake_log.LINES_MAX + 30
+    assert log.events() == ["failed TLS handshake"] * LINES_MAX + [UNTOLD]
+    assert handshakes.failures == LINES_MAX + 30
     assert log.one(UNTOLD).fields == {"listener": "DOOR", "count": 30}
     assert log.lines[0].fields == {
         "listener": "DOOR",

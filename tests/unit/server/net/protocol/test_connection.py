@@ -62,7 +62,7 @@ def test_bytes_behind_the_body_are_ignored_and_counted(cut: Cut) -> None:
 
     names = [body(result, DescribeAclsResponse, 3).error_message for result in found]
     assert names == ["a", "b"]
-    assert to._counts.trailing_bytes == 3
+    assert to.counts.trailing_bytes == 3
 
 
 def test_a_request_carries_who_and_from_where() -> None:

@@ -101,8 +101,8 @@ def test_a_wrong_password_is_answered_and_ends_it(version: int) -> None:
     assert told.error_code == 58
     assert told.error_message == "Authentication failed: Invalid username or password"
     assert results(to, authenticate(plain())) == []
-    assert to._counts.failed_authentications == 1
-    assert to._counts.authentications == {("PLAIN", False): 1}
+    assert to.counts.failed_authentications == 1
+    assert to.counts.authentications == {("PLAIN", False): 1}
 
 
 def test_authentications_are_counted_by_mechanism_and_result() -> None:
@@ -112,8 +112,8 @@ def test_authentications_are_counted_by_mechanism_and_result() -> None:
     results(right, handshake() + authenticate(plain()) + describe("x"))
     results(unknown, handshake("NONSENSE"))
 
-    assert right._counts.authentications == {("PLAIN", True): 1}
-    assert unknown._counts.authentications == {("", False): 1}
+    assert right.counts.authentications == {("PLAIN", True): 1}
+    assert unknown.counts.authentications == {("", False): 1}
 
 
 def test_what_was_answered_is_known_by_api_and_error() -> None:
@@ -273,7 +273,7 @@ def test_an_expired_session_ends_silently() -> None:
     to = logged_in(LIMITED)
 
     assert one(to, describe("a"), 2.0) == Closed("")
-    assert to._counts.killed_by_expiry == 1
+    assert to.counts.killed_by_expiry == 1
 
 
 def test_a_renewal_that_fails_says_so() -> None:

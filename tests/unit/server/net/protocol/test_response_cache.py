@@ -399,7 +399,7 @@ def test_clients_have_their_own_entries() -> None:
     """Each field of the key counts."""
     cache = ResponseCache(lambda: (0,), None, Limits())
     key = CacheKey(
-        "L", "PLAINTEXT", "h", False, Principal("User", "a"), False, connection()._client.client
+        "L", "PLAINTEXT", "h", False, Principal("User", "a"), False, connection().client.client
     )
     others: list[Any] = ["M", "SSL", "i", True, Principal("User", "b"), True, ("x", "1")]
     kept = cache.entries_of(key)
@@ -415,7 +415,7 @@ def test_an_entry_counts_with_its_request() -> None:
     """Both stay in memory."""
     cache = ResponseCache(lambda: (0,), None, Limits())
     key = CacheKey(
-        "L", "PLAINTEXT", "h", False, Principal("User", "a"), False, connection()._client.client
+        "L", "PLAINTEXT", "h", False, Principal("User", "a"), False, connection().client.client
     )
     entries = cache.entries_of(key)
 

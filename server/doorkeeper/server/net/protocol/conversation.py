@@ -1,0 +1,445 @@
+"""The requests of one client: read, handled, answered, and what is noted of each.
+
+    api, decode, context    what a request asks for, and of whom it is
+    _serve                  the request of a client that may make it
+    for_thread              a copy that handles a large request in a thread, at the present state
+    refuse, encode          its answer
+
+A request that is answered needs none of the frames around it: ``connection`` has these, ``logins``
+the requests before and in an authentication.
+
+Source: ``RequestContext``, ``KafkaApis.handle`` of Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any, Final, Self, cast
+
+from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
+from doorkeeper.server.api.acl_rows import Description
+from doorkeeper.server.api.node import DelayedResponse, Update
+from doorkeeper.server.authorizer.contract import DecisionPending
+from doorkeeper.server.authorizer.one_request import reads_of
+from doorkeeper.server.config.plug_ins import one_line
+from doorkeeper.server.net.protocol.client_limits import HOLDS_ACLS, ClientLimits
+from doorkeeper.server.net.protocol.exchange import (
+    Body,
+    ChunkedResponse,
+    CompletedRequest,
+    Counts,
+    LogEvent,
+    Login,
+    PendingDecision,
+    PendingResponse,
+    PendingUpdate,
+    SideEffects,
+)
+from doorkeeper.server.net.protocol.large_request import LargeRequest, arrays_of
+from doorkeeper.server.net.protocol.response_cache import CACHED_APIS, ConnectionCache
+from doorkeeper.server.net.protocol.responses import (
+    End,
+    add_header,
+    error_code_of,
+    request_fields,
+    undecided,
+    unencodable,
+)
+from doorkeeper.server.net.protocol.session import Session
+from doorkeeper.server.net.protocol.unreadable import body_fault, disabled_api, unsupported_version
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.server.schema.features import release_of
+from doorkeeper.server.security.contract import AuthenticationContext
+from doorkeeper_wire.api_keys import ApiKey
+from doorkeeper_wire.errors import Malformed, Unencodable
+from doorkeeper_wire.headers import encode_response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from doorkeeper.server.api.declaration import Api
+    from doorkeeper.server.api.node import Node, Response
+    from doorkeeper.server.authorizer.one_request import RequestAuthorizer
+    from doorkeeper.server.net.protocol.exchange import Advance, AnyBytes, Peer
+    from doorkeeper.server.net.protocol.response_cache import ResponseCache
+    from doorkeeper.server.runtime.limits import Limits
+    from doorkeeper.server.security.contract import OfferedMechanism, PrincipalBuilder
+    from doorkeeper_wire.headers import RequestHeader
+
+API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
+UNSUPPORTED_VERSION: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION)
+
+DECODED_HERE_BYTES_MAX: Final = 8_192
+"""Larger requests are decoded in a thread: 2,700 texts of one letter take 2 ms."""
+
+HANDLED_HERE_ELEMENTS_MAX: Final = 64
+"""Requests of more elements are handled in a thread: each may take 10 us, and 20 if denied."""
+
+NO_EFFECTS: Final = (0, 0, 0)
+
+_WAITING: Final[frozenset[type]] = frozenset({Update, DelayedResponse})
+
+
+class Conversation:
+    """The requests and answers of one client."""
+
+    __slots__ = (
+        "_apis",
+        "_cache",
+        "_description",
+        "_limits",
+        "_request_bytes",
+        "answer_codes",
+        "arrays",
+        "client",
+        "counts",
+        "events",
+        "node",
+        "peer",
+        "request_records",
+        "session",
+    )
+
+    def __init__(
+        self,
+        peer: Peer,
+        *,
+        node: Node,
+        apis: Callable[[int], Api | None],
+        mechanisms: Mapping[str, OfferedMechanism] | None,
+        builder: PrincipalBuilder,
+        limits: Limits,
+        counts: Counts,
+        cache: ResponseCache | None = None,
+    ) -> None:
+        """``mechanisms`` is None on a listener without SASL, ``builder`` the listener's."""
+        self.peer = peer
+        self.node = node
+        self._apis = apis
+        self._limits = limits
+        self.counts = counts
+        context = AuthenticationContext(peer.listener_name, peer.security_protocol, peer.host)
+        # One for the whole connection: a reauthentication continues it (KIP-368).
+        self.session = session = Session(mechanisms, context, builder)
+        self._description = peer.description(release_of(node.state.features))
+        self.client = ClientLimits()
+        self.events: list[LogEvent | Login] = []
+        self.answer_codes: list[tuple[int, int]] | None = [] if counts.answers else None
+        """API key and error code of each answer; the channel counts and clears them."""
+        self._cache: ConnectionCache | None = None
+        if cache is not None:
+            self._cache = ConnectionCache(cache, peer, session, self.client, self.answer_codes)
+        self.request_records: list[CompletedRequest] | None = None
+        """Requests for the request log, which clears it; None while that is off."""
+        self._request_bytes = 0
+        self.arrays: list[list[Any]] | None = None
+        """Of a copy for a thread: long arrays, which the thread frees."""
+
+    def api(self, header: RequestHeader) -> Api:
+        """Return the API if this listener serves it, or has a refusal for it."""
+        api = self._apis(header.api_key)
+        if api is None or not api.min_version <= header.api_version <= api.max_version:
+            api = _refusing_api(header, api)
+        if api is None or not (api.on_controller if self.peer.controller else api.on_broker):
+            raise disabled_api(header)
+        return api
+
+    def decode(self, api: Api, header: RequestHeader, body: Body) -> Any:  # noqa: ANN401 - the API's own class
+        frame, offset = body
+        try:
+            request, end = api.request.decode(frame, offset, header.api_version)
+        except Malformed as error:
+            raise body_fault(header, self.session.principal, error) from None
+        # A broker ignores trailing bytes; they are counted, because no correct client sends them.
+        if end != len(frame):
+            self.counts.trailing_bytes += len(frame) - end
+        if api.key == API_VERSIONS:
+            self.client.identify(request, header.api_version)
+        return request
+
+    def context(self, header: RequestHeader) -> RequestContext:
+        peer = self.peer
+        return RequestContext(
+            AuthorizableRequestContext(
+                peer.listener_name,
+                peer.security_protocol,
+                self.session.principal,
+                peer.host,
+                header.api_key,
+                header.api_version,
+                header.client_id or "",
+                header.correlation_id,
+                self.client.software,
+            ),
+            self._description,
+            peer.controller,
+            self.session.token_authenticated,
+        )
+
+    def answer_unsupported(
+        self, api: Api, header: RequestHeader, error: ApiError = UNSUPPORTED_VERSION
+    ) -> bytes:
+        """Answer an unsupported version; only ApiVersions has an answer, in version 0."""
+        if api.key == API_VERSIONS:
+            # The body is not read: the layout of the version is unknown.
+            response = api.refuse(None, header.api_version, error)
+            assert response is not None, "ApiVersions has a form for errors"
+            # Version 0 is the only one that every client can read (KIP-511).
+            return self.encode(header, response, version=0)
+        raise unsupported_version(header, self.session.principal)
+
+    def _serve(self, header: RequestHeader, body: Body) -> Advance:
+        api = self.api(header)
+        if not api.min_version <= header.api_version <= api.max_version:
+            return self.answer_unsupported(api, header)
+        # After the version check: an unsupported version must not cost a thread.
+        if len(body.frame) > DECODED_HERE_BYTES_MAX:
+            return self._large(api, header, body, None)
+        # Only cached responses need them.
+        counters = NO_EFFECTS if self._cache is None else self.effect_counters()
+        request = self.decode(api, header, body)
+        if len(body.frame) > HANDLED_HERE_ELEMENTS_MAX and self._is_large(api, body):
+            return self._large(api, header, body, request)
+        return self._call(api, header, body, request, counters)
+
+    def _is_large(self, api: Api, body: Body) -> bool:
+        """Return whether a thread handles this decoded request."""
+        frame: Any = body.frame
+        if len(frame) <= HANDLED_HERE_ELEMENTS_MAX or not api.in_thread:
+            return False
+        elements: int = self._limits.elements_max - frame.elements_left
+        return elements > HANDLED_HERE_ELEMENTS_MAX
+
+    def _call(
+        self,
+        api: Api,
+        header: RequestHeader,
+        body: Body,
+        request: Any,  # noqa: ANN401 - the API's own class
+        counters: tuple[int, int, int],
+    ) -> Advance:
+        """Call the handler; ``counters`` are from before the request was decoded."""
+        cache = self._cache if api.key in CACHED_APIS else None
+        recording = None if cache is None else cache.begin(api.key)
+        effects = None
+        try:
+            outcome: Any = api.handle(request, self.context(header), self.node)
+        except Malformed as error:
+            # The body is well-formed, but what it says is refused where a broker parses it.
+            raise body_fault(header, self.session.principal, error) from None
+        except Exception as error:  # whatever a handler raises is answered
+            return (
+                # A handler changes nothing, so it can be called again.
+                PendingDecision(error, api, request, header, body)
+                if isinstance(error, DecisionPending)
+                else self.refuse(api, request, header, error)
+            )
+        finally:
+            if cache is not None and recording is not None:
+                effects = cache.end(recording)
+        # Exact classes, not isinstance: this is the path of every request.
+        if outcome.__class__ in _WAITING:
+            waiting: Any = outcome
+            return (
+                PendingUpdate(waiting, api, request, header)
+                if waiting.__class__ is Update
+                else PendingResponse(waiting.response, api, request, header)
+            )
+        # A long body would hold up all other connections if it were built in one turn.
+        if outcome.__class__ is Description and outcome.is_long:
+            kept = effects if counters == self.effect_counters() else None
+            chunks = outcome.chunks(header.api_version, len(add_header(header, b"")))
+            return ChunkedResponse(chunks, outcome, api, request, header, body.frame, kept)
+        if self.arrays is not None:
+            self.arrays += arrays_of(outcome)
+        answer = self._answer(api, request, header, outcome)
+        if cache is not None and effects is not None and counters == self.effect_counters():
+            counted = self.answer_codes[-1] if self.answer_codes else (api.key, 0)
+            cache.put(body.frame, answer, counted, effects)
+        return answer
+
+    # --- answers
+
+    def _answer(
+        self, api: Api, request: object, header: RequestHeader, response: Response | None
+    ) -> bytes:
+        """Return the frame of a response; no bytes where the client wants none."""
+        if response is None:
+            return b""
+        try:
+            if response.__class__ in HOLDS_ACLS:
+                settings = self.node.settings
+                if settings.clients_withhold or settings.clients_answer_max_bytes:
+                    return self._answer_limited(api, request, header, response)
+            return self._encode_frame(header, response, header.api_version)
+        except Unencodable as error:
+            # As KafkaApis.handle does with an error of the serialization: -1 in every row.
+            return self.refuse(api, request, header, error)
+
+    def _answer_limited(
+        self, api: Api, request: object, header: RequestHeader, response: Response
+    ) -> bytes:
+        """Answer within the limits of the client's software."""
+        settings = self.node.settings
+        kept = self.client.withhold(response, settings, self.counts, self.events)
+        answer = add_header(header, kept.encode(header.api_version))
+        error = self.client.too_large(response, len(answer), settings.clients_answer_max_bytes)
+        if error is not None:
+            return self.refuse(api, request, header, error)
+        return self._record_answer(header, kept, answer)
+
+    def refuse(
+        self, api: Api, request: object, header: RequestHeader, error: BaseException
+    ) -> bytes:
+        """Answer a failed request with an error response of its own API.
+
+        Raises:
+            MemoryError: the process cannot go on.
+        """
+        if isinstance(error, MemoryError):
+            raise error
+        if not isinstance(error, ApiError):
+            self.events.append(self._failure_event(header, error))
+        if isinstance(error, DecisionPending):
+            error = undecided(api.key)
+        response = api.refuse(request, header.api_version, error)
+        if response is None:
+            raise End(
+                f"{api.name} failed and has no form for errors",
+                request_fields(header, self.session.principal),
+            )
+        return self.encode(header, response)
+
+    def _failure_event(self, header: RequestHeader, error: BaseException) -> LogEvent:
+        fields = request_fields(header, self.session.principal)
+        if isinstance(error, Unencodable):
+            return LogEvent("a response does not fit", {**fields, "cause": one_line(error)})
+        if isinstance(error, DecisionPending):
+            cause = error.__cause__
+            fields["cause"] = "it took too long" if cause is None else one_line(cause)
+            return LogEvent("the authorizer did not decide a request", fields)
+        if isinstance(error, AuthorizerFault):
+            fields["authorizer"] = error.authorizer
+            if isinstance(error.cause, ApiError):
+                # Raised on purpose: the client gets its code, and there is no fault to look for.
+                fields["error"] = error.cause.code.name
+                fields["cause"] = one_line(error.cause)
+                return LogEvent("the authorizer refused a request", fields)
+        return LogEvent("a request failed", fields, error)
+
+    def encode(
+        self, header: RequestHeader, response: Response, *, version: int | None = None
+    ) -> bytes:
+        if version is None:
+            version = header.api_version
+        try:
+            return self._encode_frame(header, response, version)
+        except Unencodable as error:
+            raise unencodable(header, version, error) from None
+
+    def _encode_frame(self, header: RequestHeader, response: Response, version: int) -> bytes:
+        body = response.encode(version)
+        answer = encode_response(header.api_key, version, header.correlation_id, body)
+        # The usual case without metrics: no call for the records.
+        if self.answer_codes is None and self.request_records is None:
+            return answer
+        return self._record_answer(header, response, answer)
+
+    def _record_answer(
+        self, header: RequestHeader, response: Response, answer: AnyBytes
+    ) -> AnyBytes:
+        """Record an answer for metrics and the request log."""
+        if self.answer_codes is not None:
+            try:
+                self.answer_codes.append((header.api_key, error_code_of(response)))
+            except Exception as fault:  # a change may be made: its answer counts more
+                self.events.append(LogEvent("an answer cannot be counted", {}, fault))
+        if self.request_records is not None:
+            # Without the four bytes of the size, as the request's size is.
+            sizes = self._request_bytes, len(answer) - 4
+            self.request_records.append(
+                CompletedRequest(header, self.client.software, response, *sizes)
+            )
+        return answer
+
+    def effect_counters(self) -> tuple[int, int, int]:
+        """Return counters that change where a request has effects that cannot be replayed."""
+        return self.counts.trailing_bytes, self.counts.withheld_acls, len(self.events)
+
+    # --- large requests
+
+    def _large(
+        self,
+        api: Api,
+        header: RequestHeader,
+        body: Body,
+        request: Any,  # noqa: ANN401 - the API's own class, or None
+    ) -> LargeRequest:
+        """Return a request for the thread; ``request`` is None where it is not decoded yet."""
+        cache = self._cache if api.key in CACHED_APIS else None
+        version = None if cache is None else cache.version()
+        return LargeRequest(self, api, header, body, request, version)
+
+    def for_thread(self, on_loop: Callable[[object], Any]) -> tuple[Self, RequestAuthorizer | None]:
+        """Return a copy, whose node stays at the present state, and its authorizer."""
+        reads, authorizer = reads_of(self.node.authorizer, on_loop)
+        other = copy(self)
+        other.detach(self.node.at_one_state(reads, on_loop))
+        return other, authorizer
+
+    def detach(self, node: Node) -> None:
+        """Note for itself what the connection takes later, in a new copy."""
+        self.node = node
+        self._cache = None
+        self.counts = Counts(answers=self.counts.answers)
+        self.arrays = []
+        self.events = []
+        self.answer_codes = None if self.answer_codes is None else []
+        self.request_records = None if self.request_records is None else []
+
+    def handle_large(self, large: LargeRequest) -> Advance:
+        """Handle a large request, or only decode it, in any thread."""
+        api, header, body = large.api, large.header, large.body
+        if large.request is None:
+            large.request = self.decode(api, header, body)
+        if not api.in_thread:
+            return None
+        return self._call(api, header, body, large.request, NO_EFFECTS)
+
+    def _take_large(self, large: LargeRequest) -> Advance:
+        """Take what the copy has noted, and the outcome."""
+        other = cast("Conversation", large.connection)
+        trailing, withheld, events = noted = other.effect_counters()
+        self.counts.trailing_bytes += trailing
+        self.counts.withheld_acls += withheld
+        if events:
+            self.events += other.events
+        codes, records = other.answer_codes, other.request_records
+        if self.answer_codes is not None and codes:
+            self.answer_codes += codes
+        if self.request_records is not None and records:
+            self.request_records += records
+        outcome: Advance = large.outcome()
+        api, header, body = large.api, large.header, large.body
+        if not api.in_thread:
+            return self._call(api, header, body, large.request, self.effect_counters())
+        allowed, denied, lines = large.counts
+        can_repeat = not lines and noted == NO_EFFECTS
+        if self._cache and large.version and can_repeat and isinstance(outcome, bytes):
+            effects = SideEffects(large.version, allowed, denied, tuple(large.recorded))
+            counted = codes[-1] if codes else (api.key, 0)
+            self._cache.put(body.frame, outcome, counted, effects)
+        return outcome
+
+
+def _refusing_api(header: RequestHeader, served: Api | None) -> Api | None:
+    """Return the API that refuses this version, if Kafka has it; else ``served``."""
+    if header.api_key == API_VERSIONS:
+        return served
+    # Imported when such a request arrives: the declarations of sixty APIs would cost every start.
+    from doorkeeper.server.api.unserved import api_of  # noqa: PLC0415
+
+    api = api_of(header.api_key)
+    if served is None or (api and api.min_version <= header.api_version <= api.max_version):
+        return api
+    return served

@@ -1,0 +1,211 @@
+"""Updates in flight: changes that requests wait for, and that go on without their clients.
+
+admit             before the change: whether it may begin
+UpdateInFlight    one change: its task, its time-out, what is told of its failures
+PendingUpdates    those of all connections
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, cast
+
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api.node import UpdateOperation
+from doorkeeper.server.runtime.metrics.requests import Waited
+from doorkeeper.server.state.outcome import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doorkeeper.server.api.node import Update
+    from doorkeeper.server.net.context import ServerContext
+    from doorkeeper.server.net.protocol.exchange import PendingUpdate
+
+    OnDone = Callable[[Results, BaseException | None, Waited], None]
+
+GRACE_S: Final = 1.0
+"""Added to the time-out of ACL updates: the authorizer's guard times out each item first."""
+
+NO_RESULTS: Final = Results(())
+
+
+def admit(update: Update, server: ServerContext, peer_id: str) -> Exception | None:
+    """Count an update among those in flight; else return the reason to refuse it."""
+    in_flight, operation = server.updates, update.operation
+    refusal: Exception | None
+    try:
+        # Before the change, not after: what cannot be recorded must not happen.
+        refusal = None if server.audit_log is None else server.audit_log.refusal()
+        if operation == UpdateOperation.ACLS and refusal is None and in_flight.items[operation]:
+            refusal = _overload(update, server, peer_id)
+        if refusal is None:
+            in_flight.updates[operation] += 1
+            in_flight.items[operation] += update.items
+    except Exception as fault:  # answered, and nothing has begun
+        return fault
+    return refusal
+
+
+def _overload(update: Update, server: ServerContext, peer_id: str) -> ApiError | None:
+    """Refuse an update where too many ACL changes wait; one alone is never refused."""
+    waiting = server.updates.items[UpdateOperation.ACLS]
+    most = server.limits.updates_waiting_max
+    # Called only while others wait: a single update is bounded by its frame (limits.py).
+    if waiting + update.items <= most:
+        return None
+    if server.requests is not None:
+        server.requests.record_overload()
+    server.logger.warning(
+        "change refused: too many wait for the authorizer",
+        connection=peer_id,
+        items=update.items,
+        waiting=waiting,
+        waiting_max=most,
+    )
+    return ApiError(
+        ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+        "Nothing was changed: too many changes of ACLs are waiting for the authorizer."
+        " Try again later.",
+    )
+
+
+class UpdateInFlight:
+    """A change that has begun. It survives its connection and the time-out of its request."""
+
+    __slots__ = ("_began_s", "_on_done", "_peer_id", "_pending", "_server", "_wait_began_s")
+
+    def __init__(
+        self,
+        pending: PendingUpdate,
+        server: ServerContext,
+        peer_id: str,
+        began_s: float,
+        on_done: OnDone | None,
+    ) -> None:
+        """``on_done`` is called once, at the end or the time-out; None where nobody waits."""
+        self._pending = pending
+        self._server = server
+        self._peer_id = peer_id
+        self._began_s = began_s
+        self._wait_began_s: float | None = None
+        self._on_done = on_done
+
+    def begin(self) -> None:
+        """Start the change that ``admit`` has counted; nothing before it may fail."""
+        server = self._server
+        # The event loop has only weak references to tasks.
+        server.updates.tasks.add(server.loop.create_task(self._run()))
+        if server.requests is not None or server.request_log is not None:
+            # The loop calls it after the first step of the task, which ends where it first waits.
+            server.loop.call_soon(self._begin_wait)
+
+    def cancel(self) -> None:
+        """Drop the answer: the client has left. The change goes on."""
+        self._on_done = None
+
+    async def _run(self) -> None:
+        """Make the change, then hand on its results."""
+        server, update = self._server, self._pending.update
+        in_flight, operation = server.updates, update.operation
+        task = cast("asyncio.Task[None]", asyncio.current_task())
+        timeout_s = server.limits.update_timeout_ms / 1000
+        if operation == UpdateOperation.ACLS:
+            timeout_s += GRACE_S
+        # A timer and not ``asyncio.timeout``: the task must go on after the client has its answer.
+        timeout = server.loop.call_later(timeout_s, self._time_out)
+        results = NO_RESULTS
+        error: BaseException | None = None
+        try:
+            results = await update.apply(server.services)
+            timeout.cancel()
+            if server.audit_log is not None:
+                problem = await server.audit_log.wait_until_recorded()
+                error = None if problem is None else _recording_error(problem)
+        except (Exception, asyncio.CancelledError) as fault:
+            # A plug-in may raise CancelledError itself, which is a failed update and not a
+            # cancellation.
+            if task.cancelling():
+                raise  # the server stops
+            error = fault
+        finally:
+            timeout.cancel()
+            in_flight.tasks.discard(task)
+            in_flight.updates[operation] -= 1
+            in_flight.items[operation] -= update.items
+            if not in_flight.tasks:
+                in_flight.none.set()
+        if self._on_done is not None:
+            self._answer(self._on_done, results, error)
+            return
+        if error is not None and not isinstance(error, ApiError):
+            results = Results((), (error,))
+        self._log_failures(results)
+        if update.wait and server.requests is not None and server.loop.time() < timeout.when():
+            server.requests.record_abandoned(self._pending.api.key, self._waited())
+
+    def _time_out(self) -> None:
+        """Answer the request of an update that takes too long; its task goes on."""
+        results = Results((), timed_out=self._pending.update.items)
+        if self._on_done is None:
+            self._log_failures(results)
+        else:
+            self._answer(self._on_done, results, ApiError(ErrorCode.REQUEST_TIMED_OUT))
+
+    def _answer(self, on_done: OnDone, results: Results, error: BaseException | None) -> None:
+        waited = self._waited()
+        self._on_done = None
+        self._log_failures(results)
+        on_done(results, error, waited)
+
+    def _begin_wait(self) -> None:
+        self._wait_began_s = self._server.clock()
+
+    def _waited(self) -> Waited:
+        """Return the local and the remote time: before the first wait, and after."""
+        now_s = self._server.clock()
+        wait_began_s = now_s if self._wait_began_s is None else self._wait_began_s
+        return Waited(wait_began_s - self._began_s, now_s - wait_began_s)
+
+    def _log_failures(self, results: Results) -> None:
+        if results.errors or results.timed_out:
+            server = self._server
+            server.observe(_log_failures, results, self._pending, self._peer_id, server)
+
+
+def _log_failures(
+    results: Results,
+    pending: PendingUpdate,
+    peer_id: str,
+    server: ServerContext,
+) -> None:
+    """Log and count the items of an update that failed or timed out.
+
+    The request is named where a client waits for the update.
+    """
+    operation, items = pending.update.operation, pending.update.items
+    if results.timed_out and server.requests is not None:
+        server.requests.record_timeout(operation, results.timed_out)
+    fields: dict[str, object] = {"connection": peer_id, "items": items}
+    if pending.update.wait:
+        fields["api"] = pending.api.name
+        fields["correlation_id"] = pending.header.correlation_id
+        if operation == UpdateOperation.ACLS and server.authorizer:
+            fields["authorizer"] = server.authorizer.name
+    if results.timed_out:
+        server.logger.warning("items of an update timed out", timed_out=results.timed_out, **fields)
+    if results.errors:
+        server.logger.error(
+            "items of an update failed",
+            failed=len(results.errors),
+            **fields,
+            exc_info=results.errors[0],
+        )
+
+
+def _recording_error(problem: str) -> ApiError:
+    return ApiError(
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        f"The change was made, but the audit log could not be written: {problem}."
+        " It will be recorded when that is possible.",
+    )
