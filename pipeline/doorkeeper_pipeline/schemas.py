@@ -8,6 +8,7 @@ __all__ = [
     "AUDIT_EVENT",
     "BACKTEST",
     "BINDINGS",
+    "CLIENTS",
     "DAYS",
     "DECISIONS",
     "DENIED",
@@ -591,16 +592,67 @@ BINDINGS = Table(
     partitioned_by=(),
 )
 
+CLIENTS = Table(
+    name="clients",
+    layer="gold",
+    meaning="What each principal asks for as a member of groups: a log in which most members never begin lacks lines.",
+    columns=(
+        Column(name="principal", type="string", meaning="Who asked, as type:name."),
+        Column(name="fetches", type="int64", meaning="Allowed decisions about topics for Fetch."),
+        Column(
+            name="commits",
+            type="int64",
+            meaning="Allowed decisions about groups for OffsetCommit and TxnOffsetCommit.",
+        ),
+        Column(
+            name="heartbeats",
+            type="int64",
+            meaning="Allowed decisions about groups for Heartbeat and LeaveGroup, and for heartbeats of newer protocols.",
+        ),
+        Column(
+            name="look_ups", type="int64", meaning="Decisions about groups for FindCoordinator."
+        ),
+        Column(
+            name="joins",
+            type="int64",
+            meaning="Decisions about groups for JoinGroup, and for heartbeats of newer protocols, by which a member joins.",
+        ),
+        Column(
+            name="syncs",
+            type="int64",
+            meaning="The same for SyncGroup, which follows each JoinGroup.",
+        ),
+        Column(
+            name="may_join",
+            type="boolean",
+            meaning="Whether an ACL in force for it, and not for all principals, allows READ on a group.",
+        ),
+    ),
+    partitioned_by=(),
+)
+
 DAYS = Table(
     name="days",
     layer="gold",
-    meaning="How many decisions each day has.",
+    meaning="How many decisions each day has, and how many requests of the authorizer's log lack a line.",
     columns=(
         Column(name="day", type="date", meaning="The day, UTC."),
         Column(name="outcome", type="string", meaning="ALLOWED or DENIED."),
         Column(name="count", type="int64", meaning="The number of decisions."),
         Column(name="first_ts", type="timestamp", meaning="The time of the first, UTC."),
         Column(name="last_ts", type="timestamp", meaning="The time of the last, UTC."),
+        Column(
+            name="paired",
+            type="int64",
+            nullable=True,
+            meaning="Requests that write two lines and have both, in the row ALLOWED: commits of offsets, for the group and for topics, and look-ups of a coordinator, which another request for the group follows. Null in rows of a release that did not count them.",
+        ),
+        Column(
+            name="unpaired",
+            type="int64",
+            nullable=True,
+            meaning="Such requests of which one line is missing.",
+        ),
     ),
     partitioned_by=(),
 )
@@ -1575,6 +1627,7 @@ TABLES: dict[str, Table] = {
         AGREEMENT,
         BACKTEST,
         BINDINGS,
+        CLIENTS,
         DAYS,
         DECISIONS,
         DENIED,

@@ -168,6 +168,7 @@ def limited(asked: GoldInput, proof: Evidence, given: RunOptions) -> GoldInput:
         asked,
         lacking=proof.lacking,
         doubtful=proof.doubtful,
+        lost_lines=proof.lost_lines,
         brokers=None if logs is None else len(logs),
         thresholds=given.thresholds,
     )

@@ -22,6 +22,7 @@ unread     lines that could not be read for certain, and may be uses
 severity   how much a grant opens: CRITICAL to LOW
 verdicts   what a history says about one grant: keep, ask or remove, and why
 examples   distinct decisions as examples of what a history has about some grants
+collection whether a log has all lines, or a collector dropped some
 evidence   whether a history is enough for recommendations, and its contradictions
 literals   ids, texts and commands of many bindings, and the literal grants for many needs
 backtest   the decisions that another set of ACLs would change

@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acls.decision import RuleKind
+from doorkeeper_pipeline.evaluation.collection import Collection, lost_lines, unchecked
 from doorkeeper_pipeline.shell import word
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ class Observed(NamedTuple):
     such decisions. ``refused_from`` is the time of the first one, if earlier days have refusals
     only.
     A decision later than ``now`` has a wrong time; None for no such check. ``logs`` are None where
-    the decisions are not those of logs that each broker writes.
+    the decisions are not those of logs that each broker writes. ``collection`` says what shows
+    whether these have all lines.
     """
 
     decisions: int
@@ -98,6 +100,7 @@ class Observed(NamedTuple):
     now: dt.datetime | None = None
     logs: tuple[BrokerLog, ...] | None = None
     refused_from: dt.datetime | None = None
+    collection: Collection = Collection()
 
     @property
     def span_days(self) -> float:
@@ -137,7 +140,9 @@ class Evidence(NamedTuple):
     ACL was given; None without ACLs. ``causes`` are contradictions with their remedy. ``lacking``
     says why nothing is recommended; it is empty if the evidence is enough. ``doubtful`` are the
     principals with a decision that contradicts the ACLs: for them nothing is recommended either.
-    ``contradicts``: log, ACLs and options do not belong together as they were given.
+    ``lost_lines`` is the one of ``lacking`` that lines of the log are missing, or empty,
+    ``unchecked`` what could not be checked, or empty. ``contradicts``: log, ACLs and options do not
+    belong together as they were given.
     """
 
     observed: Observed
@@ -146,6 +151,8 @@ class Evidence(NamedTuple):
     lacking: tuple[str, ...]
     contradicts: bool
     doubtful: frozenset[str] = frozenset()
+    lost_lines: str = ""
+    unchecked: str = ""
 
     def summary(self) -> str:
         """Return the time, the coverage and the agreement in a line."""
@@ -176,17 +183,21 @@ def evidence_of(
     others = tuple(_causes(rows, policy))
     is_untold = observed.has_acls and not observed.allowed
     agreement = share if observed.has_acls else None
+    lost = tuple(_lost_lines(observed, thresholds))
+    is_checked = observed.logs is None or not observed.has_acls
     return Evidence(
         observed,
         agreement,
         (*_observed_causes(observed), *wrong, *others),
-        tuple(_lacking(observed, agreement, thresholds, wrong_policy=bool(wrong))),
+        (*_lacking(observed, agreement, thresholds, wrong_policy=bool(wrong)), *lost),
         contradicts=bool(
             not observed.decisions or observed.ends_in_the_future or is_untold or wrong or others
         ),
         doubtful=frozenset(row["principal"] for row in rows if _agreeing(row) < row["count"]).union(
             row["principal"] for row in _needless_super_users(rows)
         ),
+        lost_lines=next(iter(lost), ""),
+        unchecked="" if is_checked else unchecked(observed.collection, observed.span_days),
     )
 
 
@@ -271,6 +282,17 @@ def _lacking_logs(observed: Observed, thresholds: Thresholds) -> Iterator[str]:
                 f" files of this broker missing, or was its logger at INFO? Without any:"
                 f" {_first_days(without)}"
             )
+
+
+def _lost_lines(observed: Observed, thresholds: Thresholds) -> Iterator[str]:
+    days = len(observed.days)
+    return lost_lines(
+        observed.collection,
+        days,
+        days + len(observed.missing_days),
+        observed.span_days,
+        thresholds.coverage,
+    )
 
 
 def _first_days(days: Sequence[dt.date]) -> str:

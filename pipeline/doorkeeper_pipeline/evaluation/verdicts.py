@@ -7,6 +7,7 @@ does not gives the verdict and the reason:
     deny         KEEP                  is a DENY: it may refuse something tomorrow
     used         KEEP                  decided a request, or stays for one that others allow
     names        KEEP                  is used for generated names, which others list one by one
+    collector    NOT_ENOUGH_EVIDENCE   is judged by a log that lacks lines
     history      NOT_ENOUGH_EVIDENCE   is judged by a history that is short, incomplete or of others
     doubt        NOT_ENOUGH_EVIDENCE   concerns a principal whose decisions contradict the ACLs
     unread       NOT_ENOUGH_EVIDENCE   concerns a principal of lines that were not understood
@@ -95,7 +96,8 @@ class Known(NamedTuple):
     """What is known for all grants.
 
     ``begin`` and ``end`` are the first and the last allowed decision, ``activity`` has all
-    principals of the history, ``brokers_missing`` says which logs are missing.
+    principals of the history, ``lost_lines`` says that lines of the log are missing, and
+    ``brokers_missing`` which logs are.
     """
 
     begin: dt.datetime | None
@@ -106,6 +108,7 @@ class Known(NamedTuple):
     contradicted: frozenset[str] = frozenset()
     unread: UnreadLines = NOTHING_UNREAD
     listing: str = ""
+    lost_lines: str = ""
     brokers_missing: str = ""
     super_users: frozenset[str] = frozenset()
 
@@ -216,6 +219,10 @@ def _names(grant: Grant, _known: Known) -> _Found:
 
 def _keep_pattern(grant: Grant) -> str:
     return f"{grant.names}: keep the pattern"
+
+
+def _collector(_grant: Grant, known: Known) -> _Found:
+    return (Verdict.NOT_ENOUGH_EVIDENCE, known.lost_lines) if known.lost_lines else None
 
 
 def _history(_grant: Grant, known: Known) -> _Found:
@@ -356,13 +363,14 @@ def _renamed(grant: Grant, known: Known) -> _Found:
 
 
 _NARROWING: Final = frozenset(
-    {"names", "history", "doubt", "unread", "listing", "brokers", "age", "unknown-age"}
+    {"names", "collector", "history", "doubt", "unread", "listing", "brokers", "age", "unknown-age"}
 )
 
 RULES: Final[tuple[tuple[str, Callable[[Grant, Known], _Found]], ...]] = (
     ("deny", _deny),
     ("used", _used),
     ("names", _names),
+    ("collector", _collector),
     ("history", _history),
     ("doubt", _doubt),
     ("unread", _unread),

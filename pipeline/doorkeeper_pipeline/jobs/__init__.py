@@ -12,8 +12,10 @@ drift, new_access
            gold tables that need no evaluation
 grants, denied, least_privilege
            gold tables by the evaluator
+clients    what each principal asks for as a member of groups
+pairs      requests that write two lines, and those that lack one
 agreement  recorded outcomes beside recomputed ones
-basis      whether the evidence is enough, by the tables days and agreement
+basis      whether the evidence is enough, by the tables days, clients and agreement
 broker_logs
            which files are of which broker, and its days
 causes     the table findings: what is to be decided or safe to do, from run to run

@@ -33,6 +33,7 @@ from doorkeeper_pipeline.evaluation.questions import (
     PRINCIPAL,
 )
 from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
+from doorkeeper_pipeline.jobs.clients import clients
 from doorkeeper_pipeline.jobs.observed import days
 
 if TYPE_CHECKING:
@@ -80,13 +81,14 @@ def evidence(
     now: dt.datetime | None = None,
     logs: tuple[BrokerLog, ...] | None = None,
 ) -> Evidence:
-    """Return the evidence in a history, of which the tables days and agreement are made.
+    """Return the evidence in a history, of which the tables days, clients and agreement are made.
 
     Decisions later than ``now`` make it worthless; None if times are not to be checked. ``logs``
     are those of brokers, where there are such.
     """
     basis = Basis(
         days(asked)["days"].to_pylist(),
+        clients(asked)["clients"].to_pylist(),
         agreement(asked)["agreement"].to_pylist(),
         asked.bindings.column("valid_to").null_count > 0,
         logs,

@@ -1,4 +1,4 @@
-"""The evidence in a history, by its tables days and agreement.
+"""The evidence in a history, by its tables days, clients and agreement.
 
 A run with nothing new asks for it too, so that neither Arrow nor an evaluator is imported here.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from doorkeeper_pipeline.evaluation.collection import collection_of
 from doorkeeper_pipeline.evaluation.evidence import Observed, evidence_of
 
 if TYPE_CHECKING:
@@ -38,9 +39,10 @@ class Span(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """The tables days and agreement, as rows, whether any ACL is in force, and brokers' logs."""
+    """The tables, as rows, whether any ACL is in force, and brokers' logs."""
 
     days: Sequence[Row]
+    clients: Sequence[Row]
     agreement: Sequence[Row]
     has_acls: bool
     logs: tuple[BrokerLog, ...] | None = None
@@ -79,5 +81,6 @@ def evidence_in(
         has_acls=basis.has_acls,
         now=now,
         logs=basis.logs,
+        collection=collection_of(basis.days, basis.clients),
     )
     return evidence_of(observed, basis.agreement, policy, thresholds)

@@ -74,6 +74,7 @@ class GoldInput:
         lacking: Why the evidence is not enough to recommend a removal; empty where it is.
         doubtful: The principals with decisions that contradict the ACLs.
         unread: The lines that could not be read for certain, which may be uses.
+        lost_lines: What says that lines of the log are missing; empty where nothing does.
         brokers: How many logs of brokers were read; None where the decisions are not of such logs.
         thresholds: The evidence that a recommendation needs.
         sensitive: The beginnings of the names of sensitive topics.
@@ -93,6 +94,7 @@ class GoldInput:
     lacking: tuple[str, ...] = ()
     doubtful: frozenset[str] = frozenset()
     unread: UnreadLines = NOTHING_UNREAD
+    lost_lines: str = ""
     brokers: int | None = None
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     sensitive: tuple[str, ...] = ()
@@ -204,6 +206,7 @@ DAYS_JOB = GoldJob("observed:days", ("days",), ("decisions",))
 
 BASIS_JOBS: tuple[GoldJob, ...] = (
     DAYS_JOB,
+    GoldJob("clients:clients", ("clients",), ("decisions", "bindings")),
     GoldJob("agreement:agreement", ("agreement",), _DECIDED),
 )
 """The jobs whose tables are the evidence on which those of the others depend."""
@@ -214,7 +217,16 @@ GOLD_JOBS: tuple[GoldJob, ...] = (
     GoldJob(
         "grants:grants",
         ("grant_usage", "unused_grants", "overbroad_grants"),
-        (*_DECIDED, "lacking", "doubtful", "unread", "brokers", "thresholds", "sensitive"),
+        (
+            *_DECIDED,
+            "lacking",
+            "doubtful",
+            "unread",
+            "lost_lines",
+            "brokers",
+            "thresholds",
+            "sensitive",
+        ),
     ),
     GoldJob("denied:denied_accesses", ("denied",), _DECIDED),
     GoldJob("least_privilege:least_privilege", ("least_privilege",), _DECIDED),

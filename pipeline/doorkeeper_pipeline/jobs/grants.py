@@ -177,6 +177,7 @@ def known_in(asked: GoldInput) -> Known:
         contradicted=asked.doubtful,
         unread=asked.unread,
         listing=seen_too_few(principals - asked.policy.super_users, activity),
+        lost_lines=asked.lost_lines,
         brokers_missing=_missing_brokers(asked),
         super_users=asked.policy.super_users,
     )

@@ -24,8 +24,11 @@ from doorkeeper_pipeline.evaluation.questions import (
 )
 from doorkeeper_pipeline.evaluation.verdicts import Activity
 from doorkeeper_pipeline.jobs.basis import DAY, OUTCOME, span_of
+from doorkeeper_pipeline.jobs.pairs import Pairs, pairs_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
     from doorkeeper_pipeline.jobs.basis import Span
     from doorkeeper_pipeline.jobs.gold import GoldInput
@@ -34,6 +37,7 @@ NAME = (RESOURCE_TYPE, RESOURCE_NAME)
 API = "api"
 
 DAYS = arrow_schema(schemas.DAYS)
+_DAYS = pa.schema([field for field in DAYS if field.name not in Pairs._fields])
 
 
 def days(asked: GoldInput) -> dict[str, pa.Table]:
@@ -41,10 +45,23 @@ def days(asked: GoldInput) -> dict[str, pa.Table]:
     by = (DAY, OUTCOME)
     known = asked.known_days
     files = asked.decisions if known is None else asked.undated
-    table = asked.engine.over_tuples(files, columns_of, DAYS.names, DAYS, by)
+    table = asked.engine.over_tuples(files, columns_of, _DAYS.names, _DAYS, by)
+    table = _with_pairs(table, pairs_of(asked.engine, files))
     if known is not None:
         table = pa.concat_tables([known.cast(DAYS), table])
     return {"days": table.sort_by([(name, "ascending") for name in by])}
+
+
+def _with_pairs(table: pa.Table, pairs: Mapping[dt.date, Pairs]) -> pa.Table:
+    """Return days with the requests of the authorizer's log that write two lines."""
+    nothing = Pairs(0, 0)
+    outcomes = zip(*(table.column(name).to_pylist() for name in (DAY, OUTCOME)), strict=True)
+    rows = [
+        pairs.get(day, nothing) if outcome == "ALLOWED" else nothing for day, outcome in outcomes
+    ]
+    for place, name in enumerate(Pairs._fields):
+        table = table.append_column(name, pa.array([row[place] for row in rows], pa.int64()))
+    return table.cast(DAYS)
 
 
 def span(asked: GoldInput) -> Span:

@@ -573,6 +573,7 @@ class _Run:
         }
         basis = Basis(
             found["days"].to_dicts(),
+            found["clients"].to_dicts(),
             found["agreement"].to_dicts(),
             bindings["valid_to"].null_count() > 0,
             logs,
@@ -584,6 +585,7 @@ class _Run:
         values.update(
             lacking=proof.lacking,
             doubtful=sorted(proof.doubtful),
+            lost_lines=proof.lost_lines,
             unread=sorted(self._unread_lines.principals),
             brokers=None if logs is None else len(logs),
         )
@@ -594,6 +596,7 @@ class _Run:
                 undated=(),
                 lacking=proof.lacking,
                 doubtful=proof.doubtful,
+                lost_lines=proof.lost_lines,
                 unread=self._unread_lines,
                 brokers=None if logs is None else len(logs),
                 thresholds=request.thresholds,
@@ -688,6 +691,8 @@ class _Run:
         self._texts += describe_unread(self._unread_lines)
         self._texts += (f"RISK: {each}" for each in self._request.thresholds.lowered())
         self._texts += (f"not enough evidence to remove an ACL: {each}" for each in proof.lacking)
+        if proof.unchecked:
+            self._texts.append(f"not checked: {proof.unchecked}")
 
     def _row(self, work: manifest.Work, results: dict[str, list[ReadResult]]) -> dict[str, Any]:
         every = [result for found in results.values() for result in found]

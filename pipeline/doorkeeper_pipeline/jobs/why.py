@@ -190,11 +190,11 @@ def _nearest(wanted: AclBindingFilter, bindings: Sequence[AclBinding]) -> list[A
 
 def _known_in(tables: Tables, asked: GoldInput, cluster: str) -> _Known:
     chosen = cluster_in(tables, cluster)
-    usage, unused, days, agreement = (
+    usage, unused, days, clients, agreement = (
         chosen.own(tables.read(name)).to_dicts()
-        for name in ("grant_usage", "unused_grants", "days", "agreement")
+        for name in ("grant_usage", "unused_grants", "days", "clients", "agreement")
     )
-    proof = evidence_in(Basis(days, agreement, has_acls=True), asked.policy, NO_THRESHOLDS)
+    proof = evidence_in(Basis(days, clients, agreement, has_acls=True), asked.policy, NO_THRESHOLDS)
     return _Known(
         {row["binding_id"]: row for row in usage},
         {row["binding_id"]: row for row in unused},

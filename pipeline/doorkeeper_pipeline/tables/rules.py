@@ -53,6 +53,15 @@ RULES: dict[str, tuple[Rule, ...]] = {
         _COUNTS_ARE_POSITIVE,
         Rule(name="time runs forward", predicate="first_ts <= last_ts"),
     ),
+    "clients": (
+        Rule(
+            name="counts are not negative",
+            predicate=" AND ".join(
+                f"{name} >= 0"
+                for name in ("fetches", "commits", "heartbeats", "look_ups", "joins", "syncs")
+            ),
+        ),
+    ),
     "grant_usage": (
         *_BINDING,
         Rule(name="used agrees with uses", predicate="used = (uses > 0)"),
@@ -149,6 +158,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     ),
     "bindings": ("binding_id", "valid_from"),
     "days": ("day", "outcome"),
+    "clients": ("principal",),
     "agreement": ("principal", "outcome", "rule", "outcome_now", "rule_now"),
     "grant_usage": ("binding_id",),
     "unused_grants": ("binding_id",),

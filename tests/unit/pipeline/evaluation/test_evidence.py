@@ -245,8 +245,9 @@ def test_as_many_logs_as_brokers() -> None:
 
 def days_of(outcome: str, *days: int) -> list[dict[str, Any]]:
     """Return rows of the table days."""
+    pairs = {"paired": 0, "unpaired": 0}
     return [
-        {"day": at.date(), "outcome": outcome, "count": 9, "first_ts": at, "last_ts": at}
+        {"day": at.date(), "outcome": outcome, "count": 9, "first_ts": at, "last_ts": at, **pairs}
         for at in (BEGIN + dt.timedelta(days=day) for day in days)
     ]
 
@@ -254,7 +255,7 @@ def days_of(outcome: str, *days: int) -> list[dict[str, Any]]:
 def test_the_history_begins_where_decisions_were_allowed() -> None:
     """A logger that was set to DEBUG for a week makes no month of the refusals before."""
     refused, allowed = days_of("DENIED", *range(40)), days_of("ALLOWED", *range(34, 40))
-    found = evidence_in(Basis([*refused, *allowed], [row()], has_acls=True), Policy(), MONTH)
+    found = evidence_in(Basis([*refused, *allowed], [], [row()], has_acls=True), Policy(), MONTH)
 
     assert found.lacking == ("the history is 5 days long, and 30 days are needed (--min-days)",)
     assert found.causes == (
@@ -270,7 +271,7 @@ def test_the_history_begins_where_decisions_were_allowed() -> None:
 def test_days_at_the_end_with_refusals_only_are_missing() -> None:
     """The logger was set back to INFO: uses since then are not known."""
     refused, allowed = days_of("DENIED", *range(60)), days_of("ALLOWED", *range(40))
-    found = evidence_in(Basis([*refused, *allowed], [row()], has_acls=True), Policy(), MONTH)
+    found = evidence_in(Basis([*refused, *allowed], [], [row()], has_acls=True), Policy(), MONTH)
 
     [lacking] = found.lacking
     assert lacking.startswith("66.6% of the days have decisions that were allowed")

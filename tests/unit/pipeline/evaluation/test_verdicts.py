@@ -57,6 +57,12 @@ def of(name: str) -> Grant:
         (UNUSED._replace(binding=deny("alice", READ, topic("t"))), {}, "deny", "KEEP"),
         (COVERED_ONE._replace(names="job-<uuid>"), {}, "names", "KEEP"),
         (USED._replace(names="job-<uuid>"), {}, "used", "KEEP"),
+        (
+            UNUSED,
+            {"lost_lines": "many", "lacking": ("many",)},
+            "collector",
+            "NOT_ENOUGH_EVIDENCE",
+        ),
         (UNUSED, {"lacking": ("too short",)}, "history", "NOT_ENOUGH_EVIDENCE"),
         (UNUSED, {"contradicted": {"User:alice"}}, "doubt", "NOT_ENOUGH_EVIDENCE"),
         (UNUSED, {"contradicted": {"User:billing"}}, "none", "REMOVE"),

@@ -183,7 +183,7 @@ DECIDED = {*GRANTS, "agreement", "denied", "least_privilege"}
         ({"thresholds": NO_THRESHOLDS}, GRANTS),
         ({"sensitive": ("x",)}, {*GRANTS, "findings"}),
         ({"since": NOON - dt.timedelta(days=3)}, {"drift", "new_access"}),
-        ({"version": "2"}, {*DECIDED, "days", "drift", "new_access"}),
+        ({"version": "2"}, {*DECIDED, "days", "clients", "drift", "new_access"}),
     ],
 )
 def test_an_option_makes_its_tables_anew(

@@ -1,0 +1,146 @@
+"""Whether a log of an authorizer has all lines: a collector may drop some when there are many.
+
+    days     a day with far fewer decisions than the weekday has usually
+    pairs    requests that write two lines, of which one is missing (``jobs.pairs``)
+    members  principals that use groups, without the requests by which a client begins
+
+What shows none of them is not checked, and is said to be so.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Iterable, Iterator, Mapping
+
+    Row = Mapping[str, Any]
+
+THIN_SHARE: Final = 0.2
+USUAL_MIN: Final = 100
+"""Fewer decisions a day differ by chance; also such weekdays that come less than three times."""
+WEEKDAYS_MIN: Final = 3
+
+PAIRS_MIN: Final = 20
+MEMBERS_MIN: Final = 5
+MEMBER_DAYS_MIN: Final = 7
+"""Members that run longer than the history have begun before it."""
+BEGUN_SHARE: Final = 0.5
+
+LISTED_MAX: Final = 5
+
+
+class Collection(NamedTuple):
+    """What a log shows of its own completeness.
+
+    ``thin`` are the days with far fewer decisions than usual, sorted. ``paired`` and ``unpaired``
+    are requests that write two lines, with both and with one. ``members`` are principals that use
+    groups, and ``begun`` those of them whose requests show that they began.
+    """
+
+    thin: tuple[dt.date, ...] = ()
+    paired: int = 0
+    unpaired: int = 0
+    members: int = 0
+    begun: int = 0
+
+
+def collection_of(days: Iterable[Row], clients: Iterable[Row]) -> Collection:
+    """Return what the tables days and clients show."""
+    allowed = [row for row in days if row["outcome"] == "ALLOWED"]
+    members = [row for row in clients if _is_member(row) or (row["fetches"] and row["may_join"])]
+    has_syncs = any(row["syncs"] for row in members)
+    return Collection(
+        thin=_thin_days({row["day"]: row["count"] for row in allowed}),
+        # Earlier releases did not count them.
+        paired=sum(row["paired"] or 0 for row in allowed),
+        unpaired=sum(row["unpaired"] or 0 for row in allowed),
+        members=len(members),
+        begun=sum(_has_begun(row, has_syncs=has_syncs) for row in members),
+    )
+
+
+def lost_lines(
+    found: Collection, days: int, all_days: int, span_days: float, coverage: float
+) -> Iterator[str]:
+    """Yield what says that lines of a log are missing.
+
+    Of ``all_days`` that the history lasts ``days`` have decisions; ``coverage`` is the percentage
+    that is needed of days and of pairs, 0 for no check.
+    """
+    if not coverage:
+        return
+    if found.thin and 100 * (days - len(found.thin)) < coverage * all_days <= 100 * days:
+        more = ", ..." if len(found.thin) > LISTED_MAX else ""
+        yield (
+            f"on {len(found.thin):,} of {all_days:,} days the log has less than a fifth of the"
+            f" decisions that are usual for the weekday, and {coverage:g}% of the days are needed"
+            " (--min-coverage): does a collector drop lines? Days:"
+            f" {', '.join(map(str, found.thin[:LISTED_MAX]))}{more}"
+        )
+    pairs = found.paired + found.unpaired
+    if pairs >= PAIRS_MIN and 100 * found.paired < coverage * pairs:
+        yield (
+            f"of {pairs:,} requests that write two lines {found.unpaired:,} have one, and"
+            f" {coverage:g}% with both are needed (--min-coverage): a collector drops lines, or the"
+            " logs of brokers are missing"
+        )
+    if _has_members(found, span_days) and found.begun < BEGUN_SHARE * found.members:
+        yield (
+            f"{found.members - found.begun:,} of {found.members:,} principals that use groups lack"
+            " requests by which a client begins (FindCoordinator, JoinGroup, SyncGroup) in"
+            f" {span_days:.0f} days: a collector drops lines (--min-coverage 0 leaves this out)"
+        )
+
+
+def unchecked(found: Collection, span_days: float) -> str:
+    """Return what could not be checked; empty where something could."""
+    pairs = found.paired + found.unpaired
+    if pairs >= PAIRS_MIN or _has_members(found, span_days):
+        return ""
+    return (
+        "whether a collector dropped lines: too little tells (principals that use groups:"
+        f" {found.members:,}, requests that write two lines: {pairs:,})"
+    )
+
+
+def _is_member(row: Row) -> bool:
+    return any(row[name] for name in ("commits", "heartbeats", "joins", "syncs"))
+
+
+def _has_begun(row: Row, *, has_syncs: bool) -> bool:
+    """Say whether a principal looks for a coordinator; a member joins, and gets its share."""
+    if not any(row[name] for name in ("heartbeats", "joins", "syncs")):
+        return bool(row["look_ups"])
+    # Not each authorizer's log names all requests.
+    return bool(row["joins"] and (row["syncs"] or not has_syncs))
+
+
+def _has_members(found: Collection, span_days: float) -> bool:
+    return found.members >= MEMBERS_MIN and span_days >= MEMBER_DAYS_MIN
+
+
+def _thin_days(counts: Mapping[dt.date, int]) -> tuple[dt.date, ...]:
+    """Return the days with a small part of what is usual for their weekday.
+
+    The first and the last day may be parts of days. What is usual is near the largest, so that it
+    is not low where lines were dropped for weeks, and one day of an incident does not count.
+    """
+    by_weekday: dict[int, list[int]] = defaultdict(list)
+    for day, count in counts.items():
+        by_weekday[day.weekday()].append(count)
+    usual = {
+        weekday: sorted(those)[-2]
+        for weekday, those in by_weekday.items()
+        if len(those) >= WEEKDAYS_MIN
+    }
+    ends = (min(counts, default=None), max(counts, default=None))
+    return tuple(
+        day
+        for day, count in sorted(counts.items())
+        if day not in ends
+        and usual.get(day.weekday(), 0) >= USUAL_MIN
+        and count < THIN_SHARE * usual[day.weekday()]
+    )

@@ -1,0 +1,74 @@
+"""The table clients: what each principal asks for as a member of groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+import pyarrow as pa
+
+from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclOperation, AclPermissionType, ResourceType
+from doorkeeper_pipeline.columns import arrow_schema
+from doorkeeper_pipeline.evaluation.questions import COUNT, PRINCIPAL, RESOURCE_TYPE
+from doorkeeper_pipeline.jobs.basis import OUTCOME
+from doorkeeper_pipeline.jobs.observed import columns_of
+from doorkeeper_pipeline.schemas import CLIENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper_pipeline.jobs.gold import GoldInput
+
+API = "api"
+NEWER: Final = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
+"""Requests by which a member joins, gets its share, and stays."""
+
+REQUESTS: Final = {
+    "commits": ("OffsetCommit", "TxnOffsetCommit"),
+    "heartbeats": ("Heartbeat", "LeaveGroup", *NEWER),
+    "look_ups": ("FindCoordinator",),
+    "joins": ("JoinGroup", *NEWER),
+    "syncs": ("SyncGroup", *NEWER),
+}
+"""The columns for requests about groups, and what each counts."""
+
+_ALLOWED_ONLY = ("commits", "heartbeats")
+_BY = (PRINCIPAL, API, RESOURCE_TYPE, OUTCOME)
+_COUNTS = pa.schema(
+    [*(pa.field(name, pa.string(), nullable=False) for name in _BY), pa.field(COUNT, pa.int64())]
+)
+
+
+def clients(asked: GoldInput) -> dict[str, pa.Table]:
+    """Return the table."""
+    table = asked.engine.over_tuples(asked.distinct, columns_of, _COUNTS.names, _COUNTS, _BY)
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    about_groups = pl.col(RESOURCE_TYPE) == ResourceType.GROUP.name
+    allowed = pl.col(OUTCOME) == "ALLOWED"
+    counts = {
+        name: pl.col(API).is_in(apis) & about_groups & (allowed | (name not in _ALLOWED_ONLY))
+        for name, apis in REQUESTS.items()
+    }
+    counts["fetches"] = (pl.col(API) == "Fetch") & ~about_groups & allowed
+    members = sorted(_members(asked.acls.bindings))
+    found = (
+        frame.group_by(PRINCIPAL)
+        .agg(pl.col(COUNT).filter(rows).sum().alias(name) for name, rows in counts.items())
+        .with_columns(pl.col(PRINCIPAL).is_in(members).alias("may_join"))
+        .sort(PRINCIPAL)
+    )
+    return {"clients": found.select(CLIENTS.names).to_arrow().cast(arrow_schema(CLIENTS))}
+
+
+def _members(bindings: Iterable[AclBinding]) -> set[str]:
+    """Return the principals that may join a group by an ACL of their own."""
+    return {
+        entry.principal
+        for pattern, entry in bindings
+        if pattern.resource_type is ResourceType.GROUP
+        and entry.permission_type is AclPermissionType.ALLOW
+        and entry.operation in (AclOperation.READ, AclOperation.ALL)
+        and entry.principal != WILDCARD_PRINCIPAL
+    }
