@@ -23,10 +23,9 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-PROJECT = Path(__file__).resolve().parents[1]
-sys.path.append(str(PROJECT / "tests"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 
-from doorkeeper.acls.model import (  # noqa: E402  tests are on the path from here on
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
@@ -36,25 +35,25 @@ from doorkeeper.acls.model import (  # noqa: E402  tests are on the path from he
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.server.authorizer.contract import (  # noqa: E402  as above
+from doorkeeper.server.authorizer.contract import (
     Action,
     AuthorizationResult,
     AuthorizerServerInfo,
     Endpoint,
 )
-from doorkeeper.server.authorizer.standard import StandardAuthorizer  # noqa: E402  as above
-from doorkeeper.server.runtime.request_context import (  # noqa: E402  as above
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.runtime.request_context import (
     AuthorizableRequestContext,
 )
-from doorkeeper.server.schema.acls import StoredBinding  # noqa: E402  as above
-from doorkeeper.server.schema.change import edit  # noqa: E402  as above
-from doorkeeper.server.schema.declared import ACL  # noqa: E402  as above
-from doorkeeper.server.schema.features import release_change  # noqa: E402  as above
-from doorkeeper.server.state.log import StateLog  # noqa: E402  as above
-from doorkeeper.server.state.memory import MemoryStore  # noqa: E402  as above
-from testkit.kafka_jars import Unavailable, jars  # noqa: E402  as above
-from versus import worlds  # noqa: E402  as above
-from versus.in_process import JAVA_SOURCES, Silence  # noqa: E402  as above
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import ACL
+from doorkeeper.server.schema.features import release_change
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.memory import MemoryStore
+from testkit.kafka_jars import Unavailable, jars
+from versus import worlds
+from versus.in_process import JAVA_SOURCES, Silence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -66,7 +66,7 @@ def bindings(count: int, *, wildcards: bool = False) -> Iterator[AclBinding]:
             yield binding
 
 
-def _pattern(chance: random.Random, name: str, wildcards: bool) -> ResourcePattern:  # noqa: FBT001
+def _pattern(chance: random.Random, name: str, wildcards: bool) -> ResourcePattern:
     kind = chance.random()
     if wildcards and kind < 0.01:
         return ResourcePattern(TOPIC, WILDCARD, LITERAL)

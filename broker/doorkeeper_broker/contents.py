@@ -151,7 +151,7 @@ def _size(size: int) -> bytes:
     return varint(size) if size >= 0 else b"\1"
 
 
-def _skip_records(data: bytes, count: int, is_compressed: bool) -> int:  # noqa: FBT001
+def _skip_records(data: bytes, count: int, is_compressed: bool) -> int:
     """Return where so many records end.
 
     Raises:
@@ -208,7 +208,7 @@ def _skip_plain(data: bytes, at: int) -> tuple[int, int]:  # noqa: C901
     return delta >> 1, end
 
 
-def _skip_any(data: bytes, at: int, index: int, is_compressed: bool) -> tuple[int, int]:  # noqa: FBT001
+def _skip_any(data: bytes, at: int, index: int, is_compressed: bool) -> tuple[int, int]:
     """Return offset delta and end of a record.
 
     Raises:

@@ -35,14 +35,14 @@ def run() -> bool:
 
 
 @task
-def report(belongs_together: bool) -> str:  # noqa: FBT001  a value that Airflow hands on
+def report(belongs_together: bool) -> str:
     """Write the report, also where log and ACLs contradict each other: it says why."""
     path = str(nightly.report(site()))
     return path if belongs_together else f"{path}: NOT ENOUGH EVIDENCE"
 
 
 @task
-def check_evidence(belongs_together: bool) -> None:  # noqa: FBT001  as above
+def check_evidence(belongs_together: bool) -> None:
     """Fail where log, ACLs and options do not belong together, beside a report that is there."""
     if not belongs_together:
         raise AirflowFailException("not enough evidence: see the warnings in the log of the run")

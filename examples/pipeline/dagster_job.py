@@ -33,14 +33,14 @@ def run(site: SiteResource) -> bool:
 
 
 @dg.op
-def report(context: dg.OpExecutionContext, site: SiteResource, belongs_together: bool) -> bool:  # noqa: FBT001  a value that Dagster hands on
+def report(context: dg.OpExecutionContext, site: SiteResource, belongs_together: bool) -> bool:
     """Write the report, also where log and ACLs contradict each other: it says why."""
     context.log.info("report: %s", nightly.report(site.site()))
     return belongs_together
 
 
 @dg.op
-def check_evidence(belongs_together: bool) -> None:  # noqa: FBT001  as above
+def check_evidence(belongs_together: bool) -> None:
     """Fail where log, ACLs and options do not belong together, beside a report that is there."""
     if not belongs_together:
         raise dg.Failure(

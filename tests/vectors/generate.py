@@ -26,11 +26,11 @@ from typing import Any
 
 from construct import Bytes, FormatField, Renamed
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "protocol")]
+sys.path.insert(0, str(Path(__file__).parents[2] / "protocol"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from doorkeeper_wire.declared import tree  # noqa: E402 - after the path is set
-from doorkeeper_wire.declared.nodes import (  # noqa: E402
+from doorkeeper_wire.declared import tree
+from doorkeeper_wire.declared.nodes import (
     Array,
     Flag,
     NullableRecord,
@@ -38,8 +38,10 @@ from doorkeeper_wire.declared.nodes import (  # noqa: E402
     Record,
     Text,
 )
-from testkit.wire_values import message_versions  # noqa: E402
-from vectors.others import kafka_python_bytes, kio_bytes  # noqa: E402
+from testkit.wire_values import message_versions
+from vectors.others import kafka_python_bytes, kio_bytes
+
+HERE = Path(__file__).parent
 
 
 @dataclass

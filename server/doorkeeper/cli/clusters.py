@@ -272,7 +272,7 @@ def import_acls(
     to: Address | None,
     command_config: PropertiesFile | None,
     profile: Profile | None,
-    dry_run: bool,  # noqa: FBT001  click's
+    dry_run: bool,
     output: str,
 ) -> None:
     """Add the ACLs of the scope that clusters have, and the store lacks, to the store."""

@@ -70,7 +70,7 @@ class RecordBatch(NamedTuple):
                 key, at = _bytes(body, at)
                 value, _ = _bytes(body, at)
                 if end > len(body):
-                    raise IndexError  # noqa: TRY301  as a byte that is missing
+                    raise IndexError
                 yield self.first + delta, key, value
                 at = end
         except IndexError:

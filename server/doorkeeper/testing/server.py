@@ -18,6 +18,7 @@ from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.recorded_access import least_acls
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.cli.learning.recorder import Recorder
+from doorkeeper.cli.offline.acls import OfflineAcls
 from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter, AclOperation
     from doorkeeper.acls.recorded_access import RecordedAccess
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.cli.offline.acls import OfflineAcls
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.operations.logs.pipeline import Logs
@@ -278,8 +278,6 @@ class DoorkeeperServer(AnyServer):
         return authorizer.policy, authorizer.snapshot
 
     def _acls(self) -> OfflineAcls:
-        from doorkeeper.cli.offline.acls import OfflineAcls  # noqa: PLC0415  it imports all of structlog
-
         assembly = self._running()
         if assembly.guarded is None:
             raise TypeError("there are no ACLs: authorizer.class.name names no authorizer")

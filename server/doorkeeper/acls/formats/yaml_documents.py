@@ -144,7 +144,7 @@ def _loader(yaml: ModuleType) -> Any:  # noqa: ANN401  the module has two loader
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
         """Rejects duplicate keys: YAML forbids them, and the first value would be lost."""
 
-        def construct_mapping(self, node: Any, deep: bool = False) -> object:  # noqa: ANN401, FBT001, FBT002  as there
+        def construct_mapping(self, node: Any, deep: bool = False) -> object:  # noqa: ANN401, FBT002  as there
             seen = set()
             for key, _ in node.value:
                 if isinstance(key, yaml.ScalarNode):

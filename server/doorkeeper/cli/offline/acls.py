@@ -13,8 +13,6 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-import structlog
-
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.cli.offline.log import OfflineAuditLog, offline_log
 from doorkeeper.server.app.authorizer import (
@@ -34,6 +32,7 @@ from doorkeeper.server.authorizer.standard_keys import read_policy
 from doorkeeper.server.config.audit import AuditSettings
 from doorkeeper.server.config.loading import with_stored_values
 from doorkeeper.server.operations.logs.command_log import command_logs
+from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.schema.change import Edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.store import StorageError, StoreInUse

@@ -140,7 +140,7 @@ class _HeldLog(NoLog):
     def tell(self) -> None:
         if not self._errors:
             return
-        import structlog
+        from doorkeeper.server.runtime.lean_structlog import structlog
 
         # Only now: a command without problems starts without structlog.
         logger = structlog.get_logger("doorkeeper.audit")

@@ -57,7 +57,7 @@ def handle(request: AlterClientQuotasRequest, context: RequestContext, node: Nod
 async def _alter(
     context: RequestContext,
     alterations: Sequence[QuotaAlteration],
-    validate_only: bool,  # noqa: FBT001 - bound by partial
+    validate_only: bool,
     services: Services,
 ) -> Results:
     return await alter_quotas(services, context, alterations, validate_only=validate_only)

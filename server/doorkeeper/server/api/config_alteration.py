@@ -122,7 +122,7 @@ def respond(
 async def _apply(
     context: RequestContext,
     resources: Sequence[AlteredResource],
-    validate_only: bool,  # noqa: FBT001 - an argument of a partial
+    validate_only: bool,
     services: Services,
 ) -> Results:
     return await services.alter_configs(resources, context, validate_only=validate_only)
@@ -141,7 +141,7 @@ def _judge(
             if named[resource.resource_type, resource.resource_name] > 1:
                 # Both occurrences get the error, as from a broker: neither is the first.
                 text = "Each resource must appear at most once."
-                raise ApiError(ErrorCode.INVALID_REQUEST, text)  # noqa: TRY301  one of several
+                raise ApiError(ErrorCode.INVALID_REQUEST, text)
             _check_wanted(wanted)
             _check_broker(wanted, resource, needed, context, node)
             # Last, because a broker reports faults of the request to callers without permission

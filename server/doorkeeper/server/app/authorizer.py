@@ -148,7 +148,7 @@ def start_authorizer(
 
 def _log() -> Logger:
     # Imported for problems only: a server inside a test logs without structlog.
-    import structlog
+    from doorkeeper.server.runtime.lean_structlog import structlog
 
     logger: Logger = structlog.get_logger("doorkeeper.server")
     return logger

@@ -12,11 +12,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TextIO
 
-from doorkeeper.server.operations.logs.pipeline import Logs
-
-# The log first: it prevents structlog from importing unused modules.
-import structlog  # isort: skip
-
 from doorkeeper.base.garbage_collection import limit_collections
 from doorkeeper.base.version import __version__
 from doorkeeper.server.app.assembly import Assembly
@@ -26,6 +21,8 @@ from doorkeeper.server.app.reload import reload
 from doorkeeper.server.app.service_manager import ADDRESS, ServiceManager
 from doorkeeper.server.net import new_runner
 from doorkeeper.server.net.protocol.connection import Connection
+from doorkeeper.server.operations.logs.pipeline import Logs
+from doorkeeper.server.runtime.lean_structlog import structlog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import structlog
-
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.server.app.authorizer import locate
@@ -19,6 +17,7 @@ from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.groups import groups_of
 from doorkeeper.server.app.reconfiguration import changed_keys
 from doorkeeper.server.config.loading import load
+from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.threads import beside
 from doorkeeper.server.runtime.turns import run_in_turns
 

@@ -85,7 +85,7 @@ class Pages:
         guessed = not authenticated and request.authorization != ""
         return (await self._page(request, authenticated))._replace(guessed=guessed)
 
-    async def _page(self, request: PageRequest, authenticated: bool) -> Page:  # noqa: FBT001  as all pages
+    async def _page(self, request: PageRequest, authenticated: bool) -> Page:
         page = self._pages.get(request.path)
         if not authenticated and request.path not in ("/livez", "/readyz"):
             # Also for unknown paths, so that they do not show which pages exist.
@@ -98,17 +98,17 @@ class Pages:
             return _failure(HTTPStatus.METHOD_NOT_ALLOWED, {"Allow": ", ".join(METHODS)})
         return await page(request, authenticated)
 
-    async def _index(self, _request: PageRequest, _authenticated: bool) -> Page:  # noqa: FBT001  as all pages
+    async def _index(self, _request: PageRequest, _authenticated: bool) -> Page:
         return Page(HTTPStatus.OK, INDEX.encode())
 
-    async def _livez(self, _request: PageRequest, authenticated: bool) -> Page:  # noqa: FBT001  as all pages
+    async def _livez(self, _request: PageRequest, authenticated: bool) -> Page:
         lag_s = self._heartbeat.lag_s
         body: dict[str, object] = {"alive": lag_s <= LAG_MAX_S}
         if authenticated:
             body["loop_lag_seconds"] = round(lag_s, 6)
         return _json_page(body, ok=lag_s <= LAG_MAX_S)
 
-    async def _readyz(self, _request: PageRequest, authenticated: bool) -> Page:  # noqa: FBT001  as all pages
+    async def _readyz(self, _request: PageRequest, authenticated: bool) -> Page:
         verdicts = self._readiness.now()
         ready = all(verdict.ok for verdict in verdicts.values())
         body: dict[str, object] = {"ready": ready}
@@ -116,11 +116,11 @@ class Pages:
             body["checks"] = {name: verdict._asdict() for name, verdict in verdicts.items()}
         return _json_page(body, ok=ready)
 
-    async def _clusters_page(self, _request: PageRequest, _authenticated: bool) -> Page:  # noqa: FBT001  as all pages
+    async def _clusters_page(self, _request: PageRequest, _authenticated: bool) -> Page:
         assert self._clusters is not None, "else there is no such page"
         return _json_page({"clusters": list(self._clusters())}, ok=True)
 
-    async def _metrics(self, request: PageRequest, _authenticated: bool) -> Page:  # noqa: FBT001  as all pages
+    async def _metrics(self, request: PageRequest, _authenticated: bool) -> Page:
         text, content_type = await self._exposition.text(request.accept)
         return Page(HTTPStatus.OK, text, content_type)
 

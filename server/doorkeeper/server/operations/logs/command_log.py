@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.server.operations.logs.pipeline import Logs
 
 # The log comes first: it keeps structlog from importing rich and greenlet.
-import structlog  # isort: skip
+from doorkeeper.server.runtime.lean_structlog import structlog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,27 +6,16 @@ log.info("connection refused", peer="10.0.0.7", reason="limit of one address")
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
-# structlog imports rich (for tracebacks in colours) and greenlet where they are installed. The
-# server uses neither, and rich is a fifth of the start's time.
-_hidden = [name for name in ("rich", "greenlet") if name not in sys.modules]
-for _name in _hidden:
-    sys.modules[_name] = None  # type: ignore[assignment]
-import structlog  # noqa: E402  after the lines above, which are for this import
-import structlog.dev  # noqa: E402
-
-for _name in _hidden:
-    del sys.modules[_name]
-
-from doorkeeper.server.config.levels import LEVELS  # noqa: E402
-from doorkeeper.server.operations.logs.line_writer import LineWriter  # noqa: E402
-from doorkeeper.server.operations.logs.rendering import renderer_of  # noqa: E402
-from doorkeeper.server.operations.logs.secrets import hide  # noqa: E402
-from doorkeeper.server.operations.logs.shortening import shorten  # noqa: E402
-from doorkeeper.server.operations.logs.standard_library import Bridge  # noqa: E402
-from doorkeeper.server.operations.logs.thresholds import LoggerThreshold, Thresholds  # noqa: E402
+from doorkeeper.server.config.levels import LEVELS
+from doorkeeper.server.operations.logs.line_writer import LineWriter
+from doorkeeper.server.operations.logs.rendering import renderer_of
+from doorkeeper.server.operations.logs.secrets import hide
+from doorkeeper.server.operations.logs.shortening import shorten
+from doorkeeper.server.operations.logs.standard_library import Bridge
+from doorkeeper.server.operations.logs.thresholds import LoggerThreshold, Thresholds
+from doorkeeper.server.runtime.lean_structlog import structlog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

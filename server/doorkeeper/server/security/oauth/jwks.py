@@ -87,7 +87,7 @@ def parse(data: bytes) -> KeySet:
             if key.kid is not None and any(
                 key.kid == other.kid and key.algorithms & other.algorithms for other in keys
             ):
-                raise ValueError("its kid is that of an earlier key")  # noqa: TRY301 - as the others
+                raise ValueError("its kid is that of an earlier key")
             keys.append(key)
         except ValueError as error:
             left_out.append(f"key {number}: {error}")

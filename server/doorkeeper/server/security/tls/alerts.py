@@ -61,7 +61,7 @@ class AlertContext(ssl.SSLContext):
         self,
         incoming: ssl.MemoryBIO,
         outgoing: ssl.MemoryBIO,
-        server_side: bool = False,  # noqa: FBT001, FBT002 - the signature is Python's
+        server_side: bool = False,  # noqa: FBT002 - the signature is Python's
         server_hostname: str | bytes | None = None,
         session: ssl.SSLSession | None = None,
     ) -> ssl.SSLObject:

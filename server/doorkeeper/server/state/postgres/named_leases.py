@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import asyncpg
-import structlog
 
+from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.state.postgres.connection_loss import LOST, close_connection
 from doorkeeper.server.state.postgres.health import reason
 from doorkeeper.server.state.store import NamedLease, StorageError

@@ -119,7 +119,7 @@ async def reading(
         try:
             state = await schema_state(connection)
             if state is None:
-                raise StorageError("there is no store in this database")  # noqa: TRY301 - named below
+                raise StorageError("there is no store in this database")
             check_usable(state)
         except StorageError as error:
             raise StorageError(f"{name}: {error}") from error

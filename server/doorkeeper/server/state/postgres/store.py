@@ -24,8 +24,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import asyncpg
-import structlog
 
+from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.metrics.hooks import StoreMeter
 from doorkeeper.server.schema.change import NO_CHANGE
 from doorkeeper.server.state.postgres import digest, rows

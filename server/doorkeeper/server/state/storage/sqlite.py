@@ -14,10 +14,10 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import apsw
-import structlog
 
 from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.base.uuids import random_uuid
+from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.metrics.hooks import StoreMeter
 from doorkeeper.server.schema.acls import bindings_from
 from doorkeeper.server.schema.change import NO_CHANGE
@@ -402,13 +402,13 @@ class _Writer(Lease):
             if self._files.is_touched and self.problem is None:
                 self._verify()
             if self.problem is not None:
-                raise StoreReplaced(self.problem)  # noqa: TRY301 - counted and reported like any failure
+                raise StoreReplaced(self.problem)
             if self.connection.in_transaction:
                 self._leave_transaction()
             # Stored behind a revision that failed, the hash would make a history that looks forged.
             if write.previous != self._stored_hash:
                 problem = "the revisions are not chained to the last one of the log"
-                raise StorageError(problem)  # noqa: TRY301 - as above
+                raise StorageError(problem)
             began_s = self._clock()
             digest_after = fill_digests(self.connection, write, self._digest)
             self._files.writes += 1

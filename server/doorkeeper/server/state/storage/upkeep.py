@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import apsw
-import structlog
 
+from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.state.storage.base import fold
 from doorkeeper.server.state.storage.database import reason
 
