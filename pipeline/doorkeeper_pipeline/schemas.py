@@ -1032,7 +1032,7 @@ FINDINGS = Table(
         Column(
             name="cause",
             type="string",
-            meaning="Of grants unused, dormant, unknown-age, deny-first, refused, renamed, broad or wide; of refusals as in denied, such as missing-grant.",
+            meaning="Of grants unused, dormant, host, unknown-age, deny-first, refused, renamed, broad or wide; of refusals as in denied, such as missing-grant.",
         ),
         Column(
             name="principal",

@@ -12,6 +12,7 @@ grants     every binding in force, with its use
 usage      which bindings were used, and which of them decided
 unused     bindings without which every decision would be the same
 overbroad  bindings that allow far more than was used, and narrower ones
+hosts      hosts of ACLs that no client has
 generated  grants whose used names are generated, so that no literals can stand for them
 denied     refused accesses, and the smallest grant for each
 refusals   the causes of refusals, and the advice for each

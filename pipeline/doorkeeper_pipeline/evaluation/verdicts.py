@@ -4,6 +4,7 @@ A removal is proposed only where every rule of the table ``RULES`` lets it pass.
 does not gives the verdict and the reason:
 
     rule         verdict               the grant ...
+    host         ASK                   has a host that no client has: it is probably mistyped
     deny         KEEP                  is a DENY: it may refuse something tomorrow
     used         KEEP                  decided a request, or stays for one that others allow
     names        KEEP                  is used for generated names, which others list one by one
@@ -34,6 +35,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclOperation, AclPermissionType, ResourceType
+from doorkeeper_pipeline.evaluation.hosts import never_matches
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines
 from doorkeeper_pipeline.evaluation.unused import NEVER_MATCHED, NEVER_USED
 
@@ -97,7 +99,7 @@ class Known(NamedTuple):
 
     ``begin`` and ``end`` are the first and the last allowed decision, ``activity`` has all
     principals of the history, ``lost_lines`` says that lines of the log are missing, and
-    ``brokers_missing`` which logs are.
+    ``brokers_missing`` which logs are. ``networks``: hosts may be networks.
     """
 
     begin: dt.datetime | None
@@ -111,6 +113,7 @@ class Known(NamedTuple):
     lost_lines: str = ""
     brokers_missing: str = ""
     super_users: frozenset[str] = frozenset()
+    networks: bool = True
 
     def days_of(self, grant: Grant) -> float:
         """Return the days of the history in which the grant is known to have been there."""
@@ -192,6 +195,17 @@ def namesake(principal: str, activity: Mapping[str, Activity]) -> str:
 
 
 _Found = tuple[Verdict, str] | None
+
+
+def _host(grant: Grant, known: Known) -> _Found:
+    if grant.uses:
+        return None
+    reason = never_matches(grant.binding.entry.host, networks=known.networks)
+    if not reason:
+        return None
+    allows = grant.binding.entry.permission_type is AclPermissionType.ALLOW
+    effect = "it allows nobody anything" if allows else "this DENY refuses nobody"
+    return Verdict.ASK, f"{effect}: {reason}; which host was meant?"
 
 
 def _deny(grant: Grant, _known: Known) -> _Found:
@@ -367,6 +381,7 @@ _NARROWING: Final = frozenset(
 )
 
 RULES: Final[tuple[tuple[str, Callable[[Grant, Known], _Found]], ...]] = (
+    ("host", _host),
     ("deny", _deny),
     ("used", _used),
     ("names", _names),

@@ -3,8 +3,8 @@
     action  cause        what is found
     SAFE    unused       a grant that no decision needed: verdict REMOVE
     SAFE    dormant      the same, of a principal that made no request at all
-    DECIDE  unknown-age, deny-first, refused, renamed
-                         verdict ASK, by the rule of that name
+    DECIDE  host, unknown-age, deny-first, refused, renamed
+                         verdict ASK, by the rule of that name; host has DENYs too
     DECIDE  broad        a far-reaching grant that stays: severity CRITICAL or HIGH
     DECIDE  wide         another grant for which narrower ones would do
     DECIDE  probing ...  a principal that was refused, by the causes of ``evaluation.refusals``
@@ -68,6 +68,12 @@ _GRAVE: Final = ("NO_LOGIN", "ADMINISTRATION", "PROBING")
 
 CAUSES: Final = {
     "broad": Cause(DECIDE, "{grants} far-reaching: {why}", "narrow it, or accept it"),
+    "host": Cause(
+        DECIDE,
+        "{grants} for a host that no client has",
+        "write another host, or remove it",
+        asks=True,
+    ),
     "renamed": Cause(
         DECIDE, "{grants} unused, perhaps under a former name", "ask its owner", asks=True
     ),
@@ -113,15 +119,16 @@ class Found(NamedTuple):
 
 def search(tables: Mapping[str, pl.DataFrame]) -> Found:
     """Return what the tables ``SOURCES`` show."""
-    allows = tables["grant_usage"].filter(pl.col("permission_type") == "ALLOW")
-    grants = allows.group_by("principal").agg(pl.len().cast(pl.Int64).alias("grants"))
-    rows = pl.concat([_of_grants(allows, tables["overbroad_grants"]), _refusals(tables["denied"])])
+    is_allow = pl.col("permission_type") == "ALLOW"
+    found = tables["grant_usage"].filter(is_allow | (pl.col("rule") == "host"))
+    grants = found.group_by("principal").agg(pl.len().cast(pl.Int64).alias("grants"))
+    rows = pl.concat([_of_grants(found, tables["overbroad_grants"]), _refusals(tables["denied"])])
     actions = {name: cause.action for name, cause in CAUSES.items()}
     rows = rows.join(grants, on="principal", how="left", maintain_order="left").with_columns(
         pl.col("grants").fill_null(0),
         action=pl.col("cause").replace_strict(actions, return_dtype=pl.String),
     )
-    held = allows.filter(pl.col("verdict") == "NOT_ENOUGH_EVIDENCE")["binding_id"]
+    held = found.filter(pl.col("verdict") == "NOT_ENOUGH_EVIDENCE")["binding_id"]
     return Found(rows, frozenset(f"unused:{binding_id}" for binding_id in held))
 
 
@@ -143,7 +150,7 @@ def follow(before: pl.DataFrame, found: Found, at: dt.datetime) -> pl.DataFrame:
     return pl.concat(frames).sort("finding_id")
 
 
-def _of_grants(allows: pl.DataFrame, overbroad: pl.DataFrame) -> pl.DataFrame:
+def _of_grants(grants: pl.DataFrame, overbroad: pl.DataFrame) -> pl.DataFrame:
     verdict = pl.col("verdict")
     narrower = overbroad.filter(pl.col("proposal").list.len() > 0)["binding_id"]
     is_wide = pl.col("binding_id").is_in(narrower.implode())
@@ -162,7 +169,7 @@ def _of_grants(allows: pl.DataFrame, overbroad: pl.DataFrame) -> pl.DataFrame:
     kept = pl.col("cause").is_in(["broad", "wide"])
     kind = pl.when(kept).then("cause").otherwise(pl.lit("unused"))
     return (
-        allows.with_columns(cause=cause)
+        grants.with_columns(cause=cause)
         .filter(pl.col("cause").is_not_null())
         .with_columns(
             pl.concat_str(kind, pl.lit(":"), "binding_id").alias("finding_id"),

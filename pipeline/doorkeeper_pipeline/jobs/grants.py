@@ -180,6 +180,7 @@ def known_in(asked: GoldInput) -> Known:
         lost_lines=asked.lost_lines,
         brokers_missing=_missing_brokers(asked),
         super_users=asked.policy.super_users,
+        networks=asked.networks,
     )
 
 

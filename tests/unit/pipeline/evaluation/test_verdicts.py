@@ -45,10 +45,23 @@ def of(name: str) -> Grant:
     return UNUSED._replace(binding=allow(name, READ, topic("t")))
 
 
+def at(host: str) -> Grant:
+    return UNUSED._replace(binding=allow("alice", READ, topic("t"), host))
+
+
 @pytest.mark.parametrize(
     ("grant", "changed", "rule", "verdict"),
     [
         (UNUSED, {}, "none", "REMOVE"),
+        (at("2001:db8::1"), {}, "host", "ASK"),
+        (at("10.0.0.0/8"), {"networks": False}, "host", "ASK"),
+        (at("10.0.0.0/8"), {}, "none", "REMOVE"),
+        (at("2001:db8::1")._replace(uses=1, unused=COVERED), {}, "none", "REMOVE"),
+        (
+            UNUSED._replace(binding=deny("alice", READ, topic("t"), "2001:db8::1")),
+            {},
+            *("host", "ASK"),
+        ),
         (COVERED_ONE, {}, "none", "REMOVE"),
         (of("nobody"), {}, "dormant", "REMOVE"),
         (USED, {}, "used", "KEEP"),

@@ -36,6 +36,8 @@ def found_in(grants: list[dict[str, Any]], **others: list[dict[str, Any]]) -> An
         (grant("REMOVE", severity="HIGH"), "unused", "SAFE"),
         (grant("REMOVE", "dormant"), "dormant", "SAFE"),
         (grant("ASK", "unknown-age"), "unknown-age", "DECIDE"),
+        (grant("ASK", "host"), "host", "DECIDE"),
+        (grant("ASK", "host", permission_type="DENY"), "host", "DECIDE"),
         (grant("ASK", "renamed", severity="HIGH"), "renamed", "DECIDE"),
         (grant("KEEP", "used", severity="CRITICAL"), "broad", "DECIDE"),
         (grant("NOT_ENOUGH_EVIDENCE", "age", severity="HIGH"), "broad", "DECIDE"),
