@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.server.runtime.metrics.hooks import StoreMeter
-    from doorkeeper.server.state.log import Plan
     from doorkeeper.server.state.postgres.host_selection import Check
+    from doorkeeper.server.state.submissions import Plan
 
 ORIGIN = Origin(AUTHOR)
 

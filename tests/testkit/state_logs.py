@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.kind import Kind
-    from doorkeeper.server.state.log import Plan
     from doorkeeper.server.state.state import State
+    from doorkeeper.server.state.submissions import Plan
 
 
 class Database:

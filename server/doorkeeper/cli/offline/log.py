@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.operations.audit.audit_log import AuditLog
     from doorkeeper.server.schema.change import Committed, Origin
-    from doorkeeper.server.state.log import Plan
+    from doorkeeper.server.state.submissions import Plan
 
 _HINT: Final = "ask it (--bootstrap-server), or give the command a node.id that no server has"
 

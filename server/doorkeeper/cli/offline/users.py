@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from doorkeeper.cli.offline.log import OfflineAuditLog
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.state.log import Plan, StateLog
+    from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.state import State
+    from doorkeeper.server.state.submissions import Plan
 
 # The origin in the change log.
 ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper users"))

@@ -17,23 +17,18 @@ or followed until the next lease shows whether the log contains it.
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 import uuid
-from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from doorkeeper.base.slices import SLICE_S
 from doorkeeper.server.runtime.logger import NO_LOG
 from doorkeeper.server.runtime.metrics.hooks import StoreStatus
 from doorkeeper.server.schema.change import SERVER, Author, Change, Committed, Origin
 from doorkeeper.server.schema.declared import ACL, KINDS
-from doorkeeper.server.state.age import watch_age
 from doorkeeper.server.state.loading import load_snapshot, state_without_acls, with_acls
 from doorkeeper.server.state.state import State, apply
 from doorkeeper.server.state.store import (
@@ -43,25 +38,18 @@ from doorkeeper.server.state.store import (
     StoreReplaced,
     StoreUnavailable,
 )
+from doorkeeper.server.state.submissions import RETRY_S, Batch, Plan, Submissions
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.base.slices import Slices
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
     from doorkeeper.server.schema.kind import Kind
     from doorkeeper.server.state.store import Lease, LogReader, Store
+    from doorkeeper.server.state.submissions import Submission
 
 T = TypeVar("T")
-
-Plan = Callable[[State], "Change | Slices[Change]"]
-"""Compute a change on a state, at once or in slices.
-
-Plans may be called again on a newer state, so they have no side effects. If a plan raises,
-``submit`` raises the same error and nothing is changed.
-"""
 
 # A bound on one transaction: the writers of other nodes wait until it ends.
 BATCH_CHANGES_MAX: Final = 1_000
@@ -77,11 +65,14 @@ LOG_ROWS: Final = 2_000
 CLOSING_S: Final = 5.0
 """How long ``aclose`` waits for an unavailable store, in seconds."""
 
+AGE_CHECK_S: Final = 1.0
+"""Longest pause between two checks of the age, in seconds."""
+
+# While the state is stale each check may end an outage, so it comes 20 times a second.
+STALE_CHECK_S: Final = 0.05
+
 CLOSED_EARLY: Final = "The authorizer was closed before the initial load could complete."
 """Error of listeners that wait for the ACLs. The text is Kafka's."""
-
-_RETRY_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
-"""Pauses between attempts to get the lease of an unavailable store."""
 
 
 def origin_of(request: AuthorizableRequestContext | None) -> Origin:
@@ -119,60 +110,6 @@ def _error_of_plan(error: BaseException) -> Exception:
     return RuntimeError(f"a plan raised {error!r}")
 
 
-@dataclass(slots=True, eq=False)
-class _Submission:
-    """A submitted change that is not complete.
-
-    With ``has_timeout`` the deadline is the caller's, and ends the wait for a change that is being
-    written too. Otherwise it is the store's, and ends only the wait of a change that is queued or
-    in doubt.
-    """
-
-    plan: Plan
-    origin: Origin
-    completion: asyncio.Future[Committed]
-    deadline_s: float | None
-    has_timeout: bool
-    change: Change = field(default_factory=dict)
-    revision: int = 0
-    error: Exception | None = None
-    commits_alone: bool = False
-
-    def is_expired(self, now_s: float) -> bool:
-        return self.deadline_s is not None and self.deadline_s <= now_s
-
-    def complete(self) -> None:
-        """Resolve the future with the planned change or its error, unless the waiter gave up."""
-        if self.completion.done():
-            return
-        if self.error is not None:
-            self.completion.set_exception(self.error)
-        else:
-            self.completion.set_result(Committed(self.revision, self.change, self.origin))
-
-    def fail(self, error: Exception) -> None:
-        if not self.completion.done():
-            self.completion.set_exception(error)
-
-
-class _Batch(NamedTuple):
-    """Planned changes that share one transaction.
-
-    ``state`` lacks only ``last``, the last item that changes anything: ``final_state`` applies it
-    during the write.
-    """
-
-    batch_id: UUID | None
-    items: list[_Submission]
-    entries: list[LogEntry]
-    state: State
-    last: _Submission | None
-
-    def final_state(self) -> State | Slices[State]:
-        last = self.last
-        return self.state if last is None else apply(self.state, last.change, last.revision)
-
-
 class StateLog:
     """The state of a node and all changes to it. For the event loop's thread.
 
@@ -199,17 +136,13 @@ class StateLog:
         self._local: dict[str, Any] = {}
         self._subscribers: list[tuple[Callable[[Committed], None], frozenset[Kind]]] = []
         self._subscribed_kinds: set[Kind] = set()
-        self._queue: deque[_Submission] = deque()
-        self._in_flight: list[_Submission] = []
-        self._doubt: _Batch | None = None
+        self._submissions = Submissions(store)
         self._batch_of_state = store.batch
         self._can_follow = True
         self._head = store.revision
         self._confirmed_s = clock()
         self._closing = False
         self._tasks: list[asyncio.Task[None]] = []
-        self._expiry: asyncio.TimerHandle | None = None
-        self._expires_s = math.inf
         self._idle = True
         self._load_error: StorageError | None = None
         self.check: Callable[[State], None] | None = None
@@ -269,9 +202,9 @@ class StateLog:
         self._work = asyncio.Event()
         self._drained = asyncio.Event()
         self.store.start(loop)
-        if self._queue:
+        self._submissions.start(loop)
+        if self._submissions.queue:
             self._work.set()
-            self._expire_later(0)
         self._loading = loop.run_in_executor(None, self._load)
         self.loaded: asyncio.Future[None] = loop.create_future()
         self._tasks.append(loop.create_task(self._run()))
@@ -288,7 +221,7 @@ class StateLog:
                 self.loaded.set_exception(error)
                 self.loaded.exception()  # mark as retrieved: a node may have no waiter
             self._load_error = StorageError(f"the ACLs could not be loaded: {error}")
-            self._fail_all(self._load_error)
+            self._submissions.fail_all(self._load_error)
             return
         if self._closing:
             return  # the load stopped early
@@ -297,9 +230,23 @@ class StateLog:
             self.loaded.set_result(None)
         self._tasks.append(self._loop.create_task(self.store.follow(self._follow)))
         if self._max_age_s is not None and self.store.is_shared:
-            watching = watch_age(self, self._max_age_s, self._log)
-            self._tasks.append(self._loop.create_task(watching))
+            self._tasks.append(self._loop.create_task(self._watch_age(self._max_age_s)))
         self._tasks.append(self._loop.create_task(self._run_writer()))
+
+    async def _watch_age(self, max_age_s: float) -> None:
+        """Keep ``State.stale`` true, which denies access, while the state is too old."""
+        while True:
+            age_s = self.age_s
+            is_stale = age_s > max_age_s
+            if is_stale is not self.state.stale:
+                self.amend(stale=is_stale)
+                if is_stale:
+                    self._log.error("the state is too old: access is denied", age_s=round(age_s, 1))
+                else:
+                    self._log.info("the state is current again: access is decided by ACLs")
+            # A fresh state cannot become stale before its age reaches the maximum.
+            pause_s = STALE_CHECK_S if is_stale else min(max_age_s - age_s, AGE_CHECK_S)
+            await asyncio.sleep(pause_s)
 
     async def aclose(self) -> None:
         """Write the submitted changes, then close the store; idempotent."""
@@ -309,14 +256,13 @@ class StateLog:
             limit_s = CLOSING_S if self.store.is_shared else None
             try:
                 async with asyncio.timeout(limit_s):
-                    while self._queue or not self._idle:
+                    while self._submissions.queue or not self._idle:
                         self._drained.clear()
                         await self._drained.wait()
             except TimeoutError:
-                self._log.error("changes were not stored", changes=len(self._queue))
+                self._log.error("changes were not stored", changes=len(self._submissions.queue))
         self._closing = True
-        if self._expiry is not None:
-            self._expiry.cancel()
+        self._submissions.stop()
         if self._tasks and not self.loaded.done():
             self.loaded.set_exception(TimeoutError(CLOSED_EARLY))
             self.loaded.exception()
@@ -325,7 +271,7 @@ class StateLog:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._fail_all(StoreUnavailable("the store is closed"))
+        self._submissions.fail_all(StoreUnavailable("the store is closed"))
         await self.store.aclose()
 
     def submit(
@@ -348,59 +294,15 @@ class StateLog:
             return completion
         if self.check is not None:
             plan = partial(_plan_after, self.check, plan)
-        store_s = self.store.timeout_s
-        # The shorter limit applies. The error of the store's also says that nothing changed.
-        has_timeout = timeout_s is not None and (store_s is None or timeout_s < store_s)
-        if not has_timeout:
-            timeout_s = store_s
-        deadline_s = None if timeout_s is None else loop.time() + timeout_s
-        self._queue.append(_Submission(plan, origin, completion, deadline_s, has_timeout))
+        self._submissions.add(plan, origin, completion, timeout_s)
         if self._tasks:
             self._work.set()
-            if deadline_s is not None and deadline_s < self._expires_s:
-                self._expire_at(deadline_s)
         return completion
-
-    def _expire_at(self, time_s: float) -> None:
-        if self._expiry is not None:
-            self._expiry.cancel()
-        self._expires_s = time_s
-        self._expiry = self._loop.call_at(time_s, self._expire) if time_s < math.inf else None
-
-    def _expire_later(self, earliest_s: float) -> None:
-        """Schedule ``_expire`` for the first deadline, but not before ``earliest_s``."""
-        doubt = () if self._doubt is None else self._doubt.items
-        first_s = math.inf
-        for each in chain(doubt, self._in_flight, self._queue):
-            if each.deadline_s is not None and not each.completion.done():
-                first_s = min(first_s, each.deadline_s)
-        self._expire_at(max(first_s, earliest_s))
-
-    def _expire(self) -> None:
-        """Withdraw changes past their deadline; give up on a batch that stayed in doubt."""
-        now_s = self._loop.time()
-        doubt = self._doubt
-        if doubt is not None and doubt.items[0].is_expired(now_s):
-            # If it was committed after all, this node later applies it like another node's change.
-            self._doubt = None
-            for each in doubt.items:
-                each.fail(OutcomeUnknown("the store became unavailable during the commit"))
-        for each in self._in_flight:
-            if each.has_timeout and each.is_expired(now_s):
-                each.fail(TimeoutError())  # the write itself goes on
-        for each in self._queue:
-            if each.is_expired(now_s):
-                away = StoreUnavailable(f"the store was unavailable for {self.store.timeout_s} s")
-                each.fail(TimeoutError() if each.has_timeout else away)
-        self._queue = deque(each for each in self._queue if not each.completion.done())
-        # Not before a pause: a change that is being written may be past its deadline, and would
-        # schedule this at once, again and again.
-        self._expire_later(now_s + _RETRY_S[0])
 
     async def _run_writer(self) -> None:
         failures = 0
         while True:
-            if not self._queue and self._doubt is None:
+            if not self._submissions.queue and self._submissions.doubt is None:
                 self._idle = True
                 self._drained.set()
                 await self._work.wait()
@@ -411,11 +313,11 @@ class StateLog:
                     await self._write(lease)
                 failures = 0
             except (OutcomeUnknown, StoreUnavailable):
-                await asyncio.sleep(_RETRY_S[min(failures, len(_RETRY_S) - 1)])
+                await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
                 failures += 1
             except StorageError as error:
                 # The store itself is unusable: no queued change can be stored.
-                self._fail_all(error)
+                self._submissions.fail_all(error)
             except BaseException as error:
                 # A store may raise CancelledError itself, which does not end this task.
                 if _is_cancelled():
@@ -424,27 +326,13 @@ class StateLog:
                 # change.
                 self._can_follow = not self.store.is_shared
                 self._log.error("the state log failed", exc_info=error)
-                self._fail_all(StorageError(f"the state log failed: {error!r}"))
-
-    def _fail_all(self, error: StorageError) -> None:
-        """Fail all incomplete changes; the outcome of a batch in doubt stays unknown."""
-        doubt, self._doubt = self._doubt, None
-        if doubt is not None:
-            for each in doubt.items:
-                each.fail(
-                    OutcomeUnknown(f"the store became unavailable during the commit: {error}")
-                )
-        failed = [*self._in_flight, *self._queue]
-        self._in_flight = []
-        self._queue.clear()
-        for each in failed:
-            each.fail(error)
+                self._submissions.fail_all(StorageError(f"the state log failed: {error!r}"))
 
     async def _write(self, lease: Lease) -> None:
         """Resolve the batch in doubt, follow other nodes, then write the next batch."""
         async with self._plan_lock:
-            if self._doubt is not None:
-                await self._resolve(lease, self._doubt)
+            if self._submissions.doubt is not None:
+                await self._resolve(lease, self._submissions.doubt)
             if self.store.is_shared:
                 await self._catch_up(lease, self._clock())
             batch = await self._plan_batch(lease)
@@ -468,34 +356,34 @@ class StateLog:
                 state = await self._slices(unapplied) if unapplied else cast("State", applying)
             except (OutcomeUnknown, asyncio.CancelledError):
                 # Cancellation reaches the database too late to know whether it committed.
-                self._doubt = batch
+                self._submissions.doubt = batch
                 raise
             except StoreUnavailable:
-                self._requeue(batch)
+                self._submissions.requeue(batch)
                 raise
             except StorageError as error:
                 self._isolate_failing_change(batch, error)
                 return
             except Exception:
                 # A fault of the commit's own code: in doubt, so the waiters get OutcomeUnknown.
-                self._doubt = batch
+                self._submissions.doubt = batch
                 raise
             self._batch_of_state = batch.batch_id
             self._confirmed_s = began_s
             self._complete(batch, state)
 
-    async def _plan_batch(self, lease: Lease) -> _Batch | None:
+    async def _plan_batch(self, lease: Lease) -> Batch | None:
         """Plan the queued changes, each on the state after the one before it."""
         state, revision, rows = self.state, self.state.revision, 0
-        items: list[_Submission] = []
+        items: list[Submission] = []
         entries: list[LogEntry] = []
-        self._in_flight = items
-        last: _Submission | None = None
-        while self._queue and len(items) < BATCH_CHANGES_MAX and rows < BATCH_ROWS_MAX:
-            if items and (items[-1].commits_alone or self._queue[0].commits_alone):
+        self._submissions.in_flight = items
+        last: Submission | None = None
+        while self._submissions.queue and len(items) < BATCH_CHANGES_MAX and rows < BATCH_ROWS_MAX:
+            if items and (items[-1].commits_alone or self._submissions.queue[0].commits_alone):
                 # A change at fault must fail alone: it shares its transaction with no other.
                 break
-            each = self._queue.popleft()
+            each = self._submissions.queue.popleft()
             if each.completion.done():
                 continue  # the waiter gave up before planning
             items.append(each)
@@ -522,13 +410,13 @@ class StateLog:
         if not items:
             return None
         batch_id = uuid.uuid4() if self.store.is_shared else None
-        return _Batch(batch_id, items, entries, state, last)
+        return Batch(batch_id, items, entries, state, last)
 
-    def _complete(self, batch: _Batch, state: State) -> None:
+    def _complete(self, batch: Batch, state: State) -> None:
         """Publish the state of a durable batch; notify subscribers before the waiters."""
         if state.revision > self.state.revision:
             self._publish(state)
-        self._in_flight = []
+        self._submissions.in_flight = []
         try:
             for each in batch.items:
                 if each.change and not self._subscribed_kinds.isdisjoint(each.change):
@@ -552,11 +440,7 @@ class StateLog:
                     {"message": "a subscriber of the state log failed", "exception": error}
                 )
 
-    def _requeue(self, batch: _Batch) -> None:
-        """Queue a batch again before all others; it is certainly not durable."""
-        self._queue.extendleft(reversed(batch.items))
-
-    def _isolate_failing_change(self, batch: _Batch, error: StorageError) -> None:
+    def _isolate_failing_change(self, batch: Batch, error: StorageError) -> None:
         """Fail the change that cannot be stored; retry several changes one by one to find it."""
         if len(batch.items) == 1:
             self._log.error("a change cannot be stored", cause=str(error))
@@ -564,17 +448,17 @@ class StateLog:
             return
         for each in batch.items:
             each.commits_alone = True
-        self._requeue(batch)
+        self._submissions.requeue(batch)
 
-    async def _resolve(self, lease: Lease, batch: _Batch) -> None:
+    async def _resolve(self, lease: Lease, batch: Batch) -> None:
         """Look up in the log whether the batch in doubt became durable."""
         last = max(each.revision for each in batch.items)
         found = await lease.batch_of(last)
-        if self._doubt is not batch:
+        if self._submissions.doubt is not batch:
             return  # it expired meanwhile, and its waiters failed
-        self._doubt = None
+        self._submissions.doubt = None
         if found != (batch.batch_id,):
-            self._requeue(batch)
+            self._submissions.requeue(batch)
             return
         state = await self._slices(batch.final_state())
         self._batch_of_state = batch.batch_id
@@ -604,7 +488,7 @@ class StateLog:
     async def _follow(self, reader: LogReader) -> None:
         asked_s = self._clock()
         async with self._plan_lock:
-            if self._doubt is None:
+            if self._submissions.doubt is None:
                 await self._catch_up(reader, asked_s)
 
     async def _catch_up(self, reader: LogReader, asked_s: float) -> None:
@@ -651,7 +535,7 @@ class StateLog:
 
         """
         revision = self.state.revision
-        if revision == 0 or not self._can_follow or self._doubt is not None:
+        if revision == 0 or not self._can_follow or self._submissions.doubt is not None:
             return
         found = await reader.batch_of(revision)
         if found is not None and found != (self._batch_of_state,):

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.server.schema.change import Committed, Origin
-    from doorkeeper.server.state.log import Plan, StateLog
+    from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.submissions import Plan
 
 UNCHANGED = "Nothing was changed"
 

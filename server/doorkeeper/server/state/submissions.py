@@ -1,0 +1,186 @@
+"""Submitted changes that are not complete: queued, in flight, or in doubt; their deadlines.
+
+queue      waits to be planned, in the order of submission
+in_flight  is planned or written
+doubt      the batch whose commit ended without an answer, until the log is asked for it
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.server.schema.change import Change, Committed, Origin
+from doorkeeper.server.state.state import State, apply
+from doorkeeper.server.state.store import LogEntry, OutcomeUnknown, StorageError, StoreUnavailable
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from doorkeeper.base.slices import Slices
+    from doorkeeper.server.state.store import Store
+
+Plan = Callable[[State], "Change | Slices[Change]"]
+"""Compute a change on a state, at once or in slices.
+
+Plans may be called again on a newer state, so they have no side effects. If a plan raises,
+``submit`` raises the same error and nothing is changed.
+"""
+
+RETRY_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
+"""Pauses between attempts to get the lease of an unavailable store."""
+
+
+@dataclass(slots=True, eq=False)
+class Submission:
+    """A submitted change that is not complete.
+
+    With ``has_timeout`` the deadline is the caller's, and ends the wait for a change that is being
+    written too. Otherwise it is the store's, and ends only the wait of a change that is queued or
+    in doubt.
+    """
+
+    plan: Plan
+    origin: Origin
+    completion: asyncio.Future[Committed]
+    deadline_s: float | None
+    has_timeout: bool
+    change: Change = field(default_factory=dict)
+    revision: int = 0
+    error: Exception | None = None
+    commits_alone: bool = False
+
+    def is_expired(self, now_s: float) -> bool:
+        return self.deadline_s is not None and self.deadline_s <= now_s
+
+    def complete(self) -> None:
+        """Resolve the future with the planned change or its error, unless the waiter gave up."""
+        if self.completion.done():
+            return
+        if self.error is not None:
+            self.completion.set_exception(self.error)
+        else:
+            self.completion.set_result(Committed(self.revision, self.change, self.origin))
+
+    def fail(self, error: Exception) -> None:
+        if not self.completion.done():
+            self.completion.set_exception(error)
+
+
+class Batch(NamedTuple):
+    """Planned changes that share one transaction.
+
+    ``state`` lacks only ``last``, the last item that changes anything: ``final_state`` applies it
+    during the write.
+    """
+
+    batch_id: UUID | None
+    items: list[Submission]
+    entries: list[LogEntry]
+    state: State
+    last: Submission | None
+
+    def final_state(self) -> State | Slices[State]:
+        last = self.last
+        return self.state if last is None else apply(self.state, last.change, last.revision)
+
+
+class Submissions:
+    """The incomplete changes of one log. For the event loop's thread."""
+
+    __slots__ = ("_expires_s", "_expiry", "_loop", "_store", "doubt", "in_flight", "queue")
+
+    def __init__(self, store: Store) -> None:
+        """Changes without a time-out of their own have that of the store."""
+        self._store = store
+        self._expiry: asyncio.TimerHandle | None = None
+        # Before ``start`` no deadline is earlier: nothing is scheduled.
+        self._expires_s = -math.inf
+        self.queue: deque[Submission] = deque()
+        self.in_flight: list[Submission] = []
+        self.doubt: Batch | None = None
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Withdraw changes at their deadlines from now on."""
+        self._loop = loop
+        self._expire_later(0)
+
+    def stop(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+
+    def add(
+        self,
+        plan: Plan,
+        origin: Origin,
+        completion: asyncio.Future[Committed],
+        timeout_s: float | None,
+    ) -> None:
+        store_s = self._store.timeout_s
+        # The shorter limit applies. The error of the store's also says that nothing changed.
+        has_timeout = timeout_s is not None and (store_s is None or timeout_s < store_s)
+        if not has_timeout:
+            timeout_s = store_s
+        deadline_s = None if timeout_s is None else completion.get_loop().time() + timeout_s
+        self.queue.append(Submission(plan, origin, completion, deadline_s, has_timeout))
+        if deadline_s is not None and deadline_s < self._expires_s:
+            self._expire_at(deadline_s)
+
+    def requeue(self, batch: Batch) -> None:
+        """Queue a batch again before all others; it is certainly not durable."""
+        self.queue.extendleft(reversed(batch.items))
+
+    def fail_all(self, error: StorageError) -> None:
+        """Fail all incomplete changes; the outcome of a batch in doubt stays unknown."""
+        doubt, self.doubt = self.doubt, None
+        if doubt is not None:
+            for each in doubt.items:
+                each.fail(
+                    OutcomeUnknown(f"the store became unavailable during the commit: {error}")
+                )
+        failed = [*self.in_flight, *self.queue]
+        self.in_flight = []
+        self.queue.clear()
+        for each in failed:
+            each.fail(error)
+
+    def _expire_at(self, time_s: float) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self._expires_s = time_s
+        self._expiry = self._loop.call_at(time_s, self._expire) if time_s < math.inf else None
+
+    def _expire_later(self, earliest_s: float) -> None:
+        """Schedule ``_expire`` for the first deadline, but not before ``earliest_s``."""
+        doubt = () if self.doubt is None else self.doubt.items
+        first_s = math.inf
+        for each in chain(doubt, self.in_flight, self.queue):
+            if each.deadline_s is not None and not each.completion.done():
+                first_s = min(first_s, each.deadline_s)
+        self._expire_at(max(first_s, earliest_s))
+
+    def _expire(self) -> None:
+        """Withdraw changes past their deadline; give up on a batch that stayed in doubt."""
+        now_s = self._loop.time()
+        doubt = self.doubt
+        if doubt is not None and doubt.items[0].is_expired(now_s):
+            # If it was committed after all, this node later applies it like another node's change.
+            self.doubt = None
+            for each in doubt.items:
+                each.fail(OutcomeUnknown("the store became unavailable during the commit"))
+        for each in self.in_flight:
+            if each.has_timeout and each.is_expired(now_s):
+                each.fail(TimeoutError())  # the write itself goes on
+        for each in self.queue:
+            if each.is_expired(now_s):
+                away = StoreUnavailable(f"the store was unavailable for {self._store.timeout_s} s")
+                each.fail(TimeoutError() if each.has_timeout else away)
+        self.queue = deque(each for each in self.queue if not each.completion.done())
+        # Not before a pause: a change that is being written may be past its deadline, and would
+        # schedule this at once, again and again.
+        self._expire_later(now_s + RETRY_S[0])
