@@ -3,11 +3,10 @@
 config           the file of clusters: addresses, modes, scopes, limits
 remote           one cluster through its admin API, each broker by itself
 descriptions     the ACLs that brokers describe; only what is new is decoded
-look_ups         the filters that ask a broker for some ACLs
 log_acls         the ACLs of a metadata log, from its records
 following        the task that follows a metadata log
 drift            the difference between a cluster and the desired ACLs, and its age
-incremental      the drift that descriptions show; only changes are compared
+readings         what brokers have, each asked by itself: all ACLs, or a few
 enforcement      the changes that remove a drift, within the limits; repeated reverts
 receipts         the revision that all brokers of a cluster enforce, and waiting for one
 synchronization  the task of one cluster

@@ -19,13 +19,7 @@ from doorkeeper.client.errors import ApiFailure
 from doorkeeper.sync.drift import known_bindings
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
-from doorkeeper_wire.reading import (
-    compact_array,
-    compact_nullable_text,
-    compact_text,
-    octets,
-    tags,
-)
+from doorkeeper_wire.reading import compact_array, compact_nullable_text, compact_text, octets, tags
 
 if TYPE_CHECKING:
     from doorkeeper.sync.drift import Bindings

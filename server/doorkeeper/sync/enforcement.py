@@ -16,6 +16,7 @@ from doorkeeper.sync.config import Foreign
 from doorkeeper.sync.drift import NO_BINDINGS, binding_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
     from doorkeeper.acls.live_changes import LiveCluster, Stage
@@ -28,6 +29,12 @@ REPEATS_MAX: Final = 10
 
 QUIET_INTERVALS: Final = 10
 """After so many intervals without a repetition, the repetitions of a change are forgotten."""
+
+RECENT_S: Final = 60.0
+"""So long after a request a broker may lag, or the request be applied late.
+
+One that lags longer is fenced, and not asked (``broker.session.timeout.ms``: 9 s).
+"""
 
 _RETRY_MAX_S: Final = 300.0
 """The longest pause before a refused change is sent again, unless the interval is longer."""
@@ -191,3 +198,39 @@ class Enforcement:
                 f" {REPEATS_MAX} times: {binding_text(min(again))}; nothing is changed until the"
                 f" cluster agrees for {QUIET_INTERVALS} intervals"
             )
+
+
+class RecentRequests:
+    """The ACLs of recent requests, also of lost ones."""
+
+    def __init__(self) -> None:
+        self._recent: dict[AclBinding, tuple[bool, float]] = {}
+        """Whether they add them, and when; the oldest come first."""
+
+    def note(self, sent: Sequence[Stage], now_s: float) -> None:
+        """Take changes that are sent now."""
+        for adds, stage in sent:
+            for each in stage:
+                self._recent.pop(each, None)
+                self._recent[each] = adds, now_s
+
+    def distrusted(
+        self, drift: AclDrift, desired: AbstractSet[AclBinding], now_s: float
+    ) -> AclDrift:
+        """Return a drift with what a broker that lags may still show, or not show yet.
+
+        It is sent again: a DENY that this server has just removed does not limit what is added
+        next, and an ALLOW that it has just added is to be removed before the DENY that limits it.
+        """
+        while self._recent:
+            oldest, (_, sent_s) = next(iter(self._recent.items()))
+            if now_s - sent_s < RECENT_S:
+                break
+            del self._recent[oldest]
+        if not drift:
+            return drift
+        added = {each for each, (adds, _) in self._recent.items() if adds}
+        removed = self._recent.keys() - added
+        return drift._replace(
+            missing=drift.missing | (removed & desired), extra=drift.extra | (added - desired)
+        )

@@ -175,7 +175,8 @@ class ClusterFleet:
             },
         )
         meters.read(
-            table.CLUSTER_READS, lambda: {(each.config.name,): each.reads for each in self.clusters}
+            table.CLUSTER_READS,
+            lambda: {(each.config.name,): each.readings.count for each in self.clusters},
         )
 
     def status(self) -> list[dict[str, Any]]:
@@ -272,7 +273,7 @@ def _status_of(cluster: ClusterSynchronization) -> dict[str, Any]:
         "held": [
             {"rule": rule, "acls": acls, "reason": text} for rule, acls, text in cluster.holds
         ],
-        "reads": cluster.reads,
+        "reads": cluster.readings.count,
         "follows_log": cluster.follower.is_following,
         "polls_because": cluster.follower.reason or None,
         "drift": rows,

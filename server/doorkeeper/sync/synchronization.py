@@ -18,7 +18,7 @@ import asyncio
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
-from doorkeeper.acls.live_changes import LiveCluster, stages, unenforced
+from doorkeeper.acls.live_changes import LiveCluster, unenforced
 from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent, EventKind
 from doorkeeper.sync.drift import (
     NO_BINDINGS,
@@ -28,20 +28,18 @@ from doorkeeper.sync.drift import (
     DriftRecord,
     binding_text,
     common,
-    compare,
     ignored_text,
 )
-from doorkeeper.sync.enforcement import AclEdits, Enforcement
+from doorkeeper.sync.enforcement import AclEdits, Enforcement, RecentRequests
 from doorkeeper.sync.following import LogFollower
-from doorkeeper.sync.incremental import IncrementalComparison
-from doorkeeper.sync.look_ups import FEW, look_ups
+from doorkeeper.sync.readings import Readings, look_ups, reason_of
 from doorkeeper.sync.receipts import Receipt, ReceiptBook
 from doorkeeper.sync.remote import ClusterError, RemoteCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.acls.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.server.schema.change import Committed
     from doorkeeper.server.state.state import State
     from doorkeeper.server.state.store import NamedLease
@@ -63,12 +61,6 @@ _SLICE: Final = 2_000
 
 _LOOK_UPS_MAX: Final = 50
 """A change that brokers do not have after so many look-ups is looked up at the intervals only."""
-
-_RECENT_S: Final = 60.0
-"""So long after a request a broker may lag, or the request be applied late.
-
-One that lags longer is fenced, and not asked (``broker.session.timeout.ms``: 9 s).
-"""
 
 _NOT_ASKED: Final = LiveCluster()
 
@@ -111,8 +103,6 @@ class ClusterSynchronization:
         """Whether this node synchronizes the cluster; with a shared store, one node does."""
         self.is_followed = False
         """Whether a cluster of a higher order waits for this one."""
-        self.reads = 0
-        """The number of descriptions that brokers were asked for."""
         self._lease = lease
         self._target = target
         self._on_event = on_event
@@ -120,10 +110,10 @@ class ClusterSynchronization:
         self._now_ms = now_ms
         self._clock = asyncio.get_running_loop().time
         self._remote = RemoteCluster(config)
-        self._comparison = IncrementalComparison(config.scope, self._remote.descriptions)
         self._news = asyncio.Event()
         self.follower = LogFollower(config, self._note_log)
         self._desired = DesiredBindings(config.scope)
+        self.readings = Readings(self._remote, self._desired, config.scope)
         self._drift: AclDrift | None = None
         """The drift, as read and then changed from here; None if it is not known."""
         self._facts: LiveCluster | None = None
@@ -131,8 +121,7 @@ class ClusterSynchronization:
         self._facts_s = 0.0
         self._networks: set[AclBinding] = set()
         """The desired ACLs whose host looks like a network."""
-        self._recent: dict[AclBinding, tuple[bool, float]] = {}
-        """The ACLs of recent requests, also of lost ones: whether they add them, and when."""
+        self._recent = RecentRequests()
         self._brokers: tuple[int, ...] = ()
         self._read_s = 0.0
         self._turn = 0
@@ -263,7 +252,7 @@ class ClusterSynchronization:
         self.receipts.note(change.added)
         self.receipts.note(change.removed)
         self.enforcement.note(change)
-        self._comparison.note(change)
+        self.readings.comparison.note(change)
         self._networks |= {each for each in change.added if "/" in each.entry.host}
         self._networks -= change.removed
         if self._drift is not None:
@@ -276,10 +265,10 @@ class ClusterSynchronization:
         self._brokers = brokers = await self._remote.brokers()
         self._turn = (self._turn + 1) % len(brokers)
         first, *others = (*brokers[self._turn :], *brokers[: self._turn])
-        found = [await self._compare(first)]
+        found = [await self.readings.compare(first)]
         if found[0]:
             # A difference, or no answer.
-            found += await asyncio.gather(*map(self._compare, others))
+            found += await asyncio.gather(*map(self.readings.compare, others))
         drifts = self._drifts_of(found)
         if not drifts:
             raise ClusterError("; ".join(dict.fromkeys(map(str, found))))
@@ -319,7 +308,9 @@ class ClusterSynchronization:
             await self._observe()
             return
         brokers = self._brokers or await self._remote.brokers()
-        found = await asyncio.gather(*(self._holds(each, wanted, filters) for each in brokers))
+        found = await asyncio.gather(
+            *(self.readings.holds(each, wanted, filters) for each in brokers)
+        )
         answers = [each for each in found if not isinstance(each, ClusterError)]
         if not answers:
             raise ClusterError("; ".join(dict.fromkeys(map(str, found))))
@@ -347,19 +338,11 @@ class ClusterSynchronization:
             await follower.compare(present, self.config.scope)
         for each, is_there in list(follower.changes.items()):
             if not selects(each):
-                self._comparison.note_outside(each, is_there=is_there)
+                self.readings.comparison.note_outside(each, is_there=is_there)
                 follower.changes.pop(each)
             elif known.has(each, desired) is is_there:
                 follower.changes.pop(each)
         return dict(follower.changes)
-
-    async def _compare(self, broker: int) -> AclDrift | ClusterError:
-        self.reads += 1
-        try:
-            found = await self._remote.read(broker)
-        except ClusterError as error:
-            return error
-        return await self._comparison.drift(self._desired.bindings, found)
 
     def _drifts_of(self, found: Sequence[AclDrift | ClusterError]) -> list[AclDrift]:
         """Return the drifts of the brokers that answered; all of them concern the next receipt."""
@@ -407,28 +390,10 @@ class ClusterSynchronization:
 
     def _plan(self, drift: AclDrift, cluster: LiveCluster) -> AclEdits:
         desired = self._desired.bindings
-        outside = self._comparison.outside() if drift else NO_BINDINGS
+        outside = self.readings.comparison.outside() if drift else NO_BINDINGS
         cluster = cluster._replace(other_owner=self._other_owner)
-        return self.enforcement.plan(self._distrusted(drift), desired, cluster, outside)
-
-    def _distrusted(self, drift: AclDrift) -> AclDrift:
-        """Return a drift with what a broker that lags may still show, or not show yet.
-
-        It is sent again: a DENY that this server has just removed does not limit what is added
-        next, and an ALLOW that it has just added is to be removed before the DENY that limits it.
-        """
-        while self._recent:
-            oldest, (_, sent_s) = next(iter(self._recent.items()))
-            if self._clock() - sent_s < _RECENT_S:
-                break
-            del self._recent[oldest]
-        if not drift:
-            return drift
-        added = {each for each, (adds, _) in self._recent.items() if adds}
-        removed = self._recent.keys() - added
-        desired = self._desired.bindings
-        return drift._replace(
-            missing=drift.missing | (removed & desired), extra=drift.extra | (added - desired)
+        return self.enforcement.plan(
+            self._recent.distrusted(drift, desired, self._clock()), desired, cluster, outside
         )
 
     async def _send(self, edits: AclEdits) -> bool:
@@ -438,12 +403,7 @@ class ClusterSynchronization:
         """
         done = {True: 0, False: 0}
         is_refused = False
-        now_s = self._clock()
-        for adds, stage in edits.stages:
-            for each in stage:
-                # The oldest come first.
-                self._recent.pop(each, None)
-                self._recent[each] = adds, now_s
+        self._recent.note(edits.stages, self._clock())
         async with aclosing(self._remote.send(edits.stages)) as batches:
             async for sent in batches:
                 self._note_sent(sent)
@@ -518,7 +478,7 @@ class ClusterSynchronization:
         if ignored:
             book.pending = dict.fromkeys(brokers, ignored)
             return
-        late = await self._late(brokers, changed)
+        late = await self.readings.late(brokers, changed)
         if late:
             book.pending = late
             return
@@ -526,14 +486,16 @@ class ClusterSynchronization:
         known = frozenset(last.brokers if last is not None and filters else ())
         found = await asyncio.gather(
             *(
-                self._lacks(each, changed, filters) if each in known else self._compare(each)
+                self.readings.lacks(each, changed, filters)
+                if each in known
+                else self.readings.compare(each)
                 for each in brokers
             )
         )
         drifts = self._drifts_of(found)
         pairs = zip(brokers, found, strict=True)
         book.pending = {
-            broker: _reason(each)
+            broker: reason_of(each)
             for broker, each in pairs
             if not isinstance(each, AclDrift) or each
         }
@@ -551,50 +513,12 @@ class ClusterSynchronization:
         if not book.pending:
             self._receive(target, brokers, read_s)
 
-    async def _late(self, brokers: Sequence[int], changed: Bindings) -> dict[int, str]:
-        """Return the brokers that lack the last one of many changes, and the reason of each.
-
-        Nothing is concluded for the others: it is too early to ask for all.
-        """
-        if len(changed) <= FEW:
-            return {}
-        # Brokers apply the changes in the order in which they were sent.
-        desired = self._desired.bindings
-        *_, (_, sent) = stages(changed & desired, changed - desired)
-        last = frozenset(sent[-1:])
-        found = await asyncio.gather(*(self._lacks(each, last, look_ups(last)) for each in brokers))
-        late = f"not all of {len(changed)} changes are applied"
-        reasons = {
-            broker: late if isinstance(each, AclDrift) and each else _reason(each)
-            for broker, each in zip(brokers, found, strict=True)
-        }
-        return {broker: reason for broker, reason in reasons.items() if reason}
-
     def _changes_since(self, last: Receipt | None) -> Bindings:
         """Return the ACLs that brokers must be asked for since a receipt; none to read all."""
         changed = self.receipts.changed
         if last is None or changed is None:
             return NO_BINDINGS
         return NO_BINDINGS.union(changed, *self.receipts.waiters)
-
-    async def _lacks(
-        self, broker: int, changed: Bindings, filters: Sequence[AclBindingFilter]
-    ) -> AclDrift | ClusterError:
-        """Return the drift of some ACLs on a broker."""
-        present = await self._holds(broker, changed, filters)
-        if isinstance(present, ClusterError):
-            return present
-        return compare(changed & self._desired.bindings, present, self.config.scope)
-
-    async def _holds(
-        self, broker: int, bindings: Bindings, filters: Sequence[AclBindingFilter]
-    ) -> Bindings | ClusterError:
-        """Return which of some ACLs a broker has; the filters match them all."""
-        try:
-            found = await asyncio.gather(*(self._remote.look_up(broker, each) for each in filters))
-        except ClusterError as error:
-            return error
-        return bindings.intersection(frozenset().union(*found))
 
     def _receive(self, target: State, brokers: tuple[int, ...], read_s: float) -> None:
         is_new = self.receipts.confirm(target, brokers, read_s=read_s, now_ms=self._now_ms())
@@ -636,15 +560,6 @@ class ClusterSynchronization:
                 detail=detail,
             )
         )
-
-
-def _reason(found: AclDrift | ClusterError) -> str:
-    """Return why a broker does not enforce the desired ACLs; empty if it does."""
-    if isinstance(found, ClusterError):
-        return str(found)
-    if not found:
-        return ""
-    return f"{len(found.missing)} ACLs are missing, {len(found.extra)} are to be removed"
 
 
 async def _call(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

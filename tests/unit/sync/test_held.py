@@ -119,7 +119,7 @@ async def test_controllers_without_an_authorizer(monkeypatch: pytest.MonkeyPatch
     remote.refuses = refuse
     async with kept(remote, monkeypatch, 0.002, acls=[ALICE, BOB], scope=SCOPE) as found:
         await until(lambda: rules(found))
-        await until(lambda: found.task.reads > 300)
+        await until(lambda: found.task.readings.count > 300)
         assert rules(found) == {"refused": 2}
         (detail,) = held_events(found)
         assert "the controllers have no authorizer (authorizer.class.name" in detail

@@ -1,15 +1,16 @@
-"""Drifts that follow changes are those that a comparison of everything finds."""
+"""What brokers are asked for, and what is compared of their answers."""
 
 from __future__ import annotations
 
 from random import Random
 from typing import TYPE_CHECKING
 
+from doorkeeper.acls.model import exactly
 from doorkeeper.acls.plan import Selector, SelectorUnion
-from doorkeeper.sync import incremental
+from doorkeeper.sync import readings
 from doorkeeper.sync.descriptions import Descriptions
 from doorkeeper.sync.drift import DesiredChange, compare
-from doorkeeper.sync.incremental import IncrementalComparison
+from doorkeeper.sync.readings import IncrementalComparison, look_ups
 from testkit.acl import READ, WRITE, allow, topic
 from testkit.descriptions import answer
 
@@ -18,6 +19,35 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.sync.drift import Bindings
+
+
+def test_a_few_acls_are_asked_for_one_by_one() -> None:
+    """The answers have these and no others."""
+    few = frozenset(allow(f"user-{number}", READ, topic(f"t-{number}")) for number in range(8))
+
+    assert set(look_ups(few)) == set(map(exactly, few))
+
+
+def test_many_acls_of_one_topic_or_of_one_principal_take_one_filter() -> None:
+    """Their number does not matter then."""
+    of_topic = frozenset(allow(f"user-{number}", READ, topic("t")) for number in range(1_000))
+    of_user = frozenset(allow("alice", READ, topic(f"t-{number}")) for number in range(1_000))
+
+    (by_pattern,), (by_principal,) = look_ups(of_topic), look_ups(of_user)
+
+    assert by_pattern.pattern.name == "t"
+    assert by_pattern.entry.principal is None
+    assert by_principal.entry.principal == "User:alice"
+    assert by_principal.pattern.name is None
+
+
+def test_all_acls_are_read_for_the_rest() -> None:
+    """Nine topics with nine principals would take nine filters; nothing takes none."""
+    many = frozenset(allow(f"user-{number}", READ, topic(f"t-{number}")) for number in range(9))
+
+    assert look_ups(many) == []
+    assert look_ups(frozenset()) == []
+
 
 SCOPE = SelectorUnion((Selector(prefixes=("p-",)),))
 ALL = [
@@ -46,7 +76,7 @@ async def test_every_description_is_compared(monkeypatch: pytest.MonkeyPatch) ->
         whole += 1
         return compare(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(incremental, "compare", counted)
+    monkeypatch.setattr(readings, "compare", counted)
     for _ in range(200):
         if chance.random() < 0.5:
             before, desired = desired, some(chance, MINE)
