@@ -1495,6 +1495,12 @@ RUNS = Table(
         Column(name="ignored", type="int64", meaning="Lines that say no decision and are known."),
         Column(name="quarantined", type="int64", meaning="Lines that could not be read."),
         Column(
+            name="listed",
+            type=ListOf("timestamp"),
+            nullable=True,
+            meaning="The times of the sets of ACLs that were given, UTC: the dates of listings, else the start of the run; null in runs of a release that did not know it.",
+        ),
+        Column(
             name="asked",
             type="string",
             nullable=True,

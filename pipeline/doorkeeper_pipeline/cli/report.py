@@ -57,8 +57,7 @@ ROWS_MAX = 20_000
     "--findings",
     "register",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A JSON file that keeps findings from report to report: when each was seen first, and the"
-    " owner, the date of acceptance and the note that you write into it.",
+    help="A JSON file of the findings: write owner, accepted_until and note of each into it.",
 )
 @options.last_excluded
 @click.option(
@@ -80,9 +79,9 @@ def command(
 ) -> None:
     """Write the report on the tables: one self-contained HTML file.
 
-    It shows decisions over time, causes of refusals, administrators, dormant principals, unused and
-    over-broad grants, the last proposal and backtest, new access, and unreadable input. See
-    docs/reference/report.md.
+    The first page says what changed since the last run, what to decide, and what is safe to do.
+    Then come causes of refusals, every grant with its verdict, the last proposal and backtest, and
+    unreadable input. See docs/reference/report.md.
 
     \b
     Examples:
@@ -106,7 +105,7 @@ def command(
     )
     report = write(out, target, about, cluster=cluster, register=register, data=data)
     show(as_text(report, target))
-    if any(each.what == "decisions" and each.number == "0" for each in report.figures):
+    if report.first_day is None:
         say(f"{out}: no decisions here: the report has no ground for any of its numbers")
         raise SystemExit(CONTRADICTED)
 

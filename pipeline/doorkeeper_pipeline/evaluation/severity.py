@@ -64,6 +64,7 @@ class ClusterContext(NamedTuple):
     sensitive: tuple[str, ...] = ()
 
 
+SEVERITIES: Final = tuple(each.value for each in Severity)
 BROAD: Final = (Severity.CRITICAL.value, Severity.HIGH.value)
 """The severities of grants that somebody should know, whatever their use."""
 

@@ -77,9 +77,7 @@ CAUSES: Final = {
     "renamed": Cause(
         DECIDE, "{grants} unused, perhaps under a former name", "ask its owner", asks=True
     ),
-    "refused": Cause(
-        DECIDE, "{grants} unused, and every request refused", "ask its owner", asks=True
-    ),
+    "refused": Cause(DECIDE, "{grants} unused, and often refused", "ask its owner", asks=True),
     "deny-first": Cause(DECIDE, "{grants} behind a DENY", "is the DENY there to stay?", asks=True),
     "unknown-age": Cause(
         DECIDE,

@@ -9,7 +9,7 @@ import polars as pl
 
 from doorkeeper_pipeline.bindings import binding_of_row, text_of
 from doorkeeper_pipeline.evaluation import refusals
-from doorkeeper_pipeline.evaluation.severity import Severity
+from doorkeeper_pipeline.evaluation.severity import SEVERITIES
 from doorkeeper_pipeline.jobs.causes import CAUSES, DECIDE, SAFE, subject_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ LISTED_MAX: Final = 3
 GROUPS_MAX: Final = 10
 """The groups of an action that are listed, and of as many more the number."""
 
-_RANKS: Final = {each.value: number for number, each in enumerate(Severity)}
+_RANKS: Final = {name: number for number, name in enumerate(SEVERITIES)}
 _CAUSE_RANKS: Final = {name: number for number, name in enumerate(CAUSES)}
 _TITLES: Final = {
     DECIDE: "to decide",
@@ -47,11 +47,17 @@ class Group(NamedTuple):
     why: str
     advice: str
     subjects: tuple[str, ...]
+    ids: tuple[str, ...]
 
     @property
     def who(self) -> str:
         """Return the principal, or how many there are."""
         return self.principal or _amount(self.principals, "principal")
+
+    @property
+    def asks(self) -> bool:
+        """Return whether ``why`` is a question."""
+        return CAUSES[self.cause].asks
 
     @property
     def title(self) -> str:
@@ -104,6 +110,7 @@ def _group(rows: Sequence[Mapping[str, Any]], run_at: dt.datetime | None) -> Gro
         why=first["why"],
         advice=cause.advice,
         subjects=tuple(row["subject"] for row in rows),
+        ids=tuple(row["finding_id"] for row in rows),
     )
 
 
@@ -131,7 +138,7 @@ def _action(title: str, groups: Sequence[Group], before: dt.datetime | None) -> 
         more = len(each.subjects) - LISTED_MAX
         named = [*each.subjects[:LISTED_MAX], *([f"and {more:,} more"] if more > 0 else [])]
         yield f"  {each.severity:<8}  {each.title}: {'; '.join(named)}"
-        if CAUSES[each.cause].asks:
+        if each.asks:
             yield f"{'':<12}{each.why}"
     if rest := groups[GROUPS_MAX:]:
         more = sum(each.size for each in rest)

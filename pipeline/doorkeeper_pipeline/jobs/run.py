@@ -40,7 +40,7 @@ from doorkeeper_pipeline.jobs.gold import GoldInput, GoldJob
 from doorkeeper_pipeline.jobs.left_out import LeftOut, leave_out
 from doorkeeper_pipeline.jobs.options import RunOptions
 from doorkeeper_pipeline.jobs.silver import HourTask, build_hour
-from doorkeeper_pipeline.jobs.succession import digest_of, follow_places
+from doorkeeper_pipeline.jobs.succession import digest_of, follow_places, times_of
 from doorkeeper_pipeline.jobs.topics import TopicsRequest, compare_topics
 from doorkeeper_pipeline.sources.files import identify, list_files
 from doorkeeper_pipeline.tables import contents, manifest, places
@@ -712,6 +712,7 @@ class _Run:
             "copied": self._copied,
             "ignored": sum(result.ignored for result in every),
             "quarantined": sum(result.quarantined for result in every),
+            "listed": times_of(self._request.acls, self._started),
             "asked": json.dumps(self._asked, sort_keys=True),
             "digests": json.dumps(self._digests, sort_keys=True),
             "warnings": [

@@ -57,6 +57,11 @@ def follow_places(before: pl.DataFrame, places: Sequence[str], now: dt.datetime)
     return follow(bindings, acl_sets.read(others), now) if others else bindings
 
 
+def times_of(places: Sequence[str], now: dt.datetime) -> list[dt.datetime]:
+    """Return the times of sets at places: the dates of listings, and now."""
+    return sorted({_date_of(place)[1] or now for place in places})
+
+
 def digest_of(places: Sequence[str]) -> str:
     """Return a digest of sets at places and of their dates; empty where none can be made.
 

@@ -5,15 +5,16 @@ frames     queries on tables: numbers of rows, the first rows, orders
 model      the content of a page: figures, charts, tables, and the values in their cells
 amounts    numbers, times and lists as people read them
 charts     heights, widths and labels of bars
-overview   decisions over time, and the figures at the top
-basis      time, coverage and agreement, at the top
-power      administrators, broad grants, dormant principals, unused access
-findings   findings from report to report
+overview   decisions over time
+basis      cluster, dates, agreement and limits, at the top
+decisions  what to decide, and what is safe to do: the first page
+findings   the file in which people own and accept findings
+power      what principals may use, and do not
 exporting  the tables as CSV and JSON
-grants     unused and over-broad grants
+grants     every grant with its verdict, over-broad grants
 refusals   denied accesses, and the smallest grant that would help
 proposals  least privilege, and the decisions that a proposed set would change
-changes    grants that changed, access that is new
+changes    findings and grants that changed, access that is new
 quality    the input, its unreadable parts, and the basis of the numbers
 content    all of them as one report
 writing    from the tables of an output folder to a file

@@ -1,16 +1,18 @@
-"""The basis of the numbers, which stands at the top: time, coverage, agreement, shortcomings."""
+"""The basis of the numbers, which stands at the top: cluster, dates, agreement, limits."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from doorkeeper_pipeline.evaluation.evidence import Observed, duration
-from doorkeeper_pipeline.report.amounts import amount, moment, number, percent
+from doorkeeper_pipeline.evaluation.evidence import Observed, Thresholds, duration
+from doorkeeper_pipeline.report.amounts import amount, day, moment, number, percent
 from doorkeeper_pipeline.report.model import Fact
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from doorkeeper_pipeline.report.frames import Frames
@@ -21,8 +23,11 @@ AGREEING = pl.min_horizontal("agreeing", pl.col("count") - pl.col("unlisted"))
 """How many decisions of a row of the table agreement follow from the given ACLs."""
 
 
-def basis_of(frames: Frames, history: History) -> tuple[Fact, ...]:
-    """Return the facts; those of the last run's warnings that make recommendations impossible."""
+def basis_of(frames: Frames, history: History, title: str) -> tuple[Fact, ...]:
+    """Return the facts; those of the last run's warnings that make recommendations impossible.
+
+    ``title`` is that of the page: a cluster of this name is not named again.
+    """
     if history.first is None or history.last is None:
         return ()
     dates = frames["decisions"].select(pl.col("day").unique()).collect()["day"].to_list()
@@ -36,8 +41,9 @@ def basis_of(frames: Frames, history: History) -> tuple[Fact, ...]:
     )
     missing = len(observed.missing_days)
     return (
+        *_cluster(frames, title),
         Fact(
-            "Time",
+            "Log",
             f"{duration(observed.span_days)}, from {_text(history.first)} to"
             f" {_text(history.last)} UTC",
         ),
@@ -46,8 +52,9 @@ def basis_of(frames: Frames, history: History) -> tuple[Fact, ...]:
             f"decisions on {number(len(dates))} of {amount(len(dates) + missing, 'day')}",
             doubtful=missing > 0,
         ),
+        *_listings(frames),
         _agreement(frames),
-        *(Fact("Lowered limit", each, doubtful=True) for each in _warnings(frames, "RISK: ")),
+        *_options(frames),
         *(Fact("Not enough evidence", each, doubtful=True) for each in shortcomings_of(frames)),
     )
 
@@ -57,13 +64,53 @@ def shortcomings_of(frames: Frames) -> list[str]:
     return _warnings(frames, "not enough evidence to remove an ACL: ")
 
 
-def _warnings(frames: Frames, begin: str) -> list[str]:
-    """Return the warnings of the last run that begin so, without their beginning."""
+def _last_run(frames: Frames) -> dict[str, Any]:
+    """Return the row of the last run; an empty one without any."""
+    runs = frames.get("runs")
+    rows = [] if runs is None else runs.sort("finished").tail(1).collect().to_dicts()
+    return rows[0] if rows else {}
+
+
+def _cluster(frames: Frames, title: str) -> Iterator[Fact]:
+    run = _last_run(frames)
+    if run and (run["cluster"] or "") != title:
+        yield Fact("Cluster", run["cluster"])
+    elif run and not title:
+        yield Fact("Cluster", "no name was given: run --cluster NAME")
+
+
+def _listings(frames: Frames) -> Iterator[Fact]:
+    """Yield the times of the sets of ACLs that all runs were given."""
     runs = frames.get("runs")
     if runs is None:
-        return []
-    last = runs.sort("finished").tail(1).collect().to_dicts()
-    warnings = last[0]["warnings"] if last else []
+        return
+    times = sorted({*runs.select(pl.col("listed").explode().drop_nulls()).collect()["listed"]})
+    if times:
+        between = f", {number(len(times))} of them" if len(times) > 2 else ""
+        ends = " and ".join(dict.fromkeys(day(each) for each in (times[0], times[-1])))
+        yield Fact("Listings of ACLs", f"of {ends}{between}")
+
+
+def _options(frames: Frames) -> Iterator[Fact]:
+    """Yield super users and limits of the last run; a lowered limit makes the rest doubtful."""
+    asked = json.loads(_last_run(frames).get("asked") or "{}")
+    if "super_users" in asked:
+        names = asked["super_users"]
+        yield Fact("Super users", ", ".join(names) or "none were given")
+    lowered = _warnings(frames, "RISK: ")
+    yield from (Fact("Lowered limit", each, doubtful=True) for each in lowered)
+    if not lowered and asked.get("thresholds"):
+        limits = Thresholds(**asked["thresholds"])
+        yield Fact(
+            "Limits",
+            f"{limits.days:g} days for a removal, {limits.start_days:g} for rights that are asked"
+            f" once per start; {limits.agreement:g}% agreement, {limits.coverage:g}% coverage",
+        )
+
+
+def _warnings(frames: Frames, begin: str) -> list[str]:
+    """Return the warnings of the last run that begin so, without their beginning."""
+    warnings = _last_run(frames).get("warnings", [])
     return [each.removeprefix(begin) for each in warnings if each.startswith(begin)]
 
 

@@ -1,4 +1,4 @@
-"""Grants that changed between two dates, and access that was first seen in a window."""
+"""What changed: findings since the last run, grants, and access that is new."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper_pipeline.report.amounts import amount, moment
+from doorkeeper_pipeline.report.amounts import amount, moment, number
+from doorkeeper_pipeline.report.decisions import NEW, PAGE, rows_of
 from doorkeeper_pipeline.report.frames import (
     Frames,
     Order,
@@ -21,7 +22,12 @@ from doorkeeper_pipeline.report.frames import (
 from doorkeeper_pipeline.report.model import Column, Kind, Resource, Section, Table, Tag, Value
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from doorkeeper_pipeline.report.decisions import Standing
     from doorkeeper_pipeline.report.model import About
+
+_GONE = Tag("gone", "the last run did not find it any more")
 
 _CHANGES = {"ADDED": Tag("added"), "REMOVED": Tag("removed", strong=True)}
 _KINDS = {
@@ -31,37 +37,56 @@ _KINDS = {
 }
 
 
-def changes_of(frames: Frames, about: About) -> Section:
+def changes_of(frames: Frames, standing: Standing | None, about: About) -> Section:
     """Return the section about differences from before."""
-    tables = tuple(
+    tables = [
         make(frame, about)
-        for name, make in (("new_access", _new_access), ("drift", _drift))
+        for name, make in (("drift", _drift), ("new_access", _new_access))
         if (frame := frames.get(name)) is not None
-    )
-    if not tables:
-        return Section(
-            id="changes",
-            word="New",
-            title="What is new",
-            missing="Nothing earlier is known to compare with.",
-        )
+    ]
+    lead = [
+        sentence
+        for name, tell in (("drift", _drift_sentence), ("new_access", _new_sentence))
+        if (frame := frames.get(name)) is not None and (sentence := tell(frame))
+    ]
+    if standing is not None and standing.before is not None:
+        tables.insert(0, _findings(standing, about))
+        lead.insert(0, _findings_sentence(standing, standing.before))
+    missing = "" if tables else "Nothing earlier is known to compare with."
     return Section(
         id="changes",
-        word="New",
-        title="What is new",
-        lead=tuple(
-            sentence
-            for name, tell in (("new_access", _new_sentence), ("drift", _drift_sentence))
-            if (frame := frames.get(name)) is not None and (sentence := tell(frame))
-        ),
-        tables=tables,
+        word="Changed",
+        title="What changed",
+        lead=tuple(lead),
+        tables=tuple(tables),
+        missing=missing,
     )
 
 
-def new_principals_of(frames: Frames) -> int | None:
-    """Return how many principals were first seen in the window; None if that was not computed."""
-    frame = frames.get("new_access")
-    return None if frame is None else counts_by(frame, "kind").get("PRINCIPAL", 0)
+def _findings_sentence(standing: Standing, before: datetime) -> str:
+    came, went = (
+        sum(each.size for each in groups) for groups in (standing.came(), standing.went())
+    )
+    return f"Since the run of {moment(before)}: {amount(came, 'new finding')}, {number(went)} gone."
+
+
+def _findings(standing: Standing, about: About) -> Table:
+    rows = [*rows_of(standing.came(), NEW), *rows_of(standing.went(), _GONE)]
+    return Table(
+        id="findings-changed",
+        title="Findings that came and went",
+        columns=(
+            Column(title="Change", kind=Kind.TAG, choice=True),
+            Column(title="Severity", kind=Kind.TAG, choice=True),
+            Column(title="Principal", kind=Kind.NAME),
+            Column(title="Finding", kind=Kind.STATEMENT),
+        ),
+        rows=tuple(rows[: about.rows_max]),
+        total=len(rows),
+        page=PAGE,
+        whole=place_of("findings"),
+        empty="No finding came or went.",
+    )
 
 
 def _new_sentence(frame: pl.LazyFrame) -> str:

@@ -28,7 +28,10 @@ def export(frames: Frames, folder: Path) -> list[str]:
     for name, lazy in sorted(frames.items()):
         frame = lazy.collect()
         lists = [column for column, kind in frame.schema.items() if isinstance(kind, pl.List)]
-        flat = frame.with_columns(pl.col(column).list.join("; ") for column in lists)
+        flat = frame.with_columns(
+            pl.col(column).list.eval(pl.element().cast(pl.String)).list.join("; ")
+            for column in lists
+        )
         texts = [column for column, kind in flat.schema.items() if kind == pl.String]
         safe = flat.with_columns(
             pl.when(pl.col(column).str.contains(FORMULA))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from doorkeeper_pipeline.evaluation.severity import BROAD, SEVERITIES
 from doorkeeper_pipeline.report.model import Names, Resource, Tag
 from doorkeeper_pipeline.schemas import TABLES
 
@@ -66,7 +67,9 @@ def permission_of(row: Row) -> Tag:
     return Tag("deny" if denies else "allow", strong=denies)
 
 
-def severity_of(row: Row) -> Tag | None:
+def severity_of(severity: str | None) -> Tag | None:
     """Return the severity of a grant; None in tables of a release that did not know it."""
-    severity = row["severity"]
-    return Tag(severity.lower(), strong=severity in ("CRITICAL", "HIGH")) if severity else None
+    if not severity:
+        return None
+    rank = SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
+    return Tag(severity.lower(), strong=severity in BROAD, rank=rank)

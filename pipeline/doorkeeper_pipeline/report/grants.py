@@ -1,4 +1,4 @@
-"""Grants that were not needed, and grants that are wider than their use."""
+"""Every grant with its verdict, and grants that are wider than their use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper_pipeline.report.amounts import amount, number, percent
+from doorkeeper_pipeline.evaluation.severity import SEVERITIES
+from doorkeeper_pipeline.jobs.causes import subject_of
+from doorkeeper_pipeline.report.amounts import amount, number
 from doorkeeper_pipeline.report.frames import (
     Frames,
     Order,
@@ -15,9 +17,9 @@ from doorkeeper_pipeline.report.frames import (
     counts_by,
     first_of,
     names_of,
-    permission_of,
     place_of,
     resource_of,
+    severity_of,
 )
 from doorkeeper_pipeline.report.model import (
     Column,
@@ -26,6 +28,7 @@ from doorkeeper_pipeline.report.model import (
     Part,
     Section,
     Share,
+    Statement,
     Table,
     Tag,
     Value,
@@ -33,22 +36,24 @@ from doorkeeper_pipeline.report.model import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from doorkeeper_pipeline.report.model import About
 
 NO_ACLS = "No set of ACLs was given, so nothing is known about grants. Name one with --acls."
 
-_REASONS = {
-    "NEVER_MATCHED": Tag("never matched", "Nothing in the history was about it."),
-    "NEVER_USED": Tag("never decided", "It matched, but a DENY decided every time."),
-    "COVERED": Tag("covered", "Other grants allow the same; without it nothing changes."),
-}
-_PROPOSALS = {
-    "REMOVE": Tag("remove", strong=True),
-    "KEEP": Tag("keep", "Others lean on it."),
-    "NOT_ENOUGH_EVIDENCE": Tag(
-        "not enough evidence", "The history says too little about this grant; it stays."
+_VERDICTS = {
+    "REMOVE": Tag(
+        "remove",
+        "no decision of the history needs it, and the evidence is enough; all of these can go"
+        " together",
+        strong=True,
     ),
-    "ASK": Tag("ask", "Somebody must answer the question first; until then it stays."),
+    "ASK": Tag("ask", "somebody must answer the question first; until then it stays"),
+    "NOT_ENOUGH_EVIDENCE": Tag(
+        "not enough evidence", "the history says too little about this grant; it stays"
+    ),
+    "KEEP": Tag("keep", "it is used, or stays in place of others that allow the same"),
 }
 _EXCESS = {
     "ALL_NAMES": Tag("all names", "It covers every name there is.", strong=True),
@@ -59,67 +64,67 @@ _EXCESS = {
 }
 
 
-def unused_section(frames: Frames, about: About) -> Section:
-    """Return the section about grants without which nothing would have been decided otherwise."""
+def grants_of(frames: Frames, about: About) -> Section:
+    """Return the section about every grant: its age, its use, and the verdict about it."""
     unused, usage = frames.get("unused_grants"), frames.get("grant_usage")
-    section_id, word, title = "unused", "Unused", "Grants that no decision needed"
+    section_id, word, title = "grants", "Grants", "Every grant, its use, and the verdict"
     if unused is None or usage is None:
         return Section(id=section_id, word=word, title=title, missing=NO_ACLS)
-    total, removable = count_of(unused), removable_of(unused)
-    state = whole_of(usage)
+    allows = usage.filter(pl.col("permission_type") == "ALLOW")
+    state = whole_of(allows)
     grants = sum(part.size for part in state.parts)
-    difference = (
-        f"Of {amount(grants, 'grant')} in force, {number(total)} ({percent(total, grants)}) made"
-        f" no difference in the days observed. {number(removable)} of them are redundant together:"
-        " with all of those removed, every decision of the history stays as it was."
-    )
-    lead = [difference]
-    for verdict, text in (
-        ("NOT_ENOUGH_EVIDENCE", "the evidence is not enough; the reason stands beside each"),
-        ("ASK", "somebody must answer a question first; it stands beside each"),
-    ):
-        count = count_of(unused.filter(pl.col("proposal") == verdict))
-        if count:
-            lead.append(f"For {amount(count, 'grant')} {text}.")
-    covered = counts_by(unused, "reason").get("COVERED", 0)
-    if covered:
-        lead.append(
-            f"{amount(covered, 'grant')} did match, but others allow the same. Two grants that"
-            " cover each other are both in that list; only one of them is redundant."
-        )
-    order: Order = [pl.col("proposal") != "REMOVE", *_IDENTITY]
+    counts = counts_by(allows, "verdict")
+    verdicts = [
+        f"{tag.word} {number(counts[name])}" for name, tag in _VERDICTS.items() if name in counts
+    ]
     return Section(
         id=section_id,
         word=word,
         title=title,
-        lead=tuple(lead),
+        lead=(f"{amount(grants, 'grant')} in force: {', '.join(verdicts)}.",),
         whole=state,
-        tables=(
-            Table(
-                id="unused-grants",
-                title="Unused grants",
-                note="Those that can go come first. There since: the first listing, where nothing"
-                " says when it was given.",
-                columns=(
-                    Column(title="Principal", kind=Kind.NAME),
-                    Column(title="Does", kind=Kind.TAG, choice=True),
-                    Column(title="Operation", kind=Kind.TEXT, choice=True),
-                    Column(title="Resource", kind=Kind.RESOURCE),
-                    Column(title="Host", kind=Kind.HOST),
-                    Column(title="Why", kind=Kind.TAG, choice=True),
-                    Column(title="Last used", kind=Kind.TIME),
-                    Column(title="There since", kind=Kind.TIME),
-                    Column(title="Proposal", kind=Kind.TAG, choice=True),
-                    Column(title="Reason", kind=Kind.TEXT),
-                    Column(title="Command", kind=Kind.COMMANDS),
-                ),
-                rows=tuple(_unused_row(row) for row in first_of(unused, order, about.rows_max)),
-                total=total,
-                whole=place_of("unused_grants"),
-                empty="Every grant was needed.",
-            ),
-        ),
+        tables=(_grants_table(allows, unused, grants, about),),
     )
+
+
+def _grants_table(allows: pl.LazyFrame, unused: pl.LazyFrame, total: int, about: About) -> Table:
+    named = allows.with_columns(subject_of(pl.col("pattern_type"), pl.col("host")))
+    joined = named.join(
+        unused.select("binding_id", "covered_by", "command"), on="binding_id", how="left"
+    )
+    order: Order = [_rank("verdict", _VERDICTS), _rank("severity", SEVERITIES), *_IDENTITY]
+    rows = first_of(joined, order, about.rows_max)
+    covering = {each for row in rows for each in row["covered_by"] or ()}
+    texts = named.filter(pl.col("binding_id").is_in(sorted(covering)))
+    names = dict(texts.select("binding_id", "subject").collect().iter_rows())
+    return Table(
+        id="all-grants",
+        title="Grants",
+        note="There since: when it was given, or the first listing that has it. Days: those of the"
+        " history since then. Covered by: other grants that allow what it was used for; of such"
+        " grants one stays.",
+        columns=(
+            Column(title="Severity", kind=Kind.TAG, choice=True),
+            Column(title="Principal", kind=Kind.NAME),
+            Column(title="Grant", kind=Kind.STATEMENT),
+            Column(title="Verdict", kind=Kind.TAG, choice=True),
+            Column(title="Reason", kind=Kind.STATEMENT),
+            Column(title="There since", kind=Kind.DAY),
+            Column(title="Days", kind=Kind.NUMBER),
+            Column(title="Last used", kind=Kind.TIME),
+            Column(title="Covered by", kind=Kind.NAMES),
+            Column(title="Command", kind=Kind.COMMANDS),
+        ),
+        rows=tuple(_grant_row(row, names) for row in rows),
+        total=total,
+        whole=place_of("grant_usage"),
+        empty="No ACL allows anything.",
+    )
+
+
+def _rank(column: str, order: Iterable[str]) -> pl.Expr:
+    places = {name: place for place, name in enumerate(order)}
+    return pl.col(column).replace_strict(places, default=len(places), return_dtype=pl.Int8)
 
 
 def overbroad_of(frames: Frames, about: About) -> Section:
@@ -138,7 +143,10 @@ def overbroad_of(frames: Frames, about: About) -> Section:
     ]
     if everybody:
         lead.append(f"{amount(everybody, 'of them is', 'of them are')} for everybody.")
-    order: Order = [pl.col("excess").list.len() * -1, pl.col("uses") * -1, *_IDENTITY]
+    order: Order = [
+        _rank("severity", SEVERITIES),
+        *(pl.col("excess").list.len() * -1, pl.col("uses") * -1, *_IDENTITY),
+    ]
     return Section(
         id=section_id,
         word=word,
@@ -150,6 +158,7 @@ def overbroad_of(frames: Frames, about: About) -> Section:
                 title="Over-broad grants",
                 note="Names used are of the names in the history that the grant covers.",
                 columns=(
+                    Column(title="Severity", kind=Kind.TAG, choice=True),
                     Column(title="Principal", kind=Kind.NAME),
                     Column(title="Operation", kind=Kind.TEXT, choice=True),
                     Column(title="Resource", kind=Kind.RESOURCE),
@@ -166,11 +175,6 @@ def overbroad_of(frames: Frames, about: About) -> Section:
             ),
         ),
     )
-
-
-def removable_of(unused: pl.LazyFrame) -> int:
-    """Return how many grants are redundant together."""
-    return count_of(unused.filter(pl.col("proposal") == "REMOVE"))
 
 
 def whole_of(usage: pl.LazyFrame) -> Whole:
@@ -200,18 +204,18 @@ _IDENTITY = (
 )
 
 
-def _unused_row(row: Row) -> tuple[Value, ...]:
+def _grant_row(row: Row, names: Mapping[str, str]) -> tuple[Value, ...]:
+    covered = [names.get(each, each) for each in row["covered_by"] or ()]
     return (
+        severity_of(row["severity"]),
         row["principal"],
-        permission_of(row),
-        row["operation"],
-        resource_of(row),
-        row["host"],
-        _REASONS.get(row["reason"], Tag(row["reason"])),
-        row["last_used"],
+        Statement(row["subject"], (row["opens"],) if row["opens"] else ()),
+        _VERDICTS.get(row["verdict"]),
+        Statement(row["why"] or ""),
         row["known_from"],
-        _PROPOSALS.get(row["proposal"], Tag(row["proposal"])),
-        row["why"],
+        row["days_known"],
+        row["last_used"],
+        names_of(covered),
         Commands("remove", (row["command"],)) if row["command"] else None,
     )
 
@@ -219,6 +223,7 @@ def _unused_row(row: Row) -> tuple[Value, ...]:
 def _overbroad_row(row: Row) -> tuple[Value, ...]:
     count = len(row["proposal"])
     return (
+        severity_of(row["severity"]),
         row["principal"],
         row["operation"],
         resource_of(row),

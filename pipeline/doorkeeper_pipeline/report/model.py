@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from doorkeeper_pipeline.jobs.left_out import NOTHING, LeftOut
 
+UNKNOWN = "\u2013"
+"""The text in place of a number that was not computed."""
+
 ROWS_MAX = 2_000
 """Rows of a table that are on the page: with more of them a phone gives up."""
 
@@ -19,9 +22,11 @@ class Kind(Enum):
     NAME = "name"
     HOST = "host"
     RESOURCE = "resource"
+    STATEMENT = "statement"
     NUMBER = "number"
     SHARE = "share"
     TIME = "time"
+    DAY = "day"
     TAG = "tag"
     TAGS = "tags"
     NAMES = "names"
@@ -35,6 +40,13 @@ class Resource(NamedTuple):
     resource_type: str
     name: str
     pattern_type: str = ""
+
+
+class Statement(NamedTuple):
+    """A sentence, and what more there is to say of it."""
+
+    text: str
+    more: tuple[str, ...] = ()
 
 
 class Share(NamedTuple):
@@ -52,11 +64,15 @@ class Names(NamedTuple):
 
 
 class Tag(NamedTuple):
-    """A word, its meaning in a sentence, and whether the reader looks for it."""
+    """A word, its meaning in a sentence, and whether the reader looks for it.
+
+    Words with a rank are sorted by it, the others by the alphabet.
+    """
 
     word: str
     meaning: str = ""
     strong: bool = False
+    rank: int | None = None
 
 
 class Commands(NamedTuple):
@@ -67,7 +83,19 @@ class Commands(NamedTuple):
     note: str = ""
 
 
-Value = str | int | datetime | Resource | Share | Names | Tag | tuple[Tag, ...] | Commands | None
+Value = (
+    str
+    | int
+    | datetime
+    | Resource
+    | Statement
+    | Share
+    | Names
+    | Tag
+    | tuple[Tag, ...]
+    | Commands
+    | None
+)
 """The value of a cell; None is unknown, or did not happen."""
 
 
@@ -82,16 +110,32 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table. ``rows`` are the first of ``total``; ``whole`` says where all of them are."""
+    """A table. ``rows`` are the first of ``total``; ``whole`` says where all of them are.
+
+    ``page`` is how many stand on the page at a time.
+    """
 
     id: str
     title: str
     note: str = ""
+    page: int = 25
     columns: tuple[Column, ...]
     rows: tuple[tuple[Value, ...], ...]
     total: int
     whole: str = ""
     empty: str = "Nothing."
+
+    @property
+    def words(self) -> tuple[Tag, ...]:
+        """Return the tags of the rows that have a meaning, each once, as they come."""
+        found: list[Tag] = []
+        for row in self.rows:
+            for value, column in zip(row, self.columns, strict=True):
+                if column.kind is Kind.TAG and isinstance(value, Tag):
+                    found.append(value)
+                elif column.kind is Kind.TAGS and isinstance(value, tuple):
+                    found += [each for each in value if isinstance(each, Tag)]
+        return tuple(dict.fromkeys(each for each in found if each.meaning))
 
 
 class Bar(NamedTuple):

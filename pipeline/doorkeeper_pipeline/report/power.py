@@ -1,4 +1,4 @@
-"""Principals that may do much: administrators, broad grants, dormant principals, unused access."""
+"""What principals may use, and do not."""
 
 from __future__ import annotations
 
@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from doorkeeper_pipeline.evaluation.severity import BROAD
-from doorkeeper_pipeline.report.amounts import amount
-from doorkeeper_pipeline.report.frames import (
-    Frames,
-    Row,
-    names_of,
-    place_of,
-    resource_of,
-    severity_of,
-)
+from doorkeeper_pipeline.report.frames import Frames, Row, place_of
 from doorkeeper_pipeline.report.grants import NO_ACLS
 from doorkeeper_pipeline.report.model import Column, Kind, Section, Share, Table, Value
 
@@ -41,76 +32,14 @@ class Power(NamedTuple):
 
 
 def power_of(frames: Frames, about: About) -> Section:
-    """Return the section about principals with much access."""
+    """Return the section about what principals may use and do not."""
     usage = frames.get("grant_usage")
-    section_id, word, title = "power", "Power", "Principals with much access"
+    section_id, word, title = "power", "Power", "What each principal may use, and does"
     if usage is None:
         return Section(id=section_id, word=word, title=title, missing=NO_ACLS)
-    allows = _allows(frames)
-    broad = broad_grants_in(frames)
-    supers = super_users_in(frames)
+    allows = usage.filter(pl.col("permission_type") == "ALLOW").collect().to_dicts()
     powers = powers_of(allows, frames["decisions"])
-    dormant = dormant_in(frames)
-    admins = {
-        row["principal"]
-        for row in broad
-        if (row["severity"], row["resource_type"]) == (BROAD[0], "CLUSTER")
-    }
-    may = amount(len(admins), "principal") if admins else "No principal"
-    did = amount(len(supers), "super user") if supers else "no super user"
-    administrators = f"{may} may change ACLs by a grant, and {did} made requests in this time."
-    idle = (
-        f"{amount(len(dormant), 'principal')} with grants made none."
-        if dormant
-        else "Each principal with grants made some."
-    )
-    return Section(
-        id=section_id,
-        word=word,
-        title=title,
-        lead=(administrators, idle),
-        tables=(
-            _broad_table(broad, about),
-            _powers_table(powers, about),
-            _dormant_table(dormant, allows, about),
-            _supers_table(supers, about),
-        ),
-    )
-
-
-def broad_grants_in(frames: Frames) -> list[Row]:
-    """Return the grants that open most, by severity."""
-    broad = [row for row in _allows(frames) if row["severity"] in BROAD]
-    return sorted(
-        broad,
-        key=lambda row: (BROAD.index(row["severity"]), row["principal"], row["binding_id"]),
-    )
-
-
-def dormant_in(frames: Frames) -> list[str]:
-    """Return principals with grants and without a request, sorted."""
-    seen = set(frames["decisions"].select(pl.col("principal").unique()).collect()["principal"])
-    return sorted({row["principal"] for row in _allows(frames)} - seen - {EVERYONE})
-
-
-def _allows(frames: Frames) -> list[Row]:
-    usage = frames.get("grant_usage")
-    if usage is None:
-        return []
-    return usage.filter(pl.col("permission_type") == "ALLOW").collect().to_dicts()
-
-
-def super_users_in(frames: Frames) -> list[tuple[str, int]]:
-    """Return principals that decisions name as super users, with the number of decisions."""
-    found = (
-        frames["decisions"]
-        .filter(pl.col("rule") == "SuperUser")
-        .group_by("principal")
-        .agg(pl.col("count").sum())
-        .sort("principal")
-        .collect()
-    )
-    return [(name, int(count)) for name, count in found.iter_rows()]
+    return Section(id=section_id, word=word, title=title, tables=(_powers_table(powers, about),))
 
 
 def powers_of(allows: Iterable[Row], decisions: pl.LazyFrame) -> list[Power]:
@@ -175,36 +104,6 @@ def _is_within(known: list[str], intervals: list[tuple[int, int]], name: str) ->
     return is_known and any(begin <= at < stop for begin, stop in intervals)
 
 
-def _broad_table(broad: list[Row], about: About) -> Table:
-    return Table(
-        id="broad-grants",
-        title="Grants that open most",
-        columns=(
-            Column(title="Severity", kind=Kind.TAG, choice=True),
-            Column(title="Principal", kind=Kind.NAME),
-            Column(title="Operation", kind=Kind.TEXT, choice=True),
-            Column(title="Resource", kind=Kind.RESOURCE),
-            Column(title="Host", kind=Kind.HOST),
-            Column(title="Opens", kind=Kind.TEXT, choice=True),
-            Column(title="Uses", kind=Kind.NUMBER),
-            Column(title="Used by", kind=Kind.NAMES),
-            Column(title="Last used", kind=Kind.TIME),
-        ),
-        rows=tuple(
-            (
-                *(severity_of(row), row["principal"], row["operation"], resource_of(row)),
-                *(row["host"], row["opens"], row["uses"]),
-                names_of(row["principals"], row["principal_count"]),
-                row["last_used"],
-            )
-            for row in broad[: about.rows_max]
-        ),
-        total=len(broad),
-        whole=place_of("grant_usage"),
-        empty="There is none.",
-    )
-
-
 def _powers_table(powers: list[Power], about: About) -> Table:
     def row_of(each: Power) -> tuple[Value, ...]:
         return (
@@ -216,7 +115,7 @@ def _powers_table(powers: list[Power], about: About) -> Table:
 
     return Table(
         id="excess",
-        title="What each principal may use, and does",
+        title="Names that may be used, and are",
         note="Names are those that occur in the history or in a grant. A grant to User:* counts"
         " for User:* alone.",
         columns=(
@@ -229,40 +128,4 @@ def _powers_table(powers: list[Power], about: About) -> Table:
         total=len(powers),
         whole=place_of("grant_usage"),
         empty="No principal has a grant.",
-    )
-
-
-def _dormant_table(dormant: list[str], allows: list[Row], about: About) -> Table:
-    grants: dict[str, int] = defaultdict(int)
-    for row in allows:
-        grants[row["principal"]] += 1
-    return Table(
-        id="dormant",
-        title="Dormant principals",
-        note="They have grants, and made no request in this time.",
-        columns=(
-            Column(title="Principal", kind=Kind.NAME),
-            Column(title="Grants", kind=Kind.NUMBER),
-        ),
-        rows=tuple((name, grants[name]) for name in dormant[: about.rows_max]),
-        total=len(dormant),
-        whole=place_of("grant_usage"),
-        empty="Each principal with a grant made a request.",
-    )
-
-
-def _supers_table(supers: list[tuple[str, int]], about: About) -> Table:
-    return Table(
-        id="super-users",
-        title="Super users that made requests",
-        note="Each rule of the log that names a super user. Super users that did nothing are not"
-        " known here.",
-        columns=(
-            Column(title="Principal", kind=Kind.NAME),
-            Column(title="Decisions", kind=Kind.NUMBER),
-        ),
-        rows=tuple(supers[: about.rows_max]),
-        total=len(supers),
-        whole=place_of("decisions"),
-        empty="No decision names a super user.",
     )

@@ -111,6 +111,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "day": amounts.day,
         "days": amounts.days,
         "kind": kind_of,
         "moment": amounts.moment,

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper_pipeline.report.frames import Frames
-    from doorkeeper_pipeline.report.model import About, Report, Section
+    from doorkeeper_pipeline.report.model import About, Report
 
 SHOWN = (
-    *("decisions", "denied", "grant_usage", "unused_grants", "overbroad_grants"),
+    *("findings", "decisions", "denied", "grant_usage", "unused_grants", "overbroad_grants"),
     *("least_privilege", "backtest", "drift", "new_access", "agreement", "quarantine", "files"),
     "runs",
 )
@@ -47,8 +47,8 @@ def write(
 ) -> Report:
     """Write the report on the tables of an output folder to a file; return its content.
 
-    The file is replaced when all of it is written. ``register`` is the file that keeps findings
-    from report to report, ``data`` a folder for the tables as CSV and JSON; ``cluster`` is empty
+    The file is replaced when all of it is written. ``register`` is the file with what people say of
+    findings, ``data`` a folder for the tables as CSV and JSON; ``cluster`` is empty
     for the only one.
 
     Raises:
@@ -67,13 +67,15 @@ def write(
         shown = {"decisions": empty_decisions(), **frames}
         about = replace(about, cluster=about.cluster or cluster_of(frames))
         before = findings.Register({}) if register is None else findings.read(register)
-        accepted = findings.accepted(before, about.made.date(), cluster_of(frames))
+        today = about.made.date()
+        accepted = findings.accepted(before, today, cluster_of(frames))
         about = replace(about, left_out=about.left_out._replace(accepted=accepted))
-        sections, kept = _follow_findings(shown, about, before) if register else ((), "")
-        report = report_of(shown, about, sections)
+        report = report_of(shown, about, before if register else None)
         _replace(target, html_parts(report))
         if register is not None:
-            _replace(register, [kept])
+            rows = shown["findings"].collect().to_dicts() if "findings" in shown else []
+            now = findings.update(before, rows, today, cluster_of(frames))
+            _replace(register, [findings.text_of(now)])
         if data is not None:
             export(shown, data)
     except pl.exceptions.PolarsError as error:
@@ -110,18 +112,6 @@ def cluster_of(frames: Frames) -> str:
         return ""
     names = runs.sort("finished").select(pl.col("cluster").drop_nulls()).collect()["cluster"]
     return str(names[-1]) if len(names) else ""
-
-
-def _follow_findings(
-    frames: Frames, about: About, before: findings.Register
-) -> tuple[tuple[Section, ...], str]:
-    """Return the section about findings, and the new text of their file."""
-    today = about.made.date()
-    found = findings.search(frames)
-    now = findings.follow(before, found, today, cluster_of(frames))
-    excluded = about.left_out.principals
-    earlier, shown = (findings.without(each, found, excluded) for each in (before, now))
-    return (findings.section_of(earlier, shown, today, about),), findings.text_of(now)
 
 
 def empty_decisions() -> pl.LazyFrame:

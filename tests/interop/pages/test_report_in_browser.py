@@ -201,6 +201,52 @@ async def test_without_scripts_everything_is_there(tmp_path: Path) -> None:
     assert controls == 0
 
 
+def findings() -> list[dict[str, Any]]:
+    """Return 371 findings of 70 principals, with names and questions of a usual length."""
+    about = {"grants": 14, "severity": "MEDIUM", "first_seen": BEGIN, "host": "*"}
+    rows = []
+    for number in range(371):
+        principal = f"User:CN=shipping-svc-{number % 70:02},OU=orders,O=Example,C=DE"
+        is_safe = number % 3 > 0
+        row = {**about, "principal": principal, "finding_id": str(number)}
+        row |= {"action": "SAFE", "cause": "unused"} if is_safe else {"action": "DECIDE"}
+        row |= {} if is_safe else {"cause": "refused"}
+        row["why"] = f"{principal} was refused in 91 of 180 requests: what does it lack?"
+        row["subject"] = f"DESCRIBE_CONFIGS on TOPIC shipping_dead-letters_{number} from 10.0.0.42"
+        rows.append(row)
+    return rows
+
+
+async def test_printed_the_decisions_take_two_pages(tmp_path: Path) -> None:
+    """Of 371 findings, on A4 with margins of 12 mm; a head that pages repeat has its text."""
+    asked = '{"super_users": ["User:admin"], "thresholds": {"days": 35}}'
+    run = {"command": "run", "started": BEGIN, "finished": BEGIN, "cluster": "lkc-1"}
+    runs = [{**run, "listed": [BEGIN], "asked": asked}]
+    frames = {
+        "decisions": table_of("decisions", [{"count": 1, "day": BEGIN.date()}]),
+        "grant_usage": table_of("grant_usage", []),
+        "unused_grants": table_of("unused_grants", []),
+        "findings": table_of("findings", findings()),
+        "runs": table_of("runs", runs),
+    }
+    text = html_of(report_of(frames, About(made=BEGIN, cluster="prod")))
+
+    async with report(tmp_path, text, width=703) as tab:
+        await tab.page.emulate_media(media="print")
+        millimetres = await tab.page.evaluate(
+            "['header', '#decide', '#safe'].map((name) => document.querySelector(name))"
+            ".reduce((sum, each) => sum + each.getBoundingClientRect().height, 0) * 25.4 / 96"
+        )
+        heads = await tab.page.evaluate(
+            "[...document.querySelectorAll('th button')]"
+            ".filter((each) => getComputedStyle(each).display !== 'contents').length"
+        )
+
+    # Where a page breaks, half a row of white is left.
+    assert 300 < millimetres < 2 * (297 - 24) - 20
+    assert heads == 0
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 async def test_it_is_accessible(tmp_path: Path, width: int) -> None:
     """axe-core finds no violation of WCAG 2.2 A and AA, on a phone and on a desk."""

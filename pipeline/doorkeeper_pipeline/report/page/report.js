@@ -1,7 +1,5 @@
 "use strict";
 (() => {
-  const SIZE = 25;
-  const PRINTED = 100;
   const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
   const phone = matchMedia("(max-width: 40rem)");
 
@@ -30,6 +28,7 @@
       this.heads = [...table.tHead.rows[0].cells];
       this.rows = [...this.body.rows].map((row, place) => ({ row, place, text: null }));
       this.kinds = this.heads.map((head) => head.dataset.kind);
+      this.size = Number(table.dataset.page);
       this.page = 0;
       this.sorted = { column: -1, down: false };
       this.choices = new Map();
@@ -43,7 +42,7 @@
       const title = head.textContent;
       const button = made("button", { type: "button", textContent: title });
       button.addEventListener("click", () => {
-        const first = ["number", "share", "time", "names"].includes(this.kinds[column]);
+        const first = ["number", "share", "time", "day", "names"].includes(this.kinds[column]);
         const down = this.sorted.column === column ? !this.sorted.down : first;
         this.sort(column, down);
       });
@@ -146,9 +145,9 @@
       this.show();
     }
 
-    show(printed = false) {
-      const begin = printed ? 0 : this.page * SIZE;
-      const end = Math.min(begin + (printed ? PRINTED : SIZE), this.found.length);
+    show() {
+      const begin = this.page * this.size;
+      const end = Math.min(begin + this.size, this.found.length);
       this.body.replaceChildren(...this.found.slice(begin, end).map(({ row }) => row));
       const all = this.found.length === this.rows.length ? "" : ` found, of ${this.rows.length.toLocaleString("en")}`;
       this.count.textContent = this.found.length
@@ -156,7 +155,7 @@
         : `nothing found, of ${this.rows.length.toLocaleString("en")}`;
       this.back.disabled = this.page === 0;
       this.next.disabled = end >= this.found.length;
-      this.back.hidden = this.next.hidden = this.found.length <= SIZE;
+      this.back.hidden = this.next.hidden = this.found.length <= this.size;
     }
   }
 
@@ -210,10 +209,7 @@
   }
 
   keepRoles();
-  const sheets = [...document.querySelectorAll("table.data")].map((table) => new Sheet(table));
-  // Paper has no buttons to turn the pages of a table.
-  window.addEventListener("beforeprint", () => sheets.forEach((sheet) => sheet.show(true)));
-  window.addEventListener("afterprint", () => sheets.forEach((sheet) => sheet.show()));
+  for (const table of document.querySelectorAll("table.data")) new Sheet(table);
   themeButton();
   readouts();
   currentSection();

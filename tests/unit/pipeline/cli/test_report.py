@@ -43,7 +43,7 @@ def test_one_of_several_clusters(tmp_path: Path) -> None:
     assert isinstance(asked.exception, Conflicting)
     assert "Choose one by --cluster" in str(asked.exception)
     assert written.exit_code == 0, written.output
-    assert "1  decisions, by " in written.stdout
+    assert "1  to decide, 1 group" in written.stdout
     assert "lkc-2" in target.read_text()
     assert "lkc-1" not in target.read_text()
     for table in ("decisions", "denied"):

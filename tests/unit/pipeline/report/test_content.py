@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
-from doorkeeper_pipeline.report.content import UNKNOWN, report_of
-from doorkeeper_pipeline.report.findings import search
-from doorkeeper_pipeline.report.model import About
+from doorkeeper_pipeline.report.content import report_of
+from doorkeeper_pipeline.report.model import UNKNOWN, About, Fact
 from doorkeeper_pipeline.schemas import TABLES
 from testkit.report_tables import BEGIN, small_tables, table_of
 
@@ -19,23 +18,22 @@ def test_a_world_gives_a_whole_report() -> None:
     report = report_of(small_tables(), ABOUT)
 
     assert (report.first_day, report.last_day) == (date(2026, 11, 1), date(2026, 11, 7))
-    assert [section.missing for section in report.sections] == [""] * 9
+    assert [section.missing for section in report.sections] == [""] * 11
     tables = [table for section in report.sections for table in section.tables]
     ids = [section.id for section in report.sections] + [table.id for table in tables]
     assert len(set(ids)) == len(ids)
     for table in tables:
         assert all(len(row) == len(table.columns) for row in table.rows)
         assert len(table.rows) == table.total
-    assert [figure.number for figure in report.figures[:1]] == ["2,000"]
     assert {figure.section for figure in report.figures} <= set(ids)
 
 
 def test_decisions_alone_are_a_report() -> None:
-    """Without ACLs the figures about grants are unknown, not zero."""
+    """Without findings the figures are unknown, not zero."""
     report = report_of({"decisions": table_of("decisions", [{"count": 1}])}, ABOUT)
 
-    assert [figure.number for figure in report.figures] == ["1", "0", *[UNKNOWN] * 3]
-    assert len(report.sections) == 9
+    assert [figure.number for figure in report.figures] == [UNKNOWN] * 3
+    assert len(report.sections) == 11
 
 
 def test_empty_tables_are_a_report_of_nothing() -> None:
@@ -44,43 +42,36 @@ def test_empty_tables_are_a_report_of_nothing() -> None:
 
     report = report_of(tables, ABOUT)
 
-    leads = {section.id: " ".join(map(str, section.lead)) for section in report.sections}
-    assert report.sections[0].missing == "No decision was read: nothing happened."
-    assert "No request was refused." in leads["refused"]
-    assert "No ACL is known to have been added or removed." in leads["changes"]
-    assert (report.first_day, report.figures[-1].number) == (None, UNKNOWN)
-    assert search(tables) == search({"decisions": tables["decisions"]}) == {}
+    sections = {section.id: section for section in report.sections}
+    assert sections["overview"].missing == "No decision was read: nothing happened."
+    assert "No request was refused." in sections["refused"].lead
+    assert "No ACL is known to have been added or removed." in sections["changes"].lead
+    assert sections["decide"].lead == ("There is nothing to decide about.",)
+    assert [figure.number for figure in report.figures] == [UNKNOWN, "0", "0"]
+    assert report.first_day is None
 
 
-def test_what_the_evidence_lacks_is_told() -> None:
-    """Days without decisions, grants without enough evidence, and a principal without a request."""
+def test_the_basis_stands_at_the_top() -> None:
+    """Cluster, dates of log and listings, super users; missing days and lowered limits in red."""
     later = BEGIN + timedelta(days=3)
     times = {"count": 1, "first_ts": BEGIN, "last_ts": later}
-    grant = {"binding_id": "1", "principal": "User:idle", "permission_type": "ALLOW"}
-    rows: dict[str, list[dict[str, Any]]] = {
-        "decisions": [{"day": each.date(), **times} for each in (BEGIN, later)],
-        "grant_usage": [grant],
-        "unused_grants": [{**grant, "proposal": "NOT_ENOUGH_EVIDENCE"}],
+    asked = {"super_users": ["User:admin"], "thresholds": {"days": 35}}
+    run = {"cluster": "lkc-1", "listed": [BEGIN, later], "asked": json.dumps(asked)}
+    tables = {
+        "decisions": table_of(
+            "decisions", [{"day": each.date(), **times} for each in (BEGIN, later)]
+        ),
+        "runs": table_of("runs", [run]),
     }
 
-    tables = {name: table_of(name, each) for name, each in rows.items()}
-    leads = {each.id: " ".join(map(str, each.lead)) for each in report_of(tables, ABOUT).sections}
+    facts = {fact.name: fact for fact in report_of(tables, ABOUT).basis}
+    lowered = {**run, "warnings": ["RISK: --min-days 0 is below 35"]}
+    risky = report_of({**tables, "runs": table_of("runs", [lowered])}, ABOUT)
 
-    assert "On 2 days between them there is none." in leads["quality"]
-    assert "For 1 grant the evidence is not enough" in leads["unused"]
-    assert search(tables)["dormant:User:idle"].text == "grants and no request: User:idle"
-    assert not search(tables)["unused:1"].proved
-
-
-def test_no_removal_for_lack_of_evidence_is_no_zero() -> None:
-    """Unused grants that are held back have the number of them, not "0 to remove"."""
-    rows = [{"proposal": "ASK", "rule": "unknown-age"}, {"proposal": "NOT_ENOUGH_EVIDENCE"}]
-    frames = {
-        "decisions": table_of("decisions", [{"count": 1}]),
-        "unused_grants": table_of("unused_grants", rows),
-        "grant_usage": table_of("grant_usage", [{"principal": "User:a"}] * 2),
-    }
-
-    (figure,) = (each for each in report_of(frames, ABOUT).figures if "remove" in each.what)
-
-    assert (figure.number, figure.remark) == (UNKNOWN, "not enough evidence about 2 unused grants")
+    assert facts["Cluster"].text == "lkc-1"
+    assert facts["Log"].text == "3 days, from 1 Nov 2026 00:00 to 4 Nov 2026 00:00 UTC"
+    assert facts["Coverage"] == Fact("Coverage", "decisions on 2 of 4 days", doubtful=True)
+    assert facts["Listings of ACLs"].text == "of 1 Nov 2026 and 4 Nov 2026"
+    assert facts["Super users"].text == "User:admin"
+    assert facts["Limits"].text.startswith("35 days for a removal, 92 for rights")
+    assert Fact("Lowered limit", "--min-days 0 is below 35", doubtful=True) in risky.basis

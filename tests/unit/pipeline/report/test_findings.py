@@ -1,23 +1,21 @@
-"""Findings from report to report."""
+"""The file in which people own and accept findings."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date, timedelta
-from typing import TYPE_CHECKING
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from doorkeeper_pipeline.errors import Conflicting, Unreadable
 from doorkeeper_pipeline.report.findings import (
     Finding,
-    Found,
     Register,
     accepted,
-    follow,
     read,
     text_of,
-    without,
+    update,
 )
 
 if TYPE_CHECKING:
@@ -30,35 +28,31 @@ DAY = date(2026, 11, 8)
 LATER = DAY + timedelta(days=7)
 
 
-ONE = {"broad:1": Found("broad grant", "one")}
-TWO = {"unused:2": Found("unused grant", "two")}
+def row(name: str, first: date, gone: date | None = None, **changed: Any) -> dict[str, Any]:
+    """Return a row of the table findings."""
+    times = {"first_seen": _time(first), "gone": None if gone is None else _time(gone)}
+    text = {"cause": "unused", "principal": "User:a", "subject": "READ on TOPIC t"}
+    return {"finding_id": name, **text, **times, **changed}
 
 
-def test_the_life_of_a_finding() -> None:
-    """It is new, then open, then accepted until a day, then resolved, then open again."""
-    first = follow(Register({}), ONE, DAY)
-    agreed = Register({"broad:1": replace(first.findings["broad:1"], accepted_until=LATER)}, DAY)
-    gone = follow(agreed, {}, LATER)
-    again = follow(gone, ONE, LATER)
-
-    assert first.findings["broad:1"].state(DAY) == "NEW"
-    assert first.findings["broad:1"].state(LATER) == "OPEN"
-    assert agreed.findings["broad:1"].state(LATER) == "ACCEPTED"
-    assert agreed.findings["broad:1"].state(LATER + timedelta(days=1)) == "EXPIRED"
-    assert gone.findings["broad:1"].resolved == LATER
-    assert follow(gone, {}, LATER + timedelta(days=1)).findings == gone.findings
-    assert gone.findings["broad:1"].state(LATER) == "RESOLVED"
-    assert again.findings["broad:1"].resolved is None
-    assert again.findings["broad:1"].first_seen == DAY
+def _time(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, 2, 30, tzinfo=UTC)
 
 
-def test_what_is_not_proved_is_not_new_and_not_resolved() -> None:
-    """Grants look unused in a short history; those that were known stay open."""
-    unproved = {"unused:2": Found("unused grant", "two", proved=False)}
-    known = follow(Register({}), TWO, DAY)
+def test_the_file_follows_the_table() -> None:
+    """What people wrote stays, what is gone is resolved, what comes back is open again."""
+    first = update(Register({}), [row("unused:1", DAY), row("unused:2", DAY, LATER)], DAY)
+    owned = first._replace(findings={"unused:1": replace(first.findings["unused:1"], owner="o")})
+    gone = update(owned, [row("unused:1", DAY, LATER, subject="WRITE")], LATER)
+    back = update(gone, [row("unused:1", LATER)], LATER)
+    left = update(back, [], LATER)
 
-    assert follow(Register({}), unproved, DAY).findings == {}
-    assert follow(known, unproved, LATER).findings["unused:2"].resolved is None
+    assert first.findings.keys() == {"unused:1"}
+    (found,) = gone.findings.values()
+    assert (found.owner, found.resolved, found.text) == ("o", LATER, "User:a: WRITE")
+    assert back.findings["unused:1"].resolved is None
+    assert back.findings["unused:1"].first_seen == DAY
+    assert left.findings["unused:1"].resolved == LATER
 
 
 def test_a_file_keeps_everything(tmp_path: Path) -> None:
@@ -104,24 +98,15 @@ def test_files_that_are_no_register(tmp_path: Path, text: str, expected: str) ->
 
 def test_findings_of_another_cluster(tmp_path: Path) -> None:
     """The file keeps the name of the cluster; a report on another would resolve all of them."""
-    register = follow(Register({}), ONE, DAY, "payments")
+    register = update(Register({}), [row("broad:1", DAY)], DAY, "payments")
     (tmp_path / "findings.json").write_text(text_of(register))
 
     known = read(tmp_path / "findings.json")
 
     assert known.cluster == "payments"
-    assert follow(known, ONE, LATER).cluster == "payments"
+    assert update(known, [], LATER).cluster == "payments"
     with pytest.raises(Conflicting, match="'payments', and the tables are about 'orders'"):
-        follow(known, {}, LATER, "orders")
-
-
-def test_what_is_left_out_is_kept_and_not_shown() -> None:
-    """A finding of an excluded principal is not resolved: it comes back when it is shown again."""
-    found = {"refused:a": Found("refusals", "a", "User:a"), **ONE}
-    register = follow(Register({}), found, DAY)
-
-    assert without(register, found, ("User:a",)).findings.keys() == ONE.keys()
-    assert without(register, found, ("User:b",)) == register
+        update(known, [], LATER, "orders")
 
 
 def test_accepted_until() -> None:

@@ -1,47 +1,76 @@
-"""Grants that nobody needed, and grants that are too wide."""
+"""Every grant, and grants that are too wide."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
-from doorkeeper_pipeline.report.grants import unused_section
-from doorkeeper_pipeline.report.model import About, Commands
-from testkit.report_tables import table_of
+from doorkeeper_pipeline.report.grants import grants_of
+from doorkeeper_pipeline.report.model import About, Commands, Names, Section, Statement
+from testkit.report_tables import BEGIN, table_of
 
 ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC), rows_max=2)
 
 
-def test_grants_are_divided_by_what_they_were_good_for() -> None:
-    """Needed, used but never alone, never used: together all of them."""
-    usage = table_of(
-        "grant_usage",
-        [{"used": True, "decisive": True}, {"used": True}, {"used": True}, *[{}] * 4],
-    )
-    unused = table_of("unused_grants", [{"reason": "COVERED", "proposal": "KEEP"}])
+def section_of(usage: list[dict[str, Any]], unused: list[dict[str, Any]]) -> Section:
+    """Return the section about some rows of grant_usage and unused_grants."""
+    allows = [{"permission_type": "ALLOW", **row} for row in usage]
+    frames = {
+        "grant_usage": table_of("grant_usage", allows),
+        "unused_grants": table_of("unused_grants", unused),
+    }
+    return grants_of(frames, ABOUT)
 
-    section = unused_section({"grant_usage": usage, "unused_grants": unused}, ABOUT)
+
+def test_grants_are_divided_by_what_they_were_good_for() -> None:
+    """Needed, used but never alone, never used: together all of them, without any DENY."""
+    usage = [{"used": True, "decisive": True}, {"used": True}, {"used": True}, *[{}] * 4]
+    verdicts: list[dict[str, Any]] = [{**row, "verdict": "KEEP"} for row in usage]
+
+    section = section_of([*verdicts, {"permission_type": "DENY", "verdict": "KEEP"}], [])
 
     assert section.whole is not None
     assert [part.size for part in section.whole.parts] == [1, 2, 4]
-    assert section.lead[0].startswith("Of 7 grants in force, 1 (14%) made no difference")
-    assert "0 of them are redundant together" in section.lead[0]
+    assert section.lead == ("7 grants in force: keep 7.",)
 
 
 def test_what_can_go_comes_first_and_the_rest_is_counted() -> None:
-    """Rows on the page are the first; the table knows how many there are and where."""
-    rows = [
-        {"principal": "User:a", "proposal": "KEEP", "reason": "COVERED"},
-        {"principal": "User:c", "proposal": "REMOVE", "reason": "NEVER_MATCHED", "command": "x"},
-        {"principal": "User:b", "proposal": "REMOVE", "reason": "NEVER_USED", "command": "y"},
+    """By verdict, then by severity; rows on the page are the first, and the table counts all."""
+    usage = [
+        {"principal": "User:a", "verdict": "KEEP", "severity": "CRITICAL"},
+        {"principal": "User:b", "verdict": "REMOVE", "severity": "LOW"},
+        {"principal": "User:c", "verdict": "REMOVE", "severity": "HIGH"},
     ]
-    frames = {
-        "unused_grants": table_of("unused_grants", rows),
-        "grant_usage": table_of("grant_usage", [{}] * 3),
+
+    (table,) = section_of(usage, []).tables
+
+    assert [row[1] for row in table.rows] == ["User:c", "User:b"]
+    assert (table.total, table.whole) == (3, "gold/grant_usage")
+    assert [each.word for each in table.words] == ["remove"]
+
+
+def test_the_evidence_of_a_grant_stands_beside_it() -> None:
+    """Its reason, its age, and the grants that cover it, by name."""
+    name: dict[str, Any] = {
+        "resource_type": "TOPIC",
+        "resource_name": "t",
+        "host": "*",
+        "operation": "READ",
     }
+    usage: list[dict[str, Any]] = [
+        {**name, "binding_id": "one", "verdict": "REMOVE", "why": "because", "known_from": BEGIN,
+         "days_known": 40, "last_used": BEGIN, "opens": "one topic"},
+        {**name, "binding_id": "other", "verdict": "KEEP", "pattern_type": "PREFIXED"},
+    ]  # fmt: skip
+    unused = [{"binding_id": "one", "covered_by": ["other"], "command": "x"}]
 
-    (table,) = unused_section(frames, ABOUT).tables
+    (table,) = section_of(usage, unused).tables
 
-    assert [row[0] for row in table.rows] == ["User:b", "User:c"]
-    assert (table.total, table.whole) == (3, "gold/unused_grants")
-    assert table.rows[0][-1] == Commands("remove", ("y",))
-    assert all(len(row) == len(table.columns) for row in table.rows)
+    assert table.rows[0][2:] == (
+        Statement("READ on TOPIC t", ("one topic",)),
+        table.words[0],
+        Statement("because"),
+        *(BEGIN, 40, BEGIN),
+        Names(("READ on TOPIC t*",), 1),
+        Commands("remove", ("x",)),
+    )

@@ -1,11 +1,11 @@
-"""Principals and grants with much access."""
+"""What principals may use, and do."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper_pipeline.report.model import About
+from doorkeeper_pipeline.report.model import About, Share
 from doorkeeper_pipeline.report.power import power_of
 from testkit.report_tables import table_of
 
@@ -51,15 +51,19 @@ def tables(grants: list[dict[str, Any]], decisions: list[dict[str, Any]]) -> dic
     return {table.id: table for table in power_of(frames, ABOUT).tables}
 
 
-def test_grants_that_open_most() -> None:
-    """Those of severity CRITICAL come first, then HIGH; a DENY opens nothing."""
+def test_the_most_unused_names_come_first() -> None:
+    """Names that several grants cover count once; a DENY gives nothing."""
     grants = [
-        grant("User:*", "*", severity="HIGH"),
-        grant("User:x", "kafka-cluster", resource_type="CLUSTER", severity="CRITICAL"),
-        grant("User:y", "y", severity="MEDIUM"),
-        grant("User:no", "*", permission_type="DENY", severity="LOW"),
+        grant("User:wide", "*", used=True),
+        grant("User:wide", "a", pattern_type="PREFIXED"),
+        grant("User:one", "a1", used=True),
+        grant("User:no", "*", permission_type="DENY"),
     ]
+    decisions = [decision("User:wide", "a1"), decision("User:one", "a1"), decision("User:x", "b")]
 
-    rows = tables(grants, [decision("User:n", "n")])["broad-grants"].rows
+    rows = tables(grants, decisions)["excess"].rows
 
-    assert [row[1] for row in rows] == ["User:x", "User:*"]
+    assert rows == (
+        ("User:wide", Share(1, 2), Share(1, 2), 1),
+        ("User:one", Share(1, 1), Share(1, 1), 0),
+    )

@@ -89,7 +89,10 @@ def page() -> str:
 def hostile_page() -> str:
     """Return a page in which every text of every table is hostile."""
     frames = {}
-    for name in ("decisions", "denied", "grant_usage", "unused_grants", "overbroad_grants",
+    words = {"action": "SAFE", "cause": "unused", "severity": "HIGH"}
+    own: dict[str, dict[str, Any]] = {"findings": words, "runs": {"asked": None, "listed": []}}
+    for name in ("findings",
+                 "decisions", "denied", "grant_usage", "unused_grants", "overbroad_grants",
                  "least_privilege", "backtest", "drift", "new_access", "quarantine", "files",
                  "runs"):  # fmt: skip
         rows = []
@@ -101,7 +104,8 @@ def hostile_page() -> str:
                     row[column] = text
                 elif str(kind).startswith("List"):
                     row[column] = [text, text]
-            rows.append(row | {"count": 1, "uses": 1, "resource_count": 2, "host_count": 2})
+            row |= {"count": 1, "uses": 1, "resource_count": 2, "host_count": 2}
+            rows.append(row | own.get(name, {}))
         names = set(table_of(name, []).collect_schema())
         frames[name] = table_of(
             name, ({key: each[key] for key in each if key in names} for each in rows)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -35,22 +36,26 @@ def test_all_tables_are_shown(tmp_path: Path) -> None:
 
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert set(frames_in(tables)) == set(SHOWN)
-    assert [section.missing for section in report.sections] == [""] * 9
+    assert [section.missing for section in report.sections] == [""] * 11
     assert text.startswith("<!doctype html>")
     assert "2,000" in text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "tables"]
 
 
 def test_findings_and_data(tmp_path: Path) -> None:
-    """The file of findings follows the report, and the folder has each table in two forms."""
+    """The file of findings keeps what people wrote, and the folder has each table in two forms."""
     tables, register = filled(tmp_path / "tables"), tmp_path / "findings.json"
 
-    later = About(made=ABOUT.made + timedelta(days=1))
     write(tables, tmp_path / "r.html", ABOUT, register=register)
-    report = write(tables, tmp_path / "r.html", later, register=register, data=tmp_path / "d")
+    document = json.loads(register.read_text())
+    name = next(iter(document["findings"]))
+    document["findings"][name] |= {"owner": "team", "accepted_until": "2026-12-31"}
+    register.write_text(json.dumps(document))
+    report = write(tables, tmp_path / "r.html", ABOUT, register=register, data=tmp_path / "d")
 
-    (section,) = [each for each in report.sections if each.id == "findings"]
-    assert "0 new and 0 resolved since the report of 8 Nov 2026." in section.lead[0]
+    leads = [each.lead[-1] for each in report.sections if each.id == "decide"]
+    assert leads == ["1 finding accepted until a day is left out."]
+    assert json.loads(register.read_text()) == document
     assert {path.suffix for path in (tmp_path / "d").iterdir()} == {".csv", ".jsonl"}
     assert len(list((tmp_path / "d").iterdir())) == 2 * len(SHOWN)
 
@@ -59,7 +64,7 @@ def test_without_acls_empty_tables_are_not_taken_for_answers(tmp_path: Path) -> 
     """Where no set of ACLs was given, nothing is said about grants."""
     report = write(filled(tmp_path / "tables", acls=False), tmp_path / "report.html", ABOUT)
 
-    assert [figure.number for figure in report.figures][2:4] == ["\u2013", "\u2013"]
+    assert report.figures[2].remark == "no set of ACLs was given"
 
 
 def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:

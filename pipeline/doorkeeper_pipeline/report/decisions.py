@@ -1,0 +1,294 @@
+"""The first page: what changed since the last run, what to decide, and what is safe to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from doorkeeper_pipeline.jobs.causes import DECIDE, SAFE
+from doorkeeper_pipeline.jobs.findings import Group, groups_of
+from doorkeeper_pipeline.report.amounts import amount, day, number, short
+from doorkeeper_pipeline.report.frames import counts_by, place_of, severity_of
+from doorkeeper_pipeline.report.model import (
+    UNKNOWN,
+    Column,
+    Figure,
+    Kind,
+    Section,
+    Statement,
+    Table,
+    Tag,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from doorkeeper_pipeline.report.findings import Finding, Register
+    from doorkeeper_pipeline.report.frames import Frames
+    from doorkeeper_pipeline.report.model import About
+
+MONTH = timedelta(days=28)
+PAGE = 10
+"""Groups at a time: both tables fit two printed pages."""
+
+NEW = Tag("new", "The last run found it first.", strong=True)
+_EXPIRED = Tag("acceptance expired", "The day until which it was accepted is over.", strong=True)
+_SEVERITY = (
+    "Severity is what a grant opens: critical, everything; high, the cluster, every topic,"
+    " sensitive topics, or a topic for everybody; medium, a prefix, every name of another kind, or"
+    " control of one; low, one name."
+)
+
+
+class Standing(NamedTuple):
+    """The findings of a report, without what is left out of it.
+
+    ``rows`` are those of the table ``findings``, ``groups`` those that stand. ``runs`` are the
+    starts of all runs, the oldest first.
+    """
+
+    rows: pl.DataFrame
+    groups: tuple[Group, ...]
+    runs: tuple[datetime, ...]
+    register: Register | None = None
+
+    @property
+    def last(self) -> datetime | None:
+        """Return the start of the last run."""
+        return self.runs[-1] if self.runs else None
+
+    @property
+    def before(self) -> datetime | None:
+        """Return the start of the run before; None where there was none."""
+        return self.runs[-2] if len(self.runs) > 1 else None
+
+    def count_at(self, action: str, at: datetime) -> int:
+        """Return how many findings of an action stood after a run."""
+        stood = (pl.col("first_seen") <= at) & (pl.col("gone").is_null() | (pl.col("gone") > at))
+        return len(self.rows.filter(pl.col("action") == action, stood))
+
+    def came(self) -> list[Group]:
+        """Return the findings that the last run found first, in groups; none of a first run."""
+        return self._of(pl.col("first_seen") == self.last) if self.before else []
+
+    def went(self) -> list[Group]:
+        """Return those that it did not find any more."""
+        return self._of(pl.col("gone") == self.last, is_gone=True) if self.before else []
+
+    def _of(self, condition: pl.Expr, *, is_gone: bool = False) -> list[Group]:
+        rows = self.rows.filter(condition, pl.col("gone").is_not_null() == is_gone)
+        return groups_of(rows.with_columns(gone=None), self.last)
+
+
+def standing_of(frames: Frames, about: About, register: Register | None = None) -> Standing | None:
+    """Return the findings that a report shows; None in tables that have none of them."""
+    findings, runs = frames.get("findings"), frames.get("runs")
+    if findings is None or runs is None:
+        return None
+    left_out = about.left_out
+    rows = findings.filter(
+        ~pl.col("principal").is_in(left_out.principals),
+        ~pl.col("finding_id").is_in(list(left_out.accepted)),
+    ).collect()
+    times = runs.filter(pl.col("command") == "run").select("started").collect()["started"]
+    starts = tuple(sorted(times.to_list()))
+    return Standing(rows, tuple(groups_of(rows, starts[-1] if starts else None)), starts, register)
+
+
+def figures_of(frames: Frames, standing: Standing | None) -> tuple[Figure, ...]:
+    """Return the three numbers at the top."""
+    if standing is None:
+        remark = "the tables are of an earlier release: run again"
+        sections = {"changes": "changed", "decide": "to decide", "safe": "safe to do now"}
+        return tuple(Figure(UNKNOWN, "", what, remark, name) for name, what in sections.items())
+    return _changed(frames, standing), _to_decide(standing), _safe(frames, standing)
+
+
+def decide_of(standing: Standing | None, about: About) -> Section:
+    """Return the section with what somebody must answer."""
+    groups = _groups(standing, DECIDE)
+    accepted = len(about.left_out.accepted)
+    lead = [_lead(groups, "to decide about")]
+    if accepted:
+        lead.append(
+            f"{amount(accepted, 'finding')} accepted until a day"
+            f" {'is' if accepted == 1 else 'are'} left out."
+        )
+    return Section(
+        id="decide",
+        word="Decide",
+        title="What to decide today",
+        lead=tuple(lead),
+        tables=(_table("decisions", "To decide, by principal and cause", groups, standing, about),),
+    )
+
+
+def safe_of(frames: Frames, standing: Standing | None, about: About) -> Section:
+    """Return the section with what can be done without a question."""
+    section_id, word, title = "safe", "Safe to do", "What is safe to do now"
+    if "grant_usage" not in frames:
+        missing = "No set of ACLs was given, so that no removal is known to be safe."
+        return Section(id=section_id, word=word, title=title, missing=missing)
+    groups = _groups(standing, SAFE)
+    lead = [_lead(groups, "to remove")]
+    if groups:
+        lead.append(
+            "They can go all together: no decision of the whole history would be another one."
+            " doorkeeper-pipeline propose --to proposal.yaml writes the set without them."
+        )
+    return Section(
+        id=section_id,
+        word=word,
+        title=title,
+        lead=tuple(lead),
+        tables=(_table("removals", "To remove, by principal", groups, standing, about),),
+    )
+
+
+def rows_of(groups: Sequence[Group], state: Tag | None = None) -> list[tuple[Value, ...]]:
+    """Return severity, principal and finding of groups."""
+    return [
+        (
+            *(() if state is None else (state,)),
+            severity_of(each.severity),
+            each.who,
+            Statement(each.text, each.subjects),
+        )
+        for each in groups
+    ]
+
+
+def _groups(standing: Standing | None, action: str) -> list[Group]:
+    return [] if standing is None else [each for each in standing.groups if each.action == action]
+
+
+def _lead(groups: Sequence[Group], what: str) -> str:
+    if not groups:
+        return f"There is nothing {what}."
+    count = sum(each.size for each in groups)
+    return (
+        f"{amount(count, 'finding')} {what}, in {amount(len(groups), 'group')}: the most severe"
+        " first, then the largest."
+    )
+
+
+def _table(
+    name: str, title: str, groups: list[Group], standing: Standing | None, about: About
+) -> Table:
+    """Return a table of groups; columns in which nothing would stand are left out."""
+    shown = groups[: about.rows_max]
+    known = standing.register.findings if standing and standing.register else {}
+    more: dict[str, tuple[Kind, list[Value]]] = {
+        "What to do": (Kind.TEXT, [each.why if each.asks else each.advice for each in shown]),
+        "State": (Kind.TAG, [_state(each, standing, known, about) for each in shown]),
+        "Owner": (Kind.NAME, [_owner(each, known) for each in shown]),
+        "Since": (Kind.DAY, [each.first_seen for each in shown]),
+    }
+    if name == "removals":
+        del more["What to do"]
+    more = {title: each for title, each in more.items() if any(each[1])}
+    return Table(
+        id=name,
+        title=title,
+        note=_SEVERITY if name == "decisions" else "",
+        columns=(
+            Column(title="Severity", kind=Kind.TAG, choice=True),
+            Column(title="Principal", kind=Kind.NAME),
+            Column(title="Finding", kind=Kind.STATEMENT),
+            *(
+                Column(title=title, kind=kind, choice=kind is Kind.TAG)
+                for title, (kind, _) in more.items()
+            ),
+        ),
+        rows=tuple(
+            (*row, *(values[place] for _, values in more.values()))
+            for place, row in enumerate(rows_of(shown))
+        ),
+        total=len(groups),
+        page=PAGE,
+        whole=place_of("findings"),
+        empty="Nothing.",
+    )
+
+
+def _state(
+    group: Group, standing: Standing | None, known: Mapping[str, Finding], about: About
+) -> Tag | None:
+    ends = [known[each].accepted_until for each in group.ids if each in known]
+    if any(end is not None and end < about.made.date() for end in ends):
+        return _EXPIRED
+    return NEW if group.new and standing and standing.before else None
+
+
+def _owner(group: Group, known: Mapping[str, Finding]) -> str | None:
+    owners = {known[each].owner for each in group.ids if each in known}
+    return ", ".join(sorted(owners - {""})) or None
+
+
+def _changed(frames: Frames, standing: Standing) -> Figure:
+    before = standing.before
+    if before is None:
+        remark = "this is the first run: nothing earlier is known"
+        return Figure(UNKNOWN, "", "changed", remark, "changes")
+    count = sum(each.size for each in standing.came())
+    gone = sum(each.size for each in standing.went())
+    parts = [f"{amount(gone, 'finding')} gone"]
+    drift, new = frames.get("drift"), frames.get("new_access")
+    if drift is not None:
+        counts = counts_by(drift.filter(pl.col("at") > before), "change")
+        parts.append(
+            f"{amount(counts.get('ADDED', 0), 'ACL')} added,"
+            f" {number(counts.get('REMOVED', 0))} removed"
+        )
+    if new is not None:
+        counts = counts_by(new.filter(pl.col("first_ts") > before), "kind")
+        parts.append(amount(counts.get("PRINCIPAL", 0), "new principal"))
+    what = f"new {'finding' if count == 1 else 'findings'} since {day(before)}"
+    return Figure(short(count), number(count), what, "; ".join(parts), "changes")
+
+
+def _to_decide(standing: Standing) -> Figure:
+    groups = _groups(standing, DECIDE)
+    count = sum(each.size for each in groups)
+    severities = Counter(each.severity for each in groups)
+    parts = [amount(len(groups), "group")] if groups else []
+    parts += [
+        f"{severities[each]} {each.lower()}" for each in ("CRITICAL", "HIGH") if severities[each]
+    ]
+    parts += _trend(standing, DECIDE, count)
+    return Figure(short(count), number(count), "to decide", "; ".join(parts), "decide")
+
+
+def _safe(frames: Frames, standing: Standing) -> Figure:
+    usage = frames.get("grant_usage")
+    if usage is None:
+        return Figure(UNKNOWN, "", "grants to remove", "no set of ACLs was given", "safe")
+    groups = _groups(standing, SAFE)
+    count = sum(each.size for each in groups)
+    held = counts_by(usage, "verdict").get("NOT_ENOUGH_EVIDENCE", 0)
+    waiting = [f"not enough evidence about {amount(held, 'grant')}"] if held else []
+    if not count and held:
+        return Figure(UNKNOWN, "", "grants to remove", waiting[0], "grants")
+    parts = [f"of {amount(len(groups), 'principal')}; no decision needs them"] if count else []
+    parts += [*waiting, *_trend(standing, SAFE, count)]
+    word = "grant to remove" if count == 1 else "grants to remove"
+    return Figure(short(count), number(count), word, "; ".join(parts), "safe")
+
+
+def _trend(standing: Standing, action: str, count: int) -> list[str]:
+    """Return how much more or less there is than after the run before, and a month ago."""
+    times = [standing.before]
+    if standing.last is not None:
+        old = [at for at in standing.runs if at <= standing.last - MONTH]
+        times = [standing.before, *old[-1:]]
+    return [
+        f"{count - then:+,} since {day(at)}" if count != then else f"as many as on {day(at)}"
+        for at in dict.fromkeys(times)
+        if at is not None
+        for then in [standing.count_at(action, at)]
+    ]
