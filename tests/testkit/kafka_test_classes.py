@@ -95,7 +95,7 @@ class Launcher:
             for line in lines:
                 try:
                     reply = self._answer(json.loads(line))
-                except Exception as error:  # noqa: BLE001 - the test that asked must hear of it
+                except Exception as error:  # the test that asked must hear of it
                     reply = {"error": f"{type(error).__name__}: {error}"}
                 lines.write(json.dumps(reply) + "\n")
                 lines.flush()

@@ -137,7 +137,7 @@ class ScriptedStore(Store):
                 await self.database.news.wait()
             try:
                 await catch_up(reader)
-            except Exception as error:  # noqa: BLE001 - as a store does
+            except Exception as error:  # as a store does
                 self.follow_faults.append(error)
 
     async def aclose(self) -> None:

@@ -55,7 +55,7 @@ ROWS_SHOWN = 50
 @click.pass_context
 @starting.no_garbage_collection()
 @inspects
-def command(  # noqa: PLR0913  one for each option
+def command(
     context: click.Context,
     *,
     out: Path | str,

@@ -88,7 +88,7 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
 @options.engine
 @starting.no_garbage_collection()
 @inspects
-def command(  # noqa: PLR0913  one for each option
+def command(
     *,
     out: Path | str,
     cluster: str,

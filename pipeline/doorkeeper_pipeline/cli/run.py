@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     help="What was done, for people or as JSON.",
 )
 @inspects
-def command(  # noqa: PLR0913  one for each option
+def command(
     *,
     inputs: tuple[str, ...],
     source: str | None,

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 )
 @options.last_policy
 @options.engine
-def command(  # noqa: PLR0913  one for each option
+def command(
     *,
     audit: Path | str,
     out: Path,

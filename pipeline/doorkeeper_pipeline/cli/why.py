@@ -89,7 +89,7 @@ def _grant_options(function: options.F) -> options.F:
 @options.engine
 @starting.no_garbage_collection()
 @inspects
-def command(  # noqa: PLR0913  one for each option
+def command(
     *,
     rows: tuple[str, ...],
     out: Path | str,

@@ -35,7 +35,7 @@ class Indexes:
 
     def in_force(self, table: pa.Table) -> AclSet:
         """Return the set in force of a table bindings."""
-        from doorkeeper_pipeline.evaluation.acl_sets import in_force  # noqa: PLC0415  as below
+        from doorkeeper_pipeline.evaluation.acl_sets import in_force
 
         for known, acls in self._sets:
             if known is table:
@@ -46,7 +46,7 @@ class Indexes:
 
     def index(self, bindings: tuple[AclBinding, ...], policy: Policy, *, networks: bool) -> Index:
         """Return the index of a set."""
-        from doorkeeper_pipeline.evaluation.index import compile_index  # noqa: PLC0415  numpy
+        from doorkeeper_pipeline.evaluation.index import compile_index
 
         for known, *others, index in self._indexes:
             if known is bindings and others == [policy, networks]:

@@ -342,7 +342,7 @@ class _Run:
         """
         if not addresses:
             return [], [], []
-        from doorkeeper_pipeline.jobs.read import RemoteAsk, identify_copy  # noqa: PLC0415  Arrow
+        from doorkeeper_pipeline.jobs.read import RemoteAsk, identify_copy
 
         engine, request = self._around.engine, self._request
         rows = {(row["path"], row["size"], row["mtime_ns"]): row for row in self._known}
@@ -376,13 +376,13 @@ class _Run:
         if not work.read:
             return {}
         # Arrow is imported here, which a run with nothing new does without.
-        from doorkeeper_pipeline.jobs.read import (  # noqa: PLC0415
+        from doorkeeper_pipeline.jobs.read import (
             read_copy,
             read_range,
             read_records,
             tasks_of,
         )
-        from doorkeeper_pipeline.sources.slices import SLICE_BYTES  # noqa: PLC0415  as above
+        from doorkeeper_pipeline.sources.slices import SLICE_BYTES
 
         request = self._request
         for file_id, _ in work.read:

@@ -77,7 +77,7 @@ def compare_topics(
     work = TopicWork()
     rows = list(known)
     if request.addresses:
-        from doorkeeper_pipeline.topics.consumer import Consumer  # noqa: PLC0415  few runs need it
+        from doorkeeper_pipeline.topics.consumer import Consumer
 
         addresses = []
         for text in dict.fromkeys(request.addresses):

@@ -51,7 +51,7 @@ def decompress(kind: int, data: bytes) -> bytes:
 
 
 def _stream(name: str, packed: bytes) -> bytes:
-    import pyarrow as pa  # noqa: PLC0415  few batches are compressed
+    import pyarrow as pa
 
     parts: list[bytes] = []
     with pa.CompressedInputStream(pa.BufferReader(packed), name) as stream:
@@ -79,7 +79,7 @@ def _snappy(packed: bytes) -> bytes:
 
 
 def _snappy_block(block: bytes) -> bytes:
-    import pyarrow as pa  # noqa: PLC0415  as above
+    import pyarrow as pa
 
     size = shift = 0
     for byte in block[:5]:

@@ -115,7 +115,7 @@ def read_config(servers: str, config: str) -> ClientConfig:
     # The reader of Java's properties imports what a plain connection does not need.
     if not config:
         return ClientConfig(bootstrap=servers, client_id="doorkeeper-pipeline")
-    from doorkeeper.client.properties import client_config  # noqa: PLC0415
+    from doorkeeper.client.properties import client_config
 
     with translate_config_errors(config):
         return client_config(servers, Path(config))

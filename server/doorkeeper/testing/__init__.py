@@ -22,18 +22,12 @@ __all__ = ["DoorkeeperProcess", "DoorkeeperServer"]
 
 def __getattr__(name: str) -> object:
     """Import a class on first use: every run of pytest imports this package for the plugin."""
-    from doorkeeper.testing.fast_imports import fast_imports  # noqa: PLC0415
-
-    with fast_imports():
-        if name == "DoorkeeperProcess":
-            from doorkeeper.testing.process import DoorkeeperProcess  # noqa: PLC0415
-
-            return DoorkeeperProcess
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    with import_module("doorkeeper.testing.fast_imports").fast_imports():
         if name == "DoorkeeperServer":
-            from doorkeeper.testing.server import DoorkeeperServer  # noqa: PLC0415
-
             for needed in _NEEDED_TO_START:
                 with suppress(ImportError):  # uvloop need not be installed
                     import_module(needed)
-            return DoorkeeperServer
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = import_module(f"doorkeeper.testing.{name.removeprefix('Doorkeeper').lower()}")
+        return getattr(module, name)

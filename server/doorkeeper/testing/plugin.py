@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from doorkeeper import testing
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Unpack
@@ -65,9 +67,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # With a missing module only the tests that need it fail.
     with suppress(ImportError):
         if asked & {_ONE, _MANY}:
-            from doorkeeper.testing import DoorkeeperServer  # noqa: F401, PLC0415
+            _ = testing.DoorkeeperServer
         if _MANY in asked:
-            from doorkeeper.testing import DoorkeeperProcess  # noqa: F401, PLC0415
+            _ = testing.DoorkeeperProcess
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -84,18 +86,14 @@ class Servers:
 
     def __call__(self, **options: Unpack[Options]) -> DoorkeeperServer:
         """Start a server in this process."""
-        from doorkeeper.testing import DoorkeeperServer  # noqa: PLC0415
-
-        server = DoorkeeperServer(**(self._defaults | options))
+        server = testing.DoorkeeperServer(**(self._defaults | options))
         self._servers.append(server)
         server.start()
         return server
 
     def process(self, **options: Unpack[Options]) -> DoorkeeperProcess:
         """Start a server in a process of its own."""
-        from doorkeeper.testing.process import DoorkeeperProcess  # noqa: PLC0415
-
-        server = DoorkeeperProcess(**(self._defaults | options))
+        server = testing.DoorkeeperProcess(**(self._defaults | options))
         self._servers.append(server)
         server.start()
         return server
@@ -131,10 +129,8 @@ def doorkeeper_servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
 
 def _server_of(pool: list[DoorkeeperServer], options: Options) -> DoorkeeperServer:
     """Return a stopped server; certificates and credentials are created once in a run."""
-    from doorkeeper.testing import DoorkeeperServer  # noqa: PLC0415
-
     try:
-        wanted = DoorkeeperServer(**options)
+        wanted = testing.DoorkeeperServer(**options)
     except (TypeError, ValueError, OSError) as error:
         pytest.fail(f"doorkeeper_server: {error}", pytrace=False)
     for server in pool:

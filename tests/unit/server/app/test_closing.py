@@ -24,7 +24,7 @@ class Stays(StandardAuthorizer):
         while True:
             try:
                 threading.Event().wait()
-            except Exception:  # noqa: BLE001  as plug-ins do
+            except Exception:  # as plug-ins do
                 time.sleep(0)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.config.client_rules import ClientRule
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.net.protocol.exchange import Counts, Login
+    from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
     from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult
     from doorkeeper_wire.messages.describe_acls import DescribeAclsResource
 
@@ -43,7 +44,7 @@ class ClientLimits:
         self.software = ""
         """The software as ``name/version``; empty before the client names it."""
 
-    def identify(self, request: Any, version: int) -> None:  # noqa: ANN401 - an ApiVersionsRequest
+    def identify(self, request: ApiVersionsRequest, version: int) -> None:
         """Take the software name and version from an ApiVersions request."""
         if version >= NAMES_SOFTWARE_FROM:
             self.client = ClientSoftware(

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.authorizer.guard import RecordedDecision
     from doorkeeper.server.authorizer.one_request import RequestAuthorizer
+    from doorkeeper.server.net.protocol.exchange import Advance, Body
     from doorkeeper_wire.headers import RequestHeader
+    from doorkeeper_wire.message import Message
 
 
 class Handles(Protocol):
@@ -34,7 +36,7 @@ class Handles(Protocol):
         self, on_loop: Callable[[object], Any]
     ) -> tuple[Self, RequestAuthorizer | None]: ...
 
-    def handle_large(self, large: LargeRequest) -> Any: ...  # noqa: ANN401 - an ``Advance``
+    def handle_large(self, large: LargeRequest) -> Advance: ...
 
 
 def arrays_of(value: object) -> Iterator[list[Any]]:
@@ -74,15 +76,15 @@ class LargeRequest:
         connection: Handles,
         api: Api,
         header: RequestHeader,
-        body: Any,  # noqa: ANN401 - the ``Body`` of a frame
-        request: Any,  # noqa: ANN401 - of any API
+        body: Body,
+        request: Message | None,
         version: tuple[object, ...] | None,
     ) -> None:
         self.connection = connection
         self.api, self.header, self.body, self.request = api, header, body, request
         self.version = version
         self._authorizer: RequestAuthorizer | None = None
-        self._outcome: Any = None
+        self._outcome: Advance | None = None
         self._error: Exception | None = None
         self.recorded: list[RecordedDecision] = []
 
@@ -119,7 +121,7 @@ class LargeRequest:
         """Return how many decisions allowed, how many denied, and the number of log lines."""
         return (0, 0, 0) if self._authorizer is None else self._authorizer.counts
 
-    def outcome(self) -> Any:  # noqa: ANN401 - an ``Advance``
+    def outcome(self) -> Advance:
         """Return what the thread made.
 
         Raises:
