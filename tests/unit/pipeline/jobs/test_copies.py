@@ -61,6 +61,39 @@ def test_logs_of_several_brokers_are_summed() -> None:
     assert summed(**logs, copy=logs["broker-3"][40:]) == (5 * 360, 320)
 
 
+@pytest.mark.parametrize("step", [2, 10])
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_copy_that_lacks_lines_counts_nothing(step: int, *, kept: bool) -> None:
+    """As of a collector that drops every other line, or keeps every tenth."""
+    log = traffic(3, minutes=50)
+    copy = log[::step] if kept else [each for at, each in enumerate(log) if at % step]
+
+    assert summed(a=log, b=copy) == (len(log), len(copy))
+    assert summed(b=log, a=copy) == (len(log), len(copy))
+
+
+def test_two_copies_that_lack_other_lines() -> None:
+    """Of a decision of a minute the copy with more lines counts: no line of it counts twice."""
+    log = traffic(4)
+    copies = [[each for at, each in enumerate(log) if at % 10 != lost] for lost in (0, 5)]
+
+    count, copied = summed(a=copies[0], b=copies[1])
+
+    assert len(copies[0]) <= count <= len(log)
+    assert count + copied == sum(map(len, copies))
+
+
+def test_brokers_that_write_at_whole_seconds_are_summed() -> None:
+    """Lines of a client at several brokers may agree in them."""
+    logs = [
+        [decided(1000 * second, f"t{second % 7}") for second in range(start, 1800, 60)]
+        for start in (0, 0)
+    ]
+    logs[0] += [decided(1000 * second + 250, "other") for second in range(0, 1800, 45)]
+
+    assert summed(a=sorted(logs[0], key=lambda each: each[11]), b=logs[1]) == (30 + 30 + 40, 0)
+
+
 def test_equal_lines_within_a_file_count() -> None:
     """A client may ask the same twice in a millisecond."""
     assert summed(a=[decided(5), decided(5)], b=[decided(5), decided(5)]) == (2, 2)
