@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from synthetic.collecting import Collected
     from synthetic.labelled import Cluster
 
-WIDER = "would allow more than those in force"
+WIDER = "--allow-wider"
 SHOWN = 3
 
 
