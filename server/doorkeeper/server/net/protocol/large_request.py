@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.authorizer.guard import RecordedDecision
     from doorkeeper.server.authorizer.one_request import RequestAuthorizer
-    from doorkeeper.server.net.protocol.exchange import Advance, Body
     from doorkeeper_wire.headers import RequestHeader
     from doorkeeper_wire.message import Message
 
@@ -36,7 +35,7 @@ class Handles(Protocol):
         self, on_loop: Callable[[object], Any]
     ) -> tuple[Self, RequestAuthorizer | None]: ...
 
-    def handle_large(self, large: LargeRequest) -> Advance: ...
+    def handle_large(self, large: LargeRequest) -> Any: ...  # noqa: ANN401 - an ``Advance``
 
 
 def arrays_of(value: object) -> Iterator[list[Any]]:
@@ -76,7 +75,7 @@ class LargeRequest:
         connection: Handles,
         api: Api,
         header: RequestHeader,
-        body: Body,
+        body: Any,  # noqa: ANN401 - the ``Body`` of a frame
         request: Message | None,
         version: tuple[object, ...] | None,
     ) -> None:
@@ -84,7 +83,7 @@ class LargeRequest:
         self.api, self.header, self.body, self.request = api, header, body, request
         self.version = version
         self._authorizer: RequestAuthorizer | None = None
-        self._outcome: Advance | None = None
+        self._outcome: Any = None
         self._error: Exception | None = None
         self.recorded: list[RecordedDecision] = []
 
@@ -121,7 +120,7 @@ class LargeRequest:
         """Return how many decisions allowed, how many denied, and the number of log lines."""
         return (0, 0, 0) if self._authorizer is None else self._authorizer.counts
 
-    def outcome(self) -> Advance:
+    def outcome(self) -> Any:  # noqa: ANN401 - an ``Advance``
         """Return what the thread made.
 
         Raises:
