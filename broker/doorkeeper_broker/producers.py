@@ -110,11 +110,6 @@ class Producers:
         if first is not None and not commits:
             self.aborted.append(AbortedTransaction(producer_id, first, marker_offset))
 
-    def has_transaction(self, producer_id: int) -> bool:
-        """Return whether a producer has records in an open transaction."""
-        found = self._producers.get(producer_id)
-        return found is not None and found.transaction_offset is not None
-
     @property
     def first_open_offset(self) -> int | None:
         """Return the first offset of any open transaction."""

@@ -17,7 +17,7 @@ from doorkeeper.acls.live_changes import OVERRIDES, RemovalLimits, Rule
 from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.properties import CommandConfigError, client_config_of
-from doorkeeper.server.config.document import FaultList, FaultyDocument, YamlValue, read
+from doorkeeper.server.config.document import YamlValue, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -121,12 +121,10 @@ def load(path: Path) -> tuple[ClusterConfig, ...]:
     Raises:
         FaultyDocument: with all faults of the file.
     """
-    faults = FaultList(str(path))
-    document = read(path, faults)
-    if document is None:
-        if not faults.problems:
-            faults.note(0, "", "is empty; expected is clusters:")
-        raise FaultyDocument(faults.problems)
+    document, faults = read(path)
+    if document.is_null():
+        document.fault("is empty; expected is clusters:")
+        faults.raise_any()
     fields = document.fields(("clusters",), ("clusters",))
     items = fields["clusters"].items() if "clusters" in fields else []
     found = [(_cluster(each), each) for each in items]

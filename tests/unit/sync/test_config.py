@@ -126,7 +126,7 @@ HEAD = "clusters:\n  - name: a\n    bootstrap: k:9092\n    scope: everything\n"
         ),
         (
             f"{HEAD}    interval.ms: 10",
-            "5: clusters[0].interval.ms: must be a whole number from 100 to 86400000, not '10'",
+            "5: clusters[0].interval.ms: must be a whole number from 100 to 86400000, not 10",
         ),
         ("clusters:\n  - name: a", "2: clusters[0]: lacks bootstrap"),
         (

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from doorkeeper.acls.assertions import Assertion, AssertionKind
 from doorkeeper.acls.formats.documents import document_of
-from doorkeeper.acls.formats.lines import line_at
+from doorkeeper.acls.formats.lines import line_at, lines_of
 from doorkeeper.acls.formats.names import (
     FormatError,
     check_words,
@@ -68,7 +68,8 @@ def read_assertions(text: str) -> list[tuple[int, Assertion]]:
         found = list(_assertions(document))
     except FormatError as error:
         raise FormatError(str(error), line_at(text, error.path)) from None
-    return [(line_at(text, each.path), each) for each in found]
+    line_of = lines_of(text)
+    return [(line_of(each.path), each) for each in found]
 
 
 def _assertions(document: object) -> Iterator[Assertion]:

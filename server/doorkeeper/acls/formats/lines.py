@@ -5,35 +5,46 @@ A path leads from the document to a part: names of members, and indexes of items
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 Path = tuple[str | int, ...]
+LineOf = Callable[[Path], int]
 
 
 def line_at(text: str, path: Path) -> int:
-    """Return the line at which a part begins, counting from 1.
+    """Return the line at which a part begins; see ``lines_of``."""
+    return lines_of(text)(path)
 
-    It is that of the last part on the path that exists; 0 if the text is not YAML, as JSON that is
-    indented with tabs.
+
+def lines_of(text: str) -> LineOf:
+    """Return a function from paths to lines, counting from 1; it parses the text once.
+
+    The line is that of the last part on the path that exists; 0 if there is none, or the text is
+    not YAML, as JSON that is indented with tabs.
     """
     import yaml
 
     try:
-        # All of it, for one line: a faulty file is read once, and a sound one never.
-        node = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        # All of it, for few lines: a faulty file is read once, and a sound one never.
+        document = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError:
-        return 0
-    line = 0
-    for step in path:
-        found = _member(yaml, node, step)
-        if found is None:
-            break
-        begin, node = found
-        line = begin.start_mark.line + 1
-    return line
+        return lambda _path: 0
+
+    def line_of(path: Path) -> int:
+        line, node = 0, document
+        for step in path:
+            found = _member(yaml, node, step)
+            if found is None:
+                break
+            begin, node = found
+            line = begin.start_mark.line + 1
+        return line
+
+    return line_of
 
 
 def _member(yaml: ModuleType, node: Any, step: str | int) -> tuple[Any, Any] | None:  # noqa: ANN401  a module and nodes

@@ -10,7 +10,7 @@ config_changes   dynamic configuration, also of other nodes
 reconfiguration  use of a new configuration in a running server
 reload           reload on SIGHUP
 config_check     check of a configuration without a start
-service_manager  readiness for systemd; process_age: the time since the process started
+service_manager  readiness for systemd
 
 the parts of a server, each from its settings:
 stores             opening of the configured store

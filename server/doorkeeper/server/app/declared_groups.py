@@ -6,7 +6,7 @@ import base64
 import binascii
 from typing import TYPE_CHECKING
 
-from doorkeeper.server.config.document import FaultList, read
+from doorkeeper.server.config.document import read
 from doorkeeper.server.resources.cluster import Group, GroupMember
 from doorkeeper.server.resources.consumer_protocol import (
     assignment_bytes,
@@ -46,9 +46,8 @@ def load(path: Path) -> dict[str, Group]:
     Raises:
         FaultyDocument: with all faults of the file.
     """
-    faults = FaultList(str(path))
-    document = read(path, faults)
-    fields = {} if document is None else document.fields(("groups",))
+    document, faults = read(path)
+    fields = {} if document.is_null() else document.fields(("groups",))
     groups = _groups(fields["groups"]) if "groups" in fields else {}
     faults.raise_any()
     return groups

@@ -1,14 +1,11 @@
-"""YAML nodes with their lines; faults are collected, not raised.
+"""Values of a YAML file, with their places; faults are collected, not raised.
 
-A ``YamlValue`` wraps one node. Its methods return the requested type or, after recording a fault,
-None or an empty value; reading goes on, so one run finds all faults.
+A ``YamlValue`` wraps one value. Its methods return the requested type or, after recording a fault,
+None or an empty value; reading goes on, so one run finds all faults. The file is parsed as files of
+ACLs are: see ``acls.formats.yaml_documents``.
 
 Fault           a fault at a place of a file
 FaultyDocument  every fault of a file, in its order
-
-Scalars are read as written: YAML's implicit types (``no`` is false, ``1_000`` a number) would
-change some names. A name that YAML does not read as text is a fault, because other tools would read
-it differently.
 """
 
 from __future__ import annotations
@@ -16,22 +13,17 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
-import yaml
+from doorkeeper.acls.formats.lines import Path as Place
+from doorkeeper.acls.formats.lines import lines_of
+from doorkeeper.acls.formats.names import FormatError, short
+from doorkeeper.acls.formats.yaml_documents import document_of_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 # Reading must not take minutes.
 FILE_BYTES_MAX = 16 * 1024 * 1024
-
-# PyYAML's loader in C, if it was built: ten times as fast.
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-_TEXT, _INT, _FLOAT = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float"))
-_BOOL, _NULL = (f"tag:yaml.org,2002:{kind}" for kind in ("bool", "null"))
-_TRUE = frozenset({"true", "yes", "on"})
-_SHOWN_MAX = 60
 # The longest string of Kafka's protocol: a longer one could not be encoded in a response.
 _TEXT_BYTES_MAX = 32_767
 
@@ -62,155 +54,139 @@ class FaultyDocument(Exception):
 class FaultList:
     """The faults of one file."""
 
-    def __init__(self, file: str) -> None:
-        self.file = file
-        self.problems: list[Fault] = []
+    def __init__(self, file: str, text: str = "") -> None:
+        self._file = file
+        self._text = text
+        self._found: list[tuple[Place, str]] = []
 
-    def note(self, line: int, path: str, text: str) -> None:
-        self.problems.append(Fault(self.file, line, path, text))
+    def note(self, place: Place, text: str) -> None:
+        self._found.append((place, text))
 
     def raise_any(self) -> None:
         """Raise a ``FaultyDocument`` if there are faults."""
-        if self.problems:
-            raise FaultyDocument(self.problems)
+        if self._found:
+            line_of = lines_of(self._text)
+            raise FaultyDocument(
+                [Fault(self._file, line_of(at), path_text(at), text) for at, text in self._found]
+            )
 
 
-def read(path: Path, faults: FaultList) -> YamlValue | None:
-    """Return the document of a file; None if it is empty, or cannot be read."""
+def path_text(place: Place) -> str:
+    """Return a place as faults name it, such as ``groups[2].id``."""
+    parts = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
+    return "".join(parts).removeprefix(".")
+
+
+def read(path: Path) -> tuple[YamlValue, FaultList]:
+    """Return the document of a file, and the list of its faults.
+
+    Raises:
+        FaultyDocument: it cannot be read, or is no YAML.
+
+    """
+    line = 0
     try:
         # The size first: a huge file must not be read into memory.
         size = path.stat().st_size
-        if size > FILE_BYTES_MAX:
-            faults.note(0, "", f"{size} bytes; at most {FILE_BYTES_MAX}")
-            return None
-        text = path.read_bytes().decode()
+        if size <= FILE_BYTES_MAX:
+            return parse(path.read_bytes().decode(), str(path))
+        fault = f"{size} bytes; at most {FILE_BYTES_MAX}"
     except OSError as error:
-        faults.note(0, "", f"cannot be read: {error.strerror}")
-        return None
+        fault = f"cannot be read: {error.strerror}"
     except UnicodeDecodeError as error:
-        faults.note(0, "", f"is not UTF-8 at byte {error.start}")
-        return None
-    return parse(text, faults)
+        fault = f"is not UTF-8 at byte {error.start}"
+    except FormatError as error:
+        line, fault = error.line, str(error).removeprefix(f"line {error.line}: ")
+    raise FaultyDocument([Fault(str(path), line, "", fault)])
 
 
-def parse(text: str, faults: FaultList) -> YamlValue | None:
-    """Return the document; None if it is empty or invalid YAML."""
-    try:
-        node = yaml.compose(text, Loader=_LOADER)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        faults.note(0 if mark is None else mark.line + 1, "", f"invalid YAML: {error.problem}")
-        return None
-    except yaml.YAMLError as error:
-        faults.note(0, "", f"invalid YAML: {error}")
-        return None
-    # PyYAML composes nested lists recursively.
-    except RecursionError:
-        faults.note(0, "", "nested too deeply")
-        return None
-    return None if node is None else YamlValue(node, "", faults)
+def parse(text: str, file: str) -> tuple[YamlValue, FaultList]:
+    """Return the document of a text, and the list of its faults.
+
+    Raises:
+        FormatError: it is no YAML.
+
+    """
+    faults = FaultList(file, text)
+    return YamlValue(document_of_yaml(text), (), faults), faults
 
 
 class YamlValue:
-    """A node of the document."""
+    """A value of the document."""
 
-    __slots__ = ("_faults", "_node", "path")
+    __slots__ = ("_faults", "_place", "_value")
 
-    def __init__(self, node: yaml.Node, path: str, faults: FaultList) -> None:
-        """``path`` is its name in faults."""
-        self._node = node
+    def __init__(self, value: object, place: Place, faults: FaultList) -> None:
+        self._value = value
+        self._place = place
         self._faults = faults
-        self.path = path
 
     def fault(self, text: str) -> None:
         """Record a fault of this value."""
-        self._faults.note(self._node.start_mark.line + 1, self.path, text)
+        self._faults.note(self._place, text)
 
     def is_text(self) -> bool:
         """Return whether this is a scalar."""
-        return isinstance(self._node, yaml.ScalarNode)
+        return not isinstance(self._value, (list, dict))
 
     def is_list(self) -> bool:
-        return isinstance(self._node, yaml.SequenceNode)
+        return isinstance(self._value, list)
+
+    def is_null(self) -> bool:
+        """Return whether nothing was written."""
+        return self._value is None
 
     def text(self, *, allow_empty: bool = False) -> str | None:
-        """Return the text as written, at most as long as a string of the protocol."""
+        """Return the text, at most as long as a string of the protocol."""
         return self._check_size(self.raw_text(allow_empty=allow_empty))
 
     def raw_text(self, *, allow_empty: bool = False) -> str | None:
-        """Return the text as written, of any length."""
-        node = self._node
-        # Quoted scalars always have the tag of text, so quotes are the remedy.
-        if not isinstance(node, yaml.ScalarNode) or node.tag in (_NULL, _BOOL, _INT, _FLOAT):
-            hint = "; put quotes around it" if self.is_text() and node.tag != _NULL else ""
+        """Return the text, of any length."""
+        if not isinstance(self._value, str):
+            # What YAML reads as a number, a truth value or a date would be another name elsewhere.
+            hint = "; put quotes around it" if self.is_text() and not self.is_null() else ""
             self.fault(f"must be a text, not {self._display()}{hint}")
             return None
-        if not node.value and not allow_empty:
+        if not self._value and not allow_empty:
             self.fault("must not be empty")
             return None
-        return str(node.value)
+        return self._value
 
     def scalar(self) -> str | None:
-        """Return a scalar as text: numbers as written, booleans as true or false."""
-        node = self._node
-        if not isinstance(node, yaml.ScalarNode) or node.tag == _NULL:
+        """Return a text, a number or a truth value as text."""
+        if not isinstance(self._value, (str, int, float)):
             self.fault(f"must be a single value, not {self._display()}")
             return None
-        if node.tag == _BOOL:
-            return "true" if node.value.lower() in _TRUE else "false"
-        return self._check_size(str(node.value))
+        value = str(self._value)
+        return self._check_size(value.lower() if isinstance(self._value, bool) else value)
 
     def number(self, low: int, high: int) -> int | None:
-        """Return a decimal integer within bounds."""
-        node = self._node
-        allowed = f"must be a whole number from {low} to {high}"
-        if not isinstance(node, yaml.ScalarNode) or node.tag != _INT or not _is_decimal(node):
-            self.fault(f"{allowed}, not {self._display()}")
+        """Return a whole number within bounds."""
+        value = self._value
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            self.fault(f"must be a whole number from {low} to {high}, not {self._display()}")
             return None
-        number = int(node.value)
-        if not low <= number <= high:
-            self.fault(f"{allowed}, not {self._display()}")
-            return None
-        return number
-
-    def boolean(self) -> bool:
-        node = self._node
-        if not isinstance(node, yaml.ScalarNode) or node.tag != _BOOL:
-            self.fault(f"must be true or false, not {self._display()}")
-            return False
-        return node.value.lower() in _TRUE
+        return value
 
     def items(self) -> list[YamlValue]:
         """Return the elements of a list."""
-        node = self._node
-        if not isinstance(node, yaml.SequenceNode):
+        if not isinstance(self._value, list):
             self.fault(f"must be a list, not {self._display()}")
             return []
-        return [
-            YamlValue(item, f"{self.path}[{index}]", self._faults)
-            for index, item in enumerate(node.value)
-        ]
+        return [self._part(index, item) for index, item in enumerate(self._value)]
 
     def entries(self) -> dict[str, YamlValue]:
         """Return the values of a mapping by key."""
-        node = self._node
-        if not isinstance(node, yaml.MappingNode):
+        if not isinstance(self._value, dict):
             self.fault(f"must be a mapping, not {self._display()}")
             return {}
-        return dict(self._pairs(node))
-
-    def _pairs(self, node: yaml.MappingNode) -> Iterator[tuple[str, YamlValue]]:
-        seen: set[str] = set()
-        prefix = f"{self.path}." if self.path else ""
-        for key_node, value_node in node.value:
-            key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
-            if key is None:
-                YamlValue(key_node, self.path, self._faults).fault("a key must be a single value")
-            elif key in seen:
-                YamlValue(key_node, f"{prefix}{key}", self._faults).fault("occurs twice")
+        found: dict[str, YamlValue] = {}
+        for key, value in self._value.items():
+            if isinstance(key, str):
+                found[key] = self._part(key, value)
             else:
-                seen.add(key)
-                yield key, YamlValue(value_node, f"{prefix}{key}", self._faults)
+                self.fault(f"a key must be a text, not {short(key)}")
+        return found
 
     def fields(self, allowed: Sequence[str], required: Sequence[str] = ()) -> dict[str, YamlValue]:
         """Return the values of a mapping with known keys.
@@ -223,15 +199,14 @@ class YamlValue:
             hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(allowed)}"
             entries.pop(key).fault(f"unknown key{hint}")
         present = {key: value for key, value in entries.items() if not value.is_null()}
-        if isinstance(self._node, yaml.MappingNode):
+        if isinstance(self._value, dict):
             for key in required:
                 if key not in present:
                     self.fault(f"lacks {key}")
         return present
 
-    def is_null(self) -> bool:
-        """Return whether nothing was written."""
-        return bool(self._node.tag == _NULL)
+    def _part(self, step: str | int, value: object) -> YamlValue:
+        return YamlValue(value, (*self._place, step), self._faults)
 
     def _check_size(self, text: str | None) -> str | None:
         try:
@@ -245,18 +220,8 @@ class YamlValue:
         return text
 
     def _display(self) -> str:
-        node = self._node
-        if isinstance(node, yaml.ScalarNode):
-            if node.tag == _NULL:
-                return "nothing"
-            shown = str(node.value)
-            return repr(shown if len(shown) <= _SHOWN_MAX else shown[:_SHOWN_MAX] + "...")
-        return "a list" if isinstance(node, yaml.SequenceNode) else "a mapping"
-
-
-def _is_decimal(node: yaml.ScalarNode) -> bool:
-    text = node.value.lstrip("+-")
-    # YAML 1.1 reads 010 as eight; its author may mean ten.
-    has_leading_zero = text.startswith("0") and text != "0"
-    # At most 18 digits: longer texts are out of range, and int() has a limit of its own.
-    return bool(text.isascii() and text.isdigit() and len(text) <= 18 and not has_leading_zero)
+        if isinstance(self._value, list):
+            return "a list"
+        if isinstance(self._value, dict):
+            return "a mapping"
+        return "nothing" if self._value is None else short(self._value)

@@ -64,7 +64,7 @@ MEMBER = "- {{id: g, members: [{{member_id: m, {}}}]}}"
          " is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.',"
          " '_' and '-'")),
         (MEMBER.format("assignment: {orders: [-1]}"), ("groups[0].members[0].assignment.orders[0]:"
-         " must be a whole number from 0 to 2147483647, not '-1'")),
+         " must be a whole number from 0 to 2147483647, not -1")),
         (MEMBER.format("assignment: {orders: [1, 1]}"),
          ("groups[0].members[0].assignment.orders[1]: partition 1 of orders is assigned to m"
           " already")),

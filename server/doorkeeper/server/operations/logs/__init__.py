@@ -3,7 +3,6 @@
 pipeline           from an event to a queued line; start, reload, close
 thresholds         the level of each logger
 rendering          the formats of a line: console, JSON, Kafka's
-shortening         long values, cut
 secrets            fields whose values are hidden
 standard_library   records of Python's logging, from plug-ins
 line_writer        a bounded queue and a thread: logging never blocks

@@ -12,7 +12,6 @@ from doorkeeper.server.config.levels import LEVELS
 from doorkeeper.server.operations.logs.line_writer import LineWriter
 from doorkeeper.server.operations.logs.rendering import renderer_of
 from doorkeeper.server.operations.logs.secrets import hide
-from doorkeeper.server.operations.logs.shortening import shorten
 from doorkeeper.server.operations.logs.standard_library import Bridge
 from doorkeeper.server.operations.logs.thresholds import LoggerThreshold, Thresholds
 from doorkeeper.server.runtime.lean_structlog import structlog
@@ -26,7 +25,22 @@ AUTHORIZER_LOGGER: Final = "kafka.authorizer.logger"
 CLOSE_TIMEOUT_S: Final = 2.0
 """Time that the process waits at its end for a stalled reader of the log."""
 
+TEXT_CHARACTERS_MAX: Final = 1_000
+"""Topics, groups and ids of clients have a quarter of it."""
+
 _LEVEL_NAMES = {5: "TRACE", 10: "DEBUG", 20: "INFO", 30: "WARN", 40: "ERROR", 50: "FATAL"}
+
+
+def _shorten(logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Cut long texts of the event, and say how long they were: peers must not fill the disk.
+
+    Lines of the authorizer log stay whole: tools read the names of resources from them.
+    """
+    if logger.name != AUTHORIZER_LOGGER:
+        for name, value in event.items():
+            if isinstance(value, str) and len(value) > TEXT_CHARACTERS_MAX:
+                event[name] = f"{value[:TEXT_CHARACTERS_MAX]}... ({len(value):,} characters)"
+    return event
 
 
 class _Output:
@@ -111,7 +125,7 @@ class Logs:
         self._processors: Sequence[Processor] = (
             self._head,
             hide,
-            shorten,
+            _shorten,
             structlog.processors.format_exc_info,
             renderer_of(form, terminal=terminal),
         )

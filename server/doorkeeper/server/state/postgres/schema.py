@@ -15,7 +15,7 @@ the lock. The layout is the same for all kinds: a new kind needs no migration.
         and not in the log
  node   one row for each registered node: see ``membership``
  base   the rows of all kinds, without secrets, after the revision ``base_revision``, see
-        ``storage.base``: the trigger ``fold`` folds what is pruned from the log into it
+        ``storage.upkeep``: the trigger ``fold`` folds what is pruned from the log into it
  meta   cluster_id, store_id, salt_key, schema_version, min_reader, min_writer, created_by; and of
         the base: base_revision, base_hash, base_ms
 

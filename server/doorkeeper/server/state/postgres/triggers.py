@@ -3,7 +3,7 @@
 carry   after an insertion: the rows become items, with the digest of all items, see
         ``storage.digest``; the digest of a row are 124 bits of a SHA-256
 chain   after an insertion: each revision gets its hash, see ``storage.rows``
-fold    after a deletion: what is pruned is folded into ``base``, see ``storage.base``
+fold    after a deletion: what is pruned is folded into ``base``, see ``storage.upkeep``
 """
 
 from __future__ import annotations

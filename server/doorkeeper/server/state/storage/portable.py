@@ -59,7 +59,7 @@ BASE_KEYS: Final = ("base_revision", "base_hash", "base_ms")
 
 
 class Base(NamedTuple):
-    """The revision after which the rows of ``BASE`` are the state; see ``storage.base``."""
+    """The revision after which the rows of ``BASE`` are the state; see ``storage.upkeep``."""
 
     revision: int
     hash: str

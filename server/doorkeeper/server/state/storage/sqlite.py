@@ -24,7 +24,6 @@ from doorkeeper.server.schema.change import NO_CHANGE
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.schema.kind import Item
 from doorkeeper.server.state.storage import creating, digest, schema
-from doorkeeper.server.state.storage.cluster_id import check_form
 from doorkeeper.server.state.storage.database import check_integrity, connect, reason, sqlite_errors
 from doorkeeper.server.state.storage.files import (
     DATABASE_NAME,
@@ -115,13 +114,12 @@ class SqliteStore(Store):
         self._closed = False
 
     @classmethod
-    def open(  # noqa: PLR0913 - what a configuration says of a store
+    def open(
         cls,
         data_dir: Path,
         *,
         now_ms: Callable[[], int] | None = None,
         random_bytes: Callable[[int], bytes],
-        cluster_id: str | None = None,
         retention_days: int = -1,
         meter: StoreMeter | None = None,
         identity_file: Path | None = None,
@@ -130,18 +128,16 @@ class SqliteStore(Store):
     ) -> Self:
         """Open the store in a folder; create it if missing.
 
-        A new store gets ``initial``, rows of revision 0, and ``cluster_id``, which an existing one
-        must have (None: any). The change log is kept for ``retention_days``; -1: for ever. The
-        writer's thread calls ``now_ms`` and ``meter`` too. ``identity_file`` None: in the folder.
+        A new store gets ``initial``, rows of revision 0. The change log is kept for
+        ``retention_days``; -1: for ever. The writer's thread calls ``now_ms`` and ``meter`` too.
+        ``identity_file`` None: in the folder.
 
         Raises:
             StoreReplaced: the identity file expects another store, or a newer revision.
             StorageError: the folder or file cannot be used, another process uses it, it is not a
-                Doorkeeper store, is from another version, or belongs to another cluster.
+                Doorkeeper store, or is from another version.
 
         """
-        if cluster_id is not None:
-            check_form(cluster_id)
         path, now_ms = data_dir / DATABASE_NAME, now_ms or utc_ms
         identity_path = identity_file or data_dir / IDENTITY_NAME
         expected = read_expected_store(identity_path)
@@ -157,7 +153,7 @@ class SqliteStore(Store):
                     check_expected_store(identity_path, str(path), expected, None)
                 creating.create(
                     connection,
-                    cluster_id=cluster_id or random_uuid(random_bytes),
+                    cluster_id=random_uuid(random_bytes),
                     salt_key=random_bytes(32),
                     random_bytes=random_bytes,
                     now_ms=now_ms(),
@@ -168,7 +164,6 @@ class SqliteStore(Store):
             found = expected_store_of(connection, path)
             if expected is not None:
                 check_expected_store(identity_path, str(path), expected, found)
-            _check_cluster(path, found, cluster_id)
             file = IdentityFile.write(identity_path, found)
             undo.callback(file.close)
             store = cls(
@@ -513,13 +508,6 @@ def expected_store_of(connection: apsw.Connection, path: Path) -> ExpectedStore:
     schema.check_readable(connection, path)
     cluster_id, store_id = (str(schema.meta(connection, key)) for key in ("cluster_id", "store_id"))
     return ExpectedStore(cluster_id, store_id, schema.last_revision(connection))
-
-
-def _check_cluster(path: Path, found: ExpectedStore, cluster_id: str | None) -> None:
-    if cluster_id not in (None, found.cluster_id):
-        raise StorageError(
-            f"{path}: the store belongs to cluster {found.cluster_id}, not to {cluster_id}"
-        )
 
 
 def _check_there(

@@ -6,17 +6,26 @@ runs after the results of a commit were sent, so that they do not wait for it; a
 partial, and the WAL grows until the read ends.
 
 The change log is pruned from its old end, in whole revisions, while no change waits. The newest
-revision is kept: the next one is numbered after it. What is deleted is folded into ``base``.
+revision is kept: the next one is numbered after it.
+
+The base of the history are the rows before the oldest revision of the log. A store begins with its
+initial rows as base, at revision 0. Pruning folds the revisions that it deletes into the base, in
+the same transaction, so base and log together are the state as of each revision that is kept.
+Secrets are not in the base, as they are not in the log.
+
+base_revision   the base is the state after this revision
+base_hash       its hash, to which the next one is chained; empty at revision 0
+base_ms         the time from which that was the state
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import apsw
 
 from doorkeeper.server.runtime.lean_structlog import structlog
-from doorkeeper.server.state.storage.base import fold
+from doorkeeper.server.state.storage import schema
 from doorkeeper.server.state.storage.database import reason
 
 if TYPE_CHECKING:
@@ -47,6 +56,20 @@ WHERE revision < (SELECT max(revision) FROM change_log)
 """
 
 
+_LATEST: Final = """
+    SELECT kind, key, value, revision, deleted, max((revision << 24) + item) FROM change_log
+    WHERE revision > :after AND revision <= :until GROUP BY kind, key
+"""
+"""The last row of each key; SQLite takes the other columns from the row of the maximum."""
+
+_SET: Final = f"""
+INSERT OR REPLACE INTO base SELECT kind, key, value, revision FROM ({_LATEST}) WHERE deleted = 0
+"""
+_DELETE: Final = f"""
+DELETE FROM base WHERE (kind, key) IN (SELECT kind, key FROM ({_LATEST}) WHERE deleted = 1)
+"""
+
+
 def prune(connection: apsw.Connection, *, before_ms: int, rows: int = PRUNE_ROWS) -> bool:
     """Delete the oldest revisions, about ``rows`` rows; return whether any was deleted.
 
@@ -57,9 +80,24 @@ def prune(connection: apsw.Connection, *, before_ms: int, rows: int = PRUNE_ROWS
     if not isinstance(until, int):
         return False
     with connection:
-        fold(connection, until)
+        _fold(connection, until)
         connection.execute("DELETE FROM change_log WHERE revision <= ?", (until,))
     return True
+
+
+def _fold(connection: apsw.Connection, until: int) -> None:
+    """Move the base forward to a revision of the log, in the caller's transaction."""
+    after = schema.base(connection).revision
+    if until <= after:
+        return
+    for statement in (_SET, _DELETE):
+        connection.execute(statement, {"after": after, "until": until})
+    found = connection.execute(
+        "SELECT coalesce(hash, ''), time_ms FROM change_log WHERE revision = ? AND item = 0",
+        (until,),
+    ).fetchone()
+    assert found is not None, "the log has the revision"
+    schema.set_base(connection, until, *found)
 
 
 class Upkeep:

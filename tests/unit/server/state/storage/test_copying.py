@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from doorkeeper.server.state.storage.copying import copy_database
+from doorkeeper.server.state.storage.backup import copy_database
 from doorkeeper.server.state.storage.database import connect, connect_readonly
 from testkit.stores import adding, append, create_tables
 

@@ -92,23 +92,6 @@ def test_identities_are_created_once(data_dir: Path) -> None:
     assert not set(other.identity) & set(first.identity)
 
 
-def test_a_given_cluster_id_is_kept_and_compared(data_dir: Path) -> None:
-    """A new store takes it; an old one opens with the same or with none, not with another."""
-    given = "MkU3OEVBNTcwNTJENDM2Qg"
-    open_store(data_dir, cluster_id=given).close()
-    open_store(data_dir, cluster_id=given).close()
-
-    with pytest.raises(StorageError) as raised:
-        open_store(data_dir, cluster_id="BAQEBAQERASEBAQEBAQEBA")
-
-    path = data_dir / DATABASE_NAME
-    expected = f"{path}: the store belongs to cluster {given}, not to BAQEBAQERASEBAQEBAQEBA"
-    assert str(raised.value) == expected
-    store = open_store(data_dir)
-    assert store.identity.cluster_id == given
-    store.close()
-
-
 def test_a_store_in_use_is_refused(data_dir: Path) -> None:
     """The error names the lock and the process; after close the store is free."""
     store = open_store(data_dir)
