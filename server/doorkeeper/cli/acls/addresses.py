@@ -12,6 +12,7 @@ options of kafka-acls.sh and of ``doorkeeper serve`` are shorthand for one:
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from contextlib import contextmanager
@@ -422,6 +423,18 @@ def refuse_file(target: Address) -> None:
             f"{target} is a file, and files are read only; ACLs are changed at"
             f" kafka://HOST:PORT, controllers://HOST:PORT, {STORES}"
         )
+
+
+def read_contents(location: Location) -> AclContents:
+    """Return the ACLs at a location; those with unknown codes are reported on stderr.
+
+    Raises:
+        RepositoryError: they cannot be read.
+
+    """
+    contents = asyncio.run(location.repository().read())
+    report_unknown(contents)
+    return contents
 
 
 def report_unknown(contents: AclContents) -> None:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from doorkeeper.acls.effective_changes import DecisionState
-from doorkeeper.cli.acls.addresses import Location
+from doorkeeper.cli.acls.addresses import Location, read_contents
 from doorkeeper.cli.acls.plan_options import plan_output_option
 from doorkeeper.cli.acls.questions import POLICY_HELP, snapshot_of, state_options, take_state
 from doorkeeper.cli.acls.rules import read_rules
-from doorkeeper.cli.acls.sets import read_contents
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.repositories.errors import RepositoryError

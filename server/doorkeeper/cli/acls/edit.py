@@ -77,6 +77,7 @@ if TYPE_CHECKING:
 
 _QUESTIONS = "doorkeeper.cli.acls.questions"
 _SETS = "doorkeeper.cli.acls.sets"
+_EXPORT = "doorkeeper.cli.acls.export"
 _MEMBERS = {
     "explain": Member(f"{_QUESTIONS}:explain", "Explain why a request is allowed or denied."),
     "who-can": Member(f"{_QUESTIONS}:who_can", "List the principals that may use a resource."),
@@ -87,9 +88,9 @@ _MEMBERS = {
     "assert": Member(
         "doorkeeper.cli.acls.assertions:assert_", "Check rules about what ACLs may allow."
     ),
-    "export": Member(f"{_SETS}:export", "Write ACLs as YAML, JSON, CSV or a kafka-acls.sh list."),
+    "export": Member(f"{_EXPORT}:export", "Write ACLs as YAML, JSON, CSV or a kafka-acls.sh list."),
     "import": Member(f"{_SETS}:import_acls", "Add ACLs from a file; remove none."),
-    "render": Member(f"{_SETS}:render", "Write the plain ACLs of files, with roles expanded."),
+    "render": Member(f"{_EXPORT}:render", "Write the plain ACLs of files, with roles expanded."),
     "schema": Member(
         "doorkeeper.cli.acls.file_schema:schema", "Print the JSON schema of files of ACLs."
     ),

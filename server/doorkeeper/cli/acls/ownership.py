@@ -1,28 +1,101 @@
-"""Ownership on the command line: the ACLs that ``plan`` and ``apply`` may remove.
+"""Ownership on the command line: the ACLs that commands select, and those that they may remove.
 
-Without ownership they only add: a file that lacks the ACLs of another team must not remove them.
+Without ownership ``plan`` and ``apply`` only add: a file that lacks the ACLs of another team must
+not remove them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from doorkeeper.acls.plan import EVERYTHING, Plan, SelectorUnion, plan, plan_additions
+from doorkeeper.acls.formats.names import FormatError, resource_type
+from doorkeeper.acls.model import Principal, ResourceType
+from doorkeeper.acls.plan import EVERYTHING, Plan, Selector, SelectorUnion, plan, plan_additions
+from doorkeeper.cli.completion import one_of
+from doorkeeper.cli.options import utf8
 from doorkeeper.cli.terminal import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.plan import Selector
+
+Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
+
+_TYPES = [each.name.lower() for each in ResourceType if each > ResourceType.ANY]
 
 whole_option = click.option(
     "--whole",
     is_flag=True,
     help="Own all ACLs of ADDRESS: remove each one that is not wanted.",
 )
+
+
+def selectors(command: Command) -> Command:
+    """Add the options of ownership; ``selector_of`` reads their values."""
+    prefix = click.option(
+        "--own-prefix",
+        "prefixes",
+        metavar="TEXT",
+        multiple=True,
+        type=utf8,
+        callback=_prefixes,
+        help="Only ACLs of resources whose names begin with TEXT; may be repeated.  [default: all]",
+    )
+    principal = click.option(
+        "--own-principal",
+        "principals",
+        metavar="TYPE:NAME",
+        multiple=True,
+        type=utf8,
+        callback=_principals,
+        help="Only ACLs of this principal, such as User:alice; may be repeated.  [default: all]",
+    )
+    kind = click.option(
+        "--own-type",
+        "types",
+        metavar="TYPE",
+        multiple=True,
+        callback=_types,
+        shell_complete=one_of(_TYPES),
+        help="Only ACLs of resources of this type, such as topic; may be repeated.  [default: all]",
+    )
+    return prefix(principal(kind(command)))
+
+
+def _prefixes(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    # All names begin with an empty text: a script's empty variable would own the whole cluster.
+    if "" in values:
+        raise click.BadParameter("is empty, which would be every name; leave it out to own all")
+    return values
+
+
+def _principals(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    try:
+        return tuple(str(Principal.parse(each)) for each in values)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _types(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> object:
+    try:
+        return frozenset(map(resource_type, values))
+    except FormatError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def selector_of(options: Mapping[str, Any]) -> Selector:
+    return Selector(
+        prefixes=options["prefixes"],
+        principals=frozenset(options["principals"]),
+        resource_types=options["types"],
+    )
 
 
 class Ownership(NamedTuple):

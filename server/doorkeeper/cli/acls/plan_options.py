@@ -41,6 +41,9 @@ Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 CHANGES: Final = 3
 """The status of a plan with changes, and of sets that differ."""
 
+STATUSES = """\b
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
+130 ended by Ctrl-C."""
 PLAN_STATUSES: Final = """\b
 Exit statuses: 0 no changes; 1 failed, nothing to compare, a change of --fail-on or one that
 apply refuses, or a broken rule of --assert, with the reason on stderr; 2 wrong usage;

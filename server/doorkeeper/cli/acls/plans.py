@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan_application import Outcome
     from doorkeeper.base.errors import ApiError
+    from doorkeeper.cli.acls.addresses import Location
     from doorkeeper.cli.repositories.repository import AclRepository, AclSession
 
     Precondition = Callable[[Plan, AclSession | None], Awaitable[None]]
@@ -170,6 +171,11 @@ class Side(NamedTuple):
     def record(self) -> dict[str, Any]:
         """Return the side for JSON."""
         return {"place": self.address, "revision": self.revision}
+
+
+def side_of(location: Location, contents: AclContents) -> Side:
+    """Return a location and its contents as a side of a plan."""
+    return Side(location.canonical(), contents.revision, location.name)
 
 
 def show_plan(found: Plan, entities: EntityPlan = NO_ENTITIES) -> None:

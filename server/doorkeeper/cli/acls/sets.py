@@ -1,4 +1,4 @@
-"""``doorkeeper acls export``, ``import``, ``diff``, ``plan`` and ``apply``: whole sets of ACLs.
+"""``doorkeeper acls diff``, ``plan``, ``apply`` and ``import``: whole sets of ACLs, compared.
 
 A plan is shown before it is applied. ACLs that are not owned are never changed.
 """
@@ -9,16 +9,12 @@ import asyncio
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from doorkeeper.acls.entities.plan import NO_ENTITIES
-from doorkeeper.acls.formats.choosing import WRITTEN, Format, write
-from doorkeeper.acls.formats.entities import records_of_entities
-from doorkeeper.acls.formats.names import FormatError, resource_type
-from doorkeeper.acls.formats.records import write_json, write_yaml
-from doorkeeper.acls.model import Principal, ResourceType
+from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.plan import EVERYTHING, PlanError, Selector, plan_additions
 from doorkeeper.acls.plan import plan as plan_changes
 from doorkeeper.cli.acls import plans as acl_plans
@@ -30,8 +26,8 @@ from doorkeeper.cli.acls.addresses import (
     at_option,
     location_options,
     past_moment,
+    read_contents,
     refuse_file,
-    report_unknown,
     take_location,
     take_wanted,
 )
@@ -44,9 +40,10 @@ from doorkeeper.cli.acls.entities import (
     planner_of,
     planner_of_rest,
 )
-from doorkeeper.cli.acls.ownership import ownership_of, whole_option
+from doorkeeper.cli.acls.ownership import ownership_of, selector_of, selectors, whole_option
 from doorkeeper.cli.acls.plan_options import (
     PLAN_STATUSES,
+    STATUSES,
     PlanReport,
     assert_option,
     exit_with_status,
@@ -54,19 +51,17 @@ from doorkeeper.cli.acls.plan_options import (
     plan_output_option,
     show_effective,
 )
-from doorkeeper.cli.acls.plans import Side, apply_plan, fail_without_plan
+from doorkeeper.cli.acls.plans import apply_plan, fail_without_plan, side_of
 from doorkeeper.cli.acls.preconditions import precondition_of
 from doorkeeper.cli.acls.rules import read_rules
-from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import inspects
-from doorkeeper.cli.options import PROPERTIES_FILE, utf8
-from doorkeeper.cli.repositories.addresses import Address, AddressKind
+from doorkeeper.cli.options import PROPERTIES_FILE
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import fail, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from doorkeeper.acls.entities.model import EntitySet
     from doorkeeper.acls.entities.plan import EntityPlan
@@ -76,19 +71,13 @@ if TYPE_CHECKING:
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.acls.entities import EntityPlanner
     from doorkeeper.cli.acls.plans import Precondition, SavedPlan
+    from doorkeeper.cli.repositories.addresses import Address
     from doorkeeper.cli.repositories.repository import AclContents
     from doorkeeper.server.state.history.moments import Moment
 
-Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
-
-_STATUSES = """\b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
-130 ended by Ctrl-C."""
 _APPLY_STATUSES = """\b
 Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on
 stderr; 2 wrong usage; 130 ended by Ctrl-C."""
-
-_TYPES = [each.name.lower() for each in ResourceType if each > ResourceType.ANY]
 
 _PLANS_REVISION: Final = -1
 
@@ -101,172 +90,7 @@ def _revision_or_plan(text: str) -> int:
     return int(text)
 
 
-_format_option = click.option(
-    "--format",
-    "format_name",
-    type=click.Choice([each.value for each in WRITTEN]),
-    default=Format.YAML.value,
-    show_default=True,
-    help="The format; kafka is the output of kafka-acls.sh --list.",
-)
 _dry_run = click.option("--dry-run", is_flag=True, help="Show the plan and change nothing.")
-
-
-def selectors(command: Command) -> Command:
-    """Add the options of ownership; ``_selector`` reads their values."""
-    prefix = click.option(
-        "--own-prefix",
-        "prefixes",
-        metavar="TEXT",
-        multiple=True,
-        type=utf8,
-        callback=_prefixes,
-        help="Only ACLs of resources whose names begin with TEXT; may be repeated.  [default: all]",
-    )
-    principal = click.option(
-        "--own-principal",
-        "principals",
-        metavar="TYPE:NAME",
-        multiple=True,
-        type=utf8,
-        callback=_principals,
-        help="Only ACLs of this principal, such as User:alice; may be repeated.  [default: all]",
-    )
-    kind = click.option(
-        "--own-type",
-        "types",
-        metavar="TYPE",
-        multiple=True,
-        callback=_types,
-        shell_complete=one_of(_TYPES),
-        help="Only ACLs of resources of this type, such as topic; may be repeated.  [default: all]",
-    )
-    return prefix(principal(kind(command)))
-
-
-def _prefixes(
-    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[str, ...]:
-    # All names begin with an empty text: a script's empty variable would own the whole cluster.
-    if "" in values:
-        raise click.BadParameter("is empty, which would be every name; leave it out to own all")
-    return values
-
-
-def _principals(
-    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[str, ...]:
-    try:
-        return tuple(str(Principal.parse(each)) for each in values)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def _types(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> object:
-    try:
-        return frozenset(map(resource_type, values))
-    except FormatError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def _selector(options: Mapping[str, Any]) -> Selector:
-    return Selector(
-        prefixes=options["prefixes"],
-        principals=frozenset(options["principals"]),
-        resource_types=options["types"],
-    )
-
-
-@click.command(
-    epilog=f"""{ADDRESSES}
-{_STATUSES}
-
-\b
-Examples:
-  doorkeeper acls export kafka://localhost:9092 > acls.yaml
-  doorkeeper acls export config:server.properties --format csv --out acls.csv
-"""
-)
-@_format_option
-@click.option(
-    "--out",
-    "out_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Write to FILE.  [default: stdout]",
-)
-@selectors
-@at_option
-@location_options()
-def export(format_name: str, out_file: Path | None, **options: Any) -> None:
-    """Write the ACLs at ADDRESS, sorted."""
-    owned = _selector(options)
-    location = take_location(options)
-    # Sorted, so that exports of one set are equal byte by byte and can be kept in Git.
-    try:
-        contents = read_contents(location)
-        found = sorted(each for each in contents.bindings if owned.selects(each))
-        text = write(found, Format(format_name))
-    except RepositoryError as error:
-        fail(error.problems)
-    except FormatError as error:
-        fail([error])
-    if contents.bindings and not found:
-        say(f"note: --own-... selects none of the {len(contents.bindings)} ACLs of {location.name}")
-    if out_file is None:
-        _write_stdout(text)
-        return
-    try:
-        write_whole(out_file, text.encode())
-    except OSError as error:
-        fail([f"{out_file}: {error.strerror}"])
-    say(f"{len(found)} ACLs of {side_of(location, contents)} written to {out_file}")
-
-
-@click.command(
-    epilog=f"""
-{_STATUSES}
-
-\b
-Examples:
-  doorkeeper acls render teams/payments.yaml
-  doorkeeper acls render teams/ common.yaml --format kafka
-"""
-)
-@click.argument(
-    "names",
-    metavar="FILE...",
-    nargs=-1,
-    required=True,
-    type=click.Path(),
-)
-@_format_option
-def render(names: tuple[str, ...], format_name: str) -> None:
-    """Write the plain ACLs of files and folders, with their roles expanded, sorted.
-
-    YAML and JSON have the topics, users and quotas of the files too.
-    """
-    first, *others = (Address(AddressKind.FILE, name) for name in names)
-    try:
-        contents = read_contents(Location(first, others=tuple(others)))
-        text = _render(contents, Format(format_name))
-    except RepositoryError as error:
-        fail(error.problems)
-    except FormatError as error:
-        fail([error])
-    _write_stdout(text)
-
-
-def _render(contents: AclContents, how: Format) -> str:
-    bindings, entities = sorted(contents.bindings), contents.entities.entities
-    sections = records_of_entities(entities)
-    if how is Format.YAML:
-        return write_yaml(bindings, sections)
-    if how is Format.JSON:
-        return write_json(bindings, sections=sections)
-    if entities:
-        say(f"note: {how.value} has no form for the {len(entities)} topics, users and quotas")
-    return write(bindings, how)
 
 
 @click.command(
@@ -325,7 +149,7 @@ def diff(
 
     With --effective, show the decisions that change from LEFT to RIGHT: allowed (+) and denied (-).
     """
-    owned = _selector(options)
+    owned = selector_of(options)
     if until is not None:
         if options["at"] is not None:
             raise click.UsageError("--to and --at are the same: give one of them")
@@ -434,7 +258,7 @@ def plan(
     WANTED are files and folders, or one other address. Without ownership (owns: in a file,
     --own-..., --whole) ACLs are only added.
     """
-    selector, whole = _selector(options), options["whole"]
+    selector, whole = selector_of(options), options["whole"]
     asserted = None if rules is None else read_rules(rules)
     wanted = take_wanted(options)
     location = take_location(options, *wanted)
@@ -552,7 +376,7 @@ def apply(
     WANTED are files and folders, or one other address. Without ownership (owns: in a file,
     --own-..., --whole) ACLs are only added.
     """
-    selector, whole = _selector(options), options["whole"]
+    selector, whole = selector_of(options), options["whole"]
     wanted = take_wanted(options)
     location = take_location(options, *wanted)
     refuse_file(location.address)
@@ -603,7 +427,7 @@ def apply(
 @click.command(
     name="import",
     epilog=f"""{ADDRESSES}
-{_STATUSES}
+{STATUSES}
 
 \b
 Examples:
@@ -658,34 +482,6 @@ def rest_of(saved: Plan, present: list[AclBinding]) -> Plan:
     added = tuple(each for each in saved.added if each not in there)
     removed = tuple(each for each in saved.removed if each in there)
     return saved._replace(added=added, removed=removed, kept=len(saved.added) - len(added))
-
-
-def read_contents(location: Location) -> AclContents:
-    """Return the ACLs at a location; those with unknown codes are reported on stderr.
-
-    Raises:
-        RepositoryError: they cannot be read.
-
-    """
-    contents = asyncio.run(location.repository().read())
-    report_unknown(contents)
-    return contents
-
-
-def side_of(location: Location, contents: AclContents) -> Side:
-    """Return a location and its contents as a side of a plan."""
-    return Side(location.canonical(), contents.revision, location.name)
-
-
-def read_bindings(location: Location) -> list[AclBinding]:
-    """Return the ACLs at a location, as ``read_contents``."""
-    return read_contents(location).bindings
-
-
-def _write_stdout(text: str) -> None:
-    # As bytes: CSV has line ends of its own.
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode())
 
 
 def _location_of(wanted: Sequence[Address], location: Location) -> Location:

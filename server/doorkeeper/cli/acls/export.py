@@ -1,0 +1,139 @@
+"""``doorkeeper acls export`` and ``render``: whole sets of ACLs, written."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from doorkeeper.acls.formats.choosing import WRITTEN, Format, write
+from doorkeeper.acls.formats.entities import records_of_entities
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.formats.records import write_json, write_yaml
+from doorkeeper.cli.acls.addresses import (
+    ADDRESSES,
+    Location,
+    at_option,
+    location_options,
+    read_contents,
+    take_location,
+)
+from doorkeeper.cli.acls.ownership import selector_of, selectors
+from doorkeeper.cli.acls.plan_options import STATUSES
+from doorkeeper.cli.acls.plans import side_of
+from doorkeeper.cli.files import write_whole
+from doorkeeper.cli.repositories.addresses import Address, AddressKind
+from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.cli.terminal import fail, say
+
+if TYPE_CHECKING:
+    from doorkeeper.cli.repositories.repository import AclContents
+
+_format_option = click.option(
+    "--format",
+    "format_name",
+    type=click.Choice([each.value for each in WRITTEN]),
+    default=Format.YAML.value,
+    show_default=True,
+    help="The format; kafka is the output of kafka-acls.sh --list.",
+)
+
+
+@click.command(
+    epilog=f"""{ADDRESSES}
+{STATUSES}
+
+\b
+Examples:
+  doorkeeper acls export kafka://localhost:9092 > acls.yaml
+  doorkeeper acls export config:server.properties --format csv --out acls.csv
+"""
+)
+@_format_option
+@click.option(
+    "--out",
+    "out_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write to FILE.  [default: stdout]",
+)
+@selectors
+@at_option
+@location_options()
+def export(format_name: str, out_file: Path | None, **options: Any) -> None:
+    """Write the ACLs at ADDRESS, sorted."""
+    owned = selector_of(options)
+    location = take_location(options)
+    # Sorted, so that exports of one set are equal byte by byte and can be kept in Git.
+    try:
+        contents = read_contents(location)
+        found = sorted(each for each in contents.bindings if owned.selects(each))
+        text = write(found, Format(format_name))
+    except RepositoryError as error:
+        fail(error.problems)
+    except FormatError as error:
+        fail([error])
+    if contents.bindings and not found:
+        say(f"note: --own-... selects none of the {len(contents.bindings)} ACLs of {location.name}")
+    if out_file is None:
+        _write_stdout(text)
+        return
+    try:
+        write_whole(out_file, text.encode())
+    except OSError as error:
+        fail([f"{out_file}: {error.strerror}"])
+    say(f"{len(found)} ACLs of {side_of(location, contents)} written to {out_file}")
+
+
+@click.command(
+    epilog=f"""
+{STATUSES}
+
+\b
+Examples:
+  doorkeeper acls render teams/payments.yaml
+  doorkeeper acls render teams/ common.yaml --format kafka
+"""
+)
+@click.argument(
+    "names",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(),
+)
+@_format_option
+def render(names: tuple[str, ...], format_name: str) -> None:
+    """Write the plain ACLs of files and folders, with their roles expanded, sorted.
+
+    YAML and JSON have the topics, users and quotas of the files too.
+    """
+    first, *others = (Address(AddressKind.FILE, name) for name in names)
+    try:
+        contents = read_contents(Location(first, others=tuple(others)))
+        text = _render(contents, Format(format_name))
+    except RepositoryError as error:
+        fail(error.problems)
+    except FormatError as error:
+        fail([error])
+    _write_stdout(text)
+
+
+def _render(contents: AclContents, how: Format) -> str:
+    bindings, entities = sorted(contents.bindings), contents.entities.entities
+    sections = records_of_entities(entities)
+    if how is Format.YAML:
+        return write_yaml(bindings, sections)
+    if how is Format.JSON:
+        return write_json(bindings, sections=sections)
+    if entities:
+        say(f"note: {how.value} has no form for the {len(entities)} topics, users and quotas")
+    return write(bindings, how)
+
+
+def _write_stdout(text: str) -> None:
+    # As bytes: CSV has line ends of its own.
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
