@@ -151,6 +151,9 @@ def _without_lost(
         begin = rng.uniform(0, 0.6) * quarter.days
         lost = (cluster.at(begin), cluster.at(begin + 0.3 * quarter.days))
         lines = [each for each in lines if not lost[0] <= each.at < lost[1]]
+    if quarter.fault == "lines dropped":
+        share = random.Random(f"{quarter.seed} share").choice((0.1, 0.3, 0.6))
+        lines = [each for each in lines if rng.random() < share]
     often = {each.text for each in _repeated(lines)}
     for _ in range(quarter.outages):
         day = rng.randrange(quarter.days)
