@@ -22,7 +22,7 @@ does not gives the verdict and the reason:
     refused      ASK                   is of a principal that is refused often
     renamed      ASK                   is of a principal that resembles one that appears
     dormant      REMOVE                passes all rules, and its principal made no request at all
-    none         REMOVE                passes all rules
+    unneeded     REMOVE                passes all rules
 
 What the rules know comes with the call; nothing here reads tables.
 """
@@ -149,7 +149,7 @@ def judge(grant: Grant, known: Known) -> Judged:
     principal = grant.binding.entry.principal
     is_dormant = principal not in known.activity and principal != WILDCARD_PRINCIPAL
     why = _removal(grant, known, is_dormant=is_dormant)
-    return Judged(Verdict.REMOVE, "dormant" if is_dormant else "none", why)
+    return Judged(Verdict.REMOVE, "dormant" if is_dormant else "unneeded", why)
 
 
 def doubt_about(grant: Grant, known: Known) -> str:

@@ -206,6 +206,8 @@ def _known_in(tables: Tables, asked: GoldInput, cluster: str) -> _Known:
 
 def _search(asked: GoldInput, known: _Known, rows: Mapping[int, Row], most: int) -> pl.DataFrame:
     """Return the examples of all grants that are asked for, and of the principals that matter."""
+    if not most:
+        return last_of(EXAMPLES.empty_table(), most)
     principals = {each for row in rows.values() for each in _principals(row, known)}
     shared = Sought(asked.index(asked.acls.bindings), frozenset(rows), frozenset(principals), most)
     parts = asked.engine.over_tuples(asked.distinct, examples_in, shared, EXAMPLES)

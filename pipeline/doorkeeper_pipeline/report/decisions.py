@@ -138,7 +138,8 @@ def safe_of(frames: Frames, standing: Standing | None, about: About) -> Section:
     lead = [_lead(groups, "to remove")]
     if groups:
         lead.append(
-            "They can go all together: no decision of the whole history would be another one."
+            "They can go all together: no decision that was read would be another one. What was not"
+            " read is counted under Quality; grants of a super user stay if it may lose that."
             " doorkeeper-pipeline propose --to proposal.yaml writes the set without them."
         )
     return Section(
@@ -187,7 +188,7 @@ def _table(
         "What to do": (Kind.TEXT, [each.why if each.asks else each.advice for each in shown]),
         "State": (Kind.TAG, [_state(each, standing, known, about) for each in shown]),
         "Owner": (Kind.NAME, [_owner(each, known) for each in shown]),
-        "Since": (Kind.DAY, [each.first_seen for each in shown]),
+        "First reported": (Kind.DAY, [each.first_seen for each in shown]),
     }
     if name == "removals":
         del more["What to do"]

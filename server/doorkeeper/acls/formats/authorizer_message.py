@@ -202,7 +202,7 @@ def _standard_tail(rest: str, resource_type: str, principal: str, host: str) -> 
     if pattern is None:
         raise ValueError("resource: expected is Type:PATTERN:name")
     rest = rest[pattern.end() :]
-    has_rule = False
+    other = ""
     end = len(rest)
     while (start := rest.rfind(_REQUEST, 0, end)) >= 0:
         end = start + len(_REQUEST) - 1
@@ -213,13 +213,22 @@ def _standard_tail(rest: str, resource_type: str, principal: str, host: str) -> 
         reading = (rest[:start], tail[1], int(tail[2]), rule[0], rule[1])
         if not rule[1] or _fits(rule[1], resource_type, rest[:start], principal, host):
             return _check_name(reading[0]), *reading[1:]
-        has_rule = True
-    if has_rule:
-        raise ValueError(
-            "the rule names an ACL that is not about this request: a client's name with a line"
-            " break may have forged the line"
-        )
+        other = rule[1]
+    if other:
+        raise ValueError(_told_of_other_rule(other, principal))
     return None
+
+
+def _told_of_other_rule(acl: str, principal: str) -> str:
+    found = _ACL.match(acl)
+    assert found is not None
+    named = found[4]
+    if named != principal and named.casefold() == principal.casefold():
+        return f"the principal is {principal}, and that of the ACL in the rule {named}: case counts"
+    return (
+        "the rule names an ACL that is not about this request: a client's name with a line"
+        " break may have forged the line"
+    )
 
 
 def agrees(outcome: str, rule: str, binding: str) -> bool:

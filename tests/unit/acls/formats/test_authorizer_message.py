@@ -162,3 +162,14 @@ def test_a_rule_that_is_not_about_the_request(old: str, new: str) -> None:
 
     assert isinstance(found, Bad)
     assert "may have forged the line" in found.reason
+
+
+def test_a_rule_about_another_spelling_of_the_principal() -> None:
+    """The reason names both: their case differs, and nothing was forged."""
+    acl = ACL.format(name="t", pattern="LITERAL").replace("User:alice", "User:Alice")
+    tail = D_TAIL.replace("DefaultDeny", f"MatchingAcl(acl=StandardAcl[{acl}])")
+
+    found = read("DEBUG", D_HEAD + "Topic:LITERAL:t" + tail)
+
+    assert isinstance(found, Bad)
+    assert "the principal is User:alice, and that of the ACL in the rule User:Alice" in found.reason

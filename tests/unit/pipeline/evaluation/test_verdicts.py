@@ -52,17 +52,17 @@ def at(host: str) -> Grant:
 @pytest.mark.parametrize(
     ("grant", "changed", "rule", "verdict"),
     [
-        (UNUSED, {}, "none", "REMOVE"),
+        (UNUSED, {}, "unneeded", "REMOVE"),
         (at("2001:db8::1"), {}, "host", "ASK"),
         (at("10.0.0.0/8"), {"networks": False}, "host", "ASK"),
-        (at("10.0.0.0/8"), {}, "none", "REMOVE"),
-        (at("2001:db8::1")._replace(uses=1, unused=COVERED), {}, "none", "REMOVE"),
+        (at("10.0.0.0/8"), {}, "unneeded", "REMOVE"),
+        (at("2001:db8::1")._replace(uses=1, unused=COVERED), {}, "unneeded", "REMOVE"),
         (
             UNUSED._replace(binding=deny("alice", READ, topic("t"), "2001:db8::1")),
             {},
             *("host", "ASK"),
         ),
-        (COVERED_ONE, {}, "none", "REMOVE"),
+        (COVERED_ONE, {}, "unneeded", "REMOVE"),
         (of("nobody"), {}, "dormant", "REMOVE"),
         (USED, {}, "used", "KEEP"),
         (COVERED_ONE._replace(removable=False), {}, "used", "KEEP"),
@@ -78,7 +78,7 @@ def at(host: str) -> Grant:
         ),
         (UNUSED, {"lacking": ("too short",)}, "history", "NOT_ENOUGH_EVIDENCE"),
         (UNUSED, {"contradicted": {"User:alice"}}, "doubt", "NOT_ENOUGH_EVIDENCE"),
-        (UNUSED, {"contradicted": {"User:billing"}}, "none", "REMOVE"),
+        (UNUSED, {"contradicted": {"User:billing"}}, "unneeded", "REMOVE"),
         (of("*"), {"contradicted": {"User:billing"}}, "doubt", "NOT_ENOUGH_EVIDENCE"),
         (
             UNUSED,
@@ -86,12 +86,12 @@ def at(host: str) -> Grant:
             "unread",
             "NOT_ENOUGH_EVIDENCE",
         ),
-        (UNUSED, {"unread": UnreadLines(frozenset({"User:billing"}), 1)}, "none", "REMOVE"),
+        (UNUSED, {"unread": UnreadLines(frozenset({"User:billing"}), 1)}, "unneeded", "REMOVE"),
         (of("*"), {"unread": UnreadLines(nameless=1)}, "unread", "NOT_ENOUGH_EVIDENCE"),
         (UNUSED, {"listing": "of whom?"}, "listing", "NOT_ENOUGH_EVIDENCE"),
         (UNUSED, {"brokers_missing": "two"}, "brokers", "NOT_ENOUGH_EVIDENCE"),
         # 35 days of the history are needed, since the grant was given.
-        (UNUSED._replace(known_from=after(65), given=True), {}, "none", "REMOVE"),
+        (UNUSED._replace(known_from=after(65), given=True), {}, "unneeded", "REMOVE"),
         (UNUSED._replace(known_from=after(65.1), given=True), {}, "age", "NOT_ENOUGH_EVIDENCE"),
         (UNUSED._replace(known_from=after(101), given=True), {}, "age", "NOT_ENOUGH_EVIDENCE"),
         (UNUSED._replace(known_from=after(65.1)), {}, "unknown-age", "ASK"),
@@ -111,12 +111,12 @@ def at(host: str) -> Grant:
                 (AclOperation.DESCRIBE_CONFIGS, topic("t")),
                 (AclOperation.ALL, topic("t")),
             )
-            for days, *decided in ((8, "none", "REMOVE"), (9, "period", "NOT_ENOUGH_EVIDENCE"))
+            for days, *decided in ((8, "unneeded", "REMOVE"), (9, "period", "NOT_ENOUGH_EVIDENCE"))
         ),
         # A principal that makes no request may begin later, or once a quarter.
         (of("nobody")._replace(known_from=after(9)), {}, "period", "NOT_ENOUGH_EVIDENCE"),
-        (of("*")._replace(known_from=after(9)), {}, "none", "REMOVE"),
-        (UNUSED._replace(known_from=after(9)), {}, "none", "REMOVE"),
+        (of("*")._replace(known_from=after(9)), {}, "unneeded", "REMOVE"),
+        (UNUSED._replace(known_from=after(9)), {}, "unneeded", "REMOVE"),
         (UNUSED._replace(unused=NEVER_USED), {}, "deny-first", "ASK"),
         (UNUSED._replace(shut=True), {}, "deny-first", "ASK"),
         (of("shut"), {}, "refused", "ASK"),

@@ -15,7 +15,7 @@ FIRST = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
 SECOND, THIRD = FIRST + dt.timedelta(days=1), FIRST + dt.timedelta(days=2)
 
 
-def grant(verdict: str, rule: str = "none", **changed: Any) -> dict[str, Any]:
+def grant(verdict: str, rule: str = "unneeded", **changed: Any) -> dict[str, Any]:
     """Return a row of grant_usage."""
     name = f"{verdict} {rule} {changed}"
     row = {"binding_id": name, "principal": "User:a", "permission_type": "ALLOW"}

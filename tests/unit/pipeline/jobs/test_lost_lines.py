@@ -110,7 +110,7 @@ def test_the_limit_leaves_it_out(tmp_path: Path) -> None:
     """As days without decisions."""
     rule, _ = run(tmp_path, logged()[::10], coverage=0)
 
-    assert rule == "none"
+    assert rule == "unneeded"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_the_limit_leaves_it_out(tmp_path: Path) -> None:
 )
 def test_whole_logs_of_many_clients(tmp_path: Path, make: Callable[[], list[str]]) -> None:
     """The grant goes, and it was checked."""
-    assert run(tmp_path, make()) == ("none", [])
+    assert run(tmp_path, make()) == ("unneeded", [])
 
 
 def test_what_could_not_be_checked_is_said(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_what_could_not_be_checked_is_said(tmp_path: Path) -> None:
         tmp_path, [each for each in logged() if "User:c0" in each and "Fetch" in each]
     )
 
-    assert rule == "none"
+    assert rule == "unneeded"
     assert [each for each in warnings if each.startswith(UNCHECKED)]
 
 

@@ -109,7 +109,7 @@ def test_findings_stand_in_groups() -> None:
     (decide,) = section(page, "decide").tables
     subjects = ("READ on TOPIC a", "READ on TOPIC b")
     assert safe.rows[0][1:3] == ("User:a", Statement("2 of 14 grants unused", subjects))
-    assert [each.title for each in decide.columns][3:] == ["What to do", "State", "Since"]
+    assert [each.title for each in decide.columns][3:] == ["What to do", "State", "First reported"]
     what_to_do, state, since = decide.rows[0][3:]
     assert (what_to_do, since) == ("are both the same?", LAST)
     assert state in decide.words
