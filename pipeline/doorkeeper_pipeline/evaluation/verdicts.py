@@ -267,8 +267,15 @@ def _listing(_grant: Grant, known: Known) -> _Found:
     return (Verdict.NOT_ENOUGH_EVIDENCE, known.listing) if known.listing else None
 
 
-def _brokers(_grant: Grant, known: Known) -> _Found:
-    return (Verdict.NOT_ENOUGH_EVIDENCE, known.brokers_missing) if known.brokers_missing else None
+def _brokers(grant: Grant, known: Known) -> _Found:
+    if known.brokers_missing:
+        return Verdict.NOT_ENOUGH_EVIDENCE, known.brokers_missing
+    if grant.binding.entry.operation is AclOperation.CLUSTER_ACTION and not grant.uses:
+        return (
+            Verdict.NOT_ENOUGH_EVIDENCE,
+            "brokers ask their controllers for CLUSTER_ACTION, whose logs may be missing",
+        )
+    return None
 
 
 def _age(grant: Grant, known: Known) -> _Found:

@@ -210,9 +210,9 @@ def test_a_principal_that_is_spelt_otherwise(out: Path) -> None:
 @pytest.mark.parametrize(
     ("listings", "rule", "proposal"),
     [
-        (["old.yaml@2026-08-01"], "none", "REMOVE"),
+        (["old.yaml@2026-08-01"], "unneeded", "REMOVE"),
         (["first.yaml@2026-08-01", "old.yaml@2026-11-10"], "age", "NOT_ENOUGH_EVIDENCE"),
-        (["first.yaml@2026-08-01", "old.yaml@2026-10-01"], "none", "REMOVE"),
+        (["first.yaml@2026-08-01", "old.yaml@2026-10-01"], "unneeded", "REMOVE"),
         (["old.yaml@2026-11-10"], "unknown-age", "ASK"),
         (["old.yaml"], "unknown-age", "ASK"),
     ],

@@ -38,6 +38,9 @@ KNOWN = Known(BEGIN, END, DEFAULT_THRESHOLDS, ACTIVE)
 UNUSED = Grant(allow("alice", READ, topic("t")), BEGIN, False, 0, None, NEVER_MATCHED, True)
 USED = UNUSED._replace(uses=3, last=END, unused="", removable=False)
 COVERED_ONE = UNUSED._replace(uses=3, last=END, unused=COVERED, covered=1)
+OF_BROKERS = UNUSED._replace(
+    binding=allow("alice", AclOperation.CLUSTER_ACTION, cluster("kafka-cluster"))
+)
 TRANSACTION = ResourcePattern(ResourceType.TRANSACTIONAL_ID, "x", LITERAL)
 
 
@@ -90,6 +93,8 @@ def at(host: str) -> Grant:
         (of("*"), {"unread": UnreadLines(nameless=1)}, "unread", "NOT_ENOUGH_EVIDENCE"),
         (UNUSED, {"listing": "of whom?"}, "listing", "NOT_ENOUGH_EVIDENCE"),
         (UNUSED, {"brokers_missing": "two"}, "brokers", "NOT_ENOUGH_EVIDENCE"),
+        (OF_BROKERS, {}, "brokers", "NOT_ENOUGH_EVIDENCE"),
+        (OF_BROKERS._replace(uses=2, unused=COVERED, covered=1), {}, "unneeded", "REMOVE"),
         # 35 days of the history are needed, since the grant was given.
         (UNUSED._replace(known_from=after(65), given=True), {}, "unneeded", "REMOVE"),
         (UNUSED._replace(known_from=after(65.1), given=True), {}, "age", "NOT_ENOUGH_EVIDENCE"),
