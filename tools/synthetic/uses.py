@@ -529,9 +529,9 @@ def _brokers(maker: Maker) -> None:
             action = AclOperation.CLUSTER_ACTION
             question = Question(principal, broker_host(number), action, CLUSTER, CLUSTER_NAME)
             at = day + (maker.hours[0] + 0.5) / 24
-            # Alone, it asks itself as its controller; others fetch from it.
-            api = "Fetch" if maker.cluster.quarter.brokers > 1 else "BrokerHeartbeat"
-            maker.cluster.requests.append(Request(at, question, api, often=True))
+            # Each asks a controller, which is one of them; several fetch from each other.
+            apis = ("BrokerHeartbeat", "Fetch")[: maker.cluster.quarter.brokers]
+            maker.cluster.requests += [Request(at, question, api, often=True) for api in apis]
 
 
 def broker_host(number: int) -> str:

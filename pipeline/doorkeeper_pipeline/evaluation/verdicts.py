@@ -13,7 +13,7 @@ does not gives the verdict and the reason:
     doubt        NOT_ENOUGH_EVIDENCE   concerns a principal whose decisions contradict the ACLs
     unread       NOT_ENOUGH_EVIDENCE   concerns a principal of lines that were not understood
     listing      NOT_ENOUGH_EVIDENCE   is one of a listing most of whose principals never appear
-    brokers      NOT_ENOUGH_EVIDENCE   may be used at brokers whose logs are missing
+    brokers      NOT_ENOUGH_EVIDENCE   may be used at brokers or controllers whose logs are missing
     age          NOT_ENOUGH_EVIDENCE   was given too lately
     unknown-age  ASK                   may have been given lately: no listing says since when it is
     period       NOT_ENOUGH_EVIDENCE   is for an operation that is asked per start or creation, or
@@ -99,7 +99,8 @@ class Known(NamedTuple):
 
     ``begin`` and ``end`` are the first and the last allowed decision, ``activity`` has all
     principals of the history, ``lost_lines`` says that lines of the log are missing, and
-    ``brokers_missing`` which logs are. ``networks``: hosts may be networks.
+    ``brokers_missing`` which logs are. ``controllers_seen``: the history has a request that
+    controllers decide, or needs none. ``networks``: hosts may be networks.
     """
 
     begin: dt.datetime | None
@@ -112,6 +113,7 @@ class Known(NamedTuple):
     listing: str = ""
     lost_lines: str = ""
     brokers_missing: str = ""
+    controllers_seen: bool = True
     super_users: frozenset[str] = frozenset()
     networks: bool = True
 
@@ -127,6 +129,18 @@ _DAY_S: Final = 86_400
 _PER_REQUEST: Final = frozenset({AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE})
 _ASKED_OFTEN: Final = frozenset({ResourceType.TOPIC, ResourceType.GROUP})
 """Operations that a client asks for with its requests; all others per start, or per creation."""
+
+_FORWARDED: Final = frozenset(
+    {
+        AclOperation.ALL,
+        AclOperation.ALTER,
+        AclOperation.ALTER_CONFIGS,
+        AclOperation.CLUSTER_ACTION,
+        AclOperation.CREATE,
+        AclOperation.CREATE_TOKENS,
+        AclOperation.DELETE,
+    }
+)
 
 _REFUSED_SHARE: Final = 0.25
 """Of the requests of a principal: one that is refused does not come to its other ones."""
@@ -270,12 +284,26 @@ def _listing(_grant: Grant, known: Known) -> _Found:
 def _brokers(grant: Grant, known: Known) -> _Found:
     if known.brokers_missing:
         return Verdict.NOT_ENOUGH_EVIDENCE, known.brokers_missing
-    if grant.binding.entry.operation is AclOperation.CLUSTER_ACTION and not grant.uses:
-        return (
-            Verdict.NOT_ENOUGH_EVIDENCE,
-            "brokers ask their controllers for CLUSTER_ACTION, whose logs may be missing",
+    operation = grant.binding.entry.operation
+    if not known.controllers_seen and _is_decided_by_controllers(grant.binding):
+        why = (
+            f"controllers decide about {operation.name}, and the history has no request that they"
+            " decide: are their logs among those that were read?"
         )
+        return Verdict.NOT_ENOUGH_EVIDENCE, why
     return None
+
+
+def _is_decided_by_controllers(binding: AclBinding) -> bool:
+    """Say whether brokers forward what an ACL is for: changes, but those of groups.
+
+    Source: ``forwardToController`` in ``KafkaApis`` (4.3.1).
+    """
+    resource_type = binding.pattern.resource_type
+    return binding.entry.operation in _FORWARDED and resource_type not in (
+        ResourceType.GROUP,
+        ResourceType.TRANSACTIONAL_ID,
+    )
 
 
 def _age(grant: Grant, known: Known) -> _Found:

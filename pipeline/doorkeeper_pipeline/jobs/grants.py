@@ -45,6 +45,7 @@ from doorkeeper_pipeline.evaluation.verdicts import (
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.basis import OUTCOME, span_of
 from doorkeeper_pipeline.jobs.observed import (
+    Brokers,
     activity_of,
     brokers_in,
     days,
@@ -168,6 +169,8 @@ def known_in(asked: GoldInput) -> Known:
     found = span_of(allowed)
     activity = activity_of(asked)
     principals = frozenset(each.entry.principal for each in asked.acls.bindings)
+    # Without logs of brokers they are one server's, which decides everything itself.
+    brokers = None if asked.brokers is None else brokers_in(asked)
     return Known(
         begin=found.first,
         end=found.last,
@@ -178,25 +181,25 @@ def known_in(asked: GoldInput) -> Known:
         unread=asked.unread,
         listing=seen_too_few(principals - asked.policy.super_users, activity),
         lost_lines=asked.lost_lines,
-        brokers_missing=_missing_brokers(asked),
+        brokers_missing=_missing_brokers(asked.brokers, brokers),
+        controllers_seen=brokers is None or brokers.controllers_seen,
         super_users=asked.policy.super_users,
         networks=asked.networks,
     )
 
 
-def _missing_brokers(asked: GoldInput) -> str:
+def _missing_brokers(logs: int | None, found: Brokers | None) -> str:
     """Return a doubt where brokers whose requests are logged have no log of their own, or ''."""
-    if asked.brokers is None:
+    if logs is None or found is None:
         return ""
-    found = brokers_in(asked)
     others = len(found.hosts)
     # Each broker asks the others, so that the logs of all name each of them; none fetches from
     # itself.
-    if max(others, 1 + found.replicate) <= max(asked.brokers, 1):
+    if max(others, 1 + found.replicate) <= max(logs, 1):
         return ""
     where = "another address asks" if others == 1 else f"{others} addresses ask"
     return (
-        f"{asked.brokers} {'log was' if asked.brokers == 1 else 'logs were'} read, and brokers at"
+        f"{logs} {'log was' if logs == 1 else 'logs were'} read, and brokers at"
         f" {where} for CLUSTER_ACTION in them: logs of other brokers are missing"
     )
 

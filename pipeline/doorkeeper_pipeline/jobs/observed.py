@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -109,14 +109,33 @@ def activity_of(asked: GoldInput) -> dict[str, Activity]:
     return dict(found)
 
 
+_OF_CONTROLLERS: Final = frozenset(
+    {
+        *("AllocateProducerIds", "AlterClientQuotas", "AlterConfigs", "AlterPartition"),
+        *("AlterPartitionReassignments", "AlterUserScramCredentials", "AssignReplicasToDirs"),
+        *("BrokerHeartbeat", "BrokerRegistration", "ControllerRegistration", "CreateAcls"),
+        *("CreateDelegationToken", "CreatePartitions", "CreateTopics", "DeleteAcls"),
+        *("DeleteTopics", "ElectLeaders", "ExpireDelegationToken", "IncrementalAlterConfigs"),
+        *("RenewDelegationToken", "UnregisterBroker", "UpdateFeatures"),
+    }
+)
+"""Requests that brokers forward, or send, to controllers, which authorize them.
+
+Source: ``KafkaApis`` and ``ControllerApis`` (4.3.1).
+"""
+
+
 class Brokers(NamedTuple):
     """The addresses from which brokers and controllers ask each other.
 
-    ``replicate``: one fetches from another, so that there are two at least.
+    ``replicate``: one fetches from another, so that there are two at least. ``controllers_seen``:
+    a request is there that controllers decide, for which brokers have no log line; or one without
+    its name, as releases before KRaft wrote, in which brokers decide everything.
     """
 
     hosts: frozenset[str]
     replicate: bool
+    controllers_seen: bool
 
 
 def brokers_in(asked: GoldInput) -> Brokers:
@@ -129,11 +148,14 @@ def brokers_in(asked: GoldInput) -> Brokers:
         [*(pa.field(name, pa.string(), nullable=False) for name in by), pa.field(LAST, TIME)]
     )
     table = asked.engine.over_tuples(asked.distinct, columns_of, schema.names, schema, by)
-    rows = [row for row in table.to_pylist() if row[OPERATION] == "CLUSTER_ACTION"]
+    everything = table.to_pylist()
+    rows = [row for row in everything if row[OPERATION] == "CLUSTER_ACTION"]
     end = max((row[LAST] for row in rows), default=None)
     latest = [row for row in rows if end - row[LAST] < dt.timedelta(days=1)]
     return Brokers(
-        frozenset(row[HOST] for row in latest), any(row[API] == "Fetch" for row in latest)
+        frozenset(row[HOST] for row in latest),
+        any(row[API] == "Fetch" for row in latest),
+        any(not row[API] or row[API] in _OF_CONTROLLERS for row in everything),
     )
 
 

@@ -33,9 +33,11 @@ LOST = allow("lost", READ, topic("pay.in"))
 ODD = allow("odd", READ, topic("pay.in"))
 ODD_IDLE = allow("odd", WRITE, topic("pay.in"))
 EVERYBODY = allow("*", AclOperation.DESCRIBE, topic("pay."))
-NOBODY = allow("nobody", AclOperation.CREATE, cluster("kafka-cluster"))
+NOBODY = allow("nobody", WRITE, topic("pay.in"))
+FORWARDED = allow("zoe", AclOperation.CREATE, cluster("kafka-cluster"))
 GRANTS = [
     *(OWN, WIDE, IDLE, SHUT, STOP, LACKING, RENAMED, LOST, ODD, ODD_IDLE, EVERYBODY, NOBODY),
+    FORWARDED,
 ]
 CONTRADICTING = ["decisions that contradict the ACLs"]
 
@@ -97,6 +99,7 @@ def explained(out: Path, grant: AclBinding, *options: object) -> dict[str, Any]:
         (ODD_IDLE, "NOT_ENOUGH_EVIDENCE", "doubt", CONTRADICTING, "User:odd"),
         (EVERYBODY, "NOT_ENOUGH_EVIDENCE", "doubt", CONTRADICTING, "User:odd"),
         (NOBODY, "REMOVE", "dormant", [], None),
+        (FORWARDED, "NOT_ENOUGH_EVIDENCE", "brokers", [], None),
     ],
 )
 def test_each_verdict_has_examples_of_what_it_rests_on(
@@ -168,8 +171,8 @@ def test_as_text(out: Path) -> None:
             ["--topic", "pay.in", "--resource-pattern-type", "match", "--principal", "User:app"],
             [OWN, IDLE, WIDE],
         ),
-        (["--kafka-cluster"], [NOBODY]),
-        ([csv.row_of(OWN), csv.row_of(OWN), "--kafka-cluster"], [OWN, NOBODY]),
+        (["--kafka-cluster"], [FORWARDED]),
+        ([csv.row_of(OWN), csv.row_of(OWN), "--kafka-cluster"], [OWN, FORWARDED]),
     ],
 )
 def test_options_name_grants(out: Path, options: list[str], grants: list[AclBinding]) -> None:

@@ -17,7 +17,7 @@ from doorkeeper_pipeline.evaluation.verdicts import (
     judge,
     seen_too_few,
 )
-from testkit.acl import LITERAL, READ, WRITE, allow, cluster, deny, topic
+from testkit.acl import LITERAL, READ, WRITE, allow, cluster, deny, group, topic
 
 BEGIN = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 END = BEGIN + dt.timedelta(days=100)
@@ -38,9 +38,8 @@ KNOWN = Known(BEGIN, END, DEFAULT_THRESHOLDS, ACTIVE)
 UNUSED = Grant(allow("alice", READ, topic("t")), BEGIN, False, 0, None, NEVER_MATCHED, True)
 USED = UNUSED._replace(uses=3, last=END, unused="", removable=False)
 COVERED_ONE = UNUSED._replace(uses=3, last=END, unused=COVERED, covered=1)
-OF_BROKERS = UNUSED._replace(
-    binding=allow("alice", AclOperation.CLUSTER_ACTION, cluster("kafka-cluster"))
-)
+CLUSTER = cluster("kafka-cluster")
+UNSEEN = {"controllers_seen": False}
 TRANSACTION = ResourcePattern(ResourceType.TRANSACTIONAL_ID, "x", LITERAL)
 
 
@@ -93,8 +92,18 @@ def at(host: str) -> Grant:
         (of("*"), {"unread": UnreadLines(nameless=1)}, "unread", "NOT_ENOUGH_EVIDENCE"),
         (UNUSED, {"listing": "of whom?"}, "listing", "NOT_ENOUGH_EVIDENCE"),
         (UNUSED, {"brokers_missing": "two"}, "brokers", "NOT_ENOUGH_EVIDENCE"),
-        (OF_BROKERS, {}, "brokers", "NOT_ENOUGH_EVIDENCE"),
-        (OF_BROKERS._replace(uses=2, unused=COVERED, covered=1), {}, "unneeded", "REMOVE"),
+        *(
+            (UNUSED._replace(binding=allow("alice", operation, on)), UNSEEN, *decided)
+            for operation, on, *decided in (
+                (AclOperation.CLUSTER_ACTION, CLUSTER, "brokers", "NOT_ENOUGH_EVIDENCE"),
+                (AclOperation.ALTER, CLUSTER, "brokers", "NOT_ENOUGH_EVIDENCE"),
+                (AclOperation.ALL, topic("t"), "brokers", "NOT_ENOUGH_EVIDENCE"),
+                (AclOperation.CREATE, topic("t"), "brokers", "NOT_ENOUGH_EVIDENCE"),
+                (AclOperation.DELETE, topic("t"), "brokers", "NOT_ENOUGH_EVIDENCE"),
+                (AclOperation.DELETE, group("g"), "unneeded", "REMOVE"),
+                (READ, topic("t"), "unneeded", "REMOVE"),
+            )
+        ),
         # 35 days of the history are needed, since the grant was given.
         (UNUSED._replace(known_from=after(65), given=True), {}, "unneeded", "REMOVE"),
         (UNUSED._replace(known_from=after(65.1), given=True), {}, "age", "NOT_ENOUGH_EVIDENCE"),

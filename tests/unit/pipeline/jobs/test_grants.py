@@ -181,7 +181,28 @@ def test_brokers_that_ask_and_have_no_log(
     brokers = [
         Asking(question=asks._replace(host=f"10.0.1.{each}"), api=api) for each in range(asking)
     ]
-    asked = asked_of(tmp_path, [*HISTORY, *brokers], BINDINGS)
+    # Which shows that the controllers' logs are there.
+    created = Asking(question=asks._replace(operation=AclOperation.CREATE), api="CreateTopics")
+    asked = asked_of(tmp_path, [*HISTORY, *brokers, created], BINDINGS)
+
+    rows = grants(replace(asked, brokers=logs))["unused_grants"].to_pylist()
+
+    assert {row["rule"] for row in rows if row["binding_id"] == id_of(IDLE)} == {rule}
+
+
+@pytest.mark.parametrize(
+    ("api", "logs", "rule"),
+    [
+        ("CreateTopics", 1, "dormant"),
+        ("", 1, "dormant"),
+        ("Metadata", 1, "brokers"),
+        ("Metadata", None, "dormant"),
+    ],
+)
+def test_controllers_without_a_log(tmp_path: Path, api: str, logs: int | None, rule: str) -> None:
+    """What they decide is in their logs alone; a creation by Metadata a broker decides itself."""
+    asks = Question("User:kafka", "10.0.1.1", AclOperation.CREATE, ResourceType.TOPIC, "new")
+    asked = asked_of(tmp_path, [*HISTORY, Asking(question=asks, api=api)], BINDINGS)
 
     rows = grants(replace(asked, brokers=logs))["unused_grants"].to_pylist()
 
