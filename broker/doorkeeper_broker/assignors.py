@@ -9,10 +9,8 @@ moves where several would do may differ from a broker.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 
 class Partition(NamedTuple):

@@ -14,14 +14,11 @@ Source: ``ClassicGroup`` and ``GroupMetadataManager`` of Kafka 4.3.1.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.cluster import Group, GroupMember
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 EMPTY: Final = "Empty"
 PREPARING: Final = "PreparingRebalance"

@@ -18,24 +18,20 @@ Source: ``GroupMetadataManager``, ``ConsumerGroup`` and ``CurrentAssignmentBuild
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api.node import TopicReads
 from doorkeeper.server.resources.cluster import Group, GroupMember, NewerMember
 from doorkeeper.server.resources.consumer_protocol import (
     assignment_bytes,
     subscription_bytes,
 )
 from doorkeeper.server.security.java_regex import JavaPattern, PatternError
-from doorkeeper_broker.assignors import ASSIGNORS, NO_PARTITIONS, Partition, Subscriber
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from doorkeeper.server.api.node import TopicReads
-    from doorkeeper_broker.assignors import Partitions
+from doorkeeper_broker.assignors import ASSIGNORS, NO_PARTITIONS, Partition, Partitions, Subscriber
 
 EMPTY: Final = "Empty"
 ASSIGNING: Final = "Assigning"

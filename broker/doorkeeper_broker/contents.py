@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper_broker.batches import HEADER_BYTES, varint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper_broker.batches import Batch
+from doorkeeper_broker.batches import HEADER_BYTES, Batch, varint
 
 _NONE, _GZIP = 0, 1
 _WITH_GZIP_HEADER: Final = 31

@@ -7,17 +7,14 @@ those that commit and delete offsets, find them there.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 from uuid import uuid4
 
+from doorkeeper.server.resources.cluster import Group
+from doorkeeper.server.state.log import StateLog
 from doorkeeper_broker.classic_group import ClassicGroup
 from doorkeeper_broker.consumer_group import ConsumerGroup
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.server.resources.cluster import Group
-    from doorkeeper.server.state.log import StateLog
 
 LiveGroup = ClassicGroup | ConsumerGroup
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
-from doorkeeper.server.api.node import DelayedResponse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.server.api.node import Outcome, Response
+from doorkeeper.server.api.node import DelayedResponse, Outcome, Response
 
 T = TypeVar("T")
 

@@ -7,18 +7,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
 from doorkeeper.server.api.records import TimedOffset
-from doorkeeper_broker.batches import NO_PRODUCER, place
+from doorkeeper_broker.batches import NO_PRODUCER, Batch, place
 from doorkeeper_broker.contents import find_record
-from doorkeeper_broker.producers import Producers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from doorkeeper_broker.batches import Batch
-    from doorkeeper_broker.producers import AbortedTransaction
+from doorkeeper_broker.producers import AbortedTransaction, Producers
 
 SEGMENT_BYTES_MAX: Final = 1_048_576
 SEGMENTS_MIN: Final = 64

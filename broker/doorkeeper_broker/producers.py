@@ -6,12 +6,10 @@ Source: ``ProducerStateManager`` and ``ProducerAppendInfo`` of Kafka 4.3.1.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-
-if TYPE_CHECKING:
-    from doorkeeper_broker.batches import Batch
+from doorkeeper_broker.batches import Batch
 
 KEPT_BATCHES: Final = 5
 """The batches of a producer in which duplicates are found, as many as one may have in flight."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from doorkeeper.server.resources.cluster import Topic
 from doorkeeper_broker.log import Memory, PartitionLog
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.server.resources.cluster import Topic
 
 
 class Records:

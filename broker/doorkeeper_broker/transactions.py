@@ -10,14 +10,11 @@ Source: ``TransactionCoordinator`` and ``TransactionMetadata`` of Kafka 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from doorkeeper.server.schema.declared import StoredOffset
+from doorkeeper.server.schema.declared import StoredOffset
 
 EMPTY: Final = "Empty"
 ONGOING: Final = "Ongoing"

@@ -9,17 +9,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from doorkeeper.acls.formats.commands import KAFKA_ACLS, options_of
 from doorkeeper.acls.formats.names import binding_of
-from doorkeeper.acls.model import AclPermissionType
+from doorkeeper.acls.model import AclBinding, AclPermissionType
 from doorkeeper_pipeline.shell import word
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from doorkeeper.acls.model import AclBinding
 
 FIELDS = (
     "resource_type",

@@ -11,13 +11,10 @@ run, backtest, propose, why, report, stream, completion
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from doorkeeper_pipeline.cli.commands import pipeline
 from doorkeeper_pipeline.cli.failures import report_failures
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["main"]
 

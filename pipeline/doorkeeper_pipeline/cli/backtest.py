@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,9 +22,6 @@ from doorkeeper_pipeline.cli.failures import (
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ROWS_SHOWN = 50
 

@@ -20,16 +20,14 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from doorkeeper_pipeline.errors import Conflicting, PipelineError, TooManyUnread
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 Callback = TypeVar("Callback", bound="Callable[..., Any]")
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import re
 import zoneinfo
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.sources.recognising import SOURCES
 from doorkeeper_pipeline.topics.addresses import is_topic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 RELEASES = {"4.3": False, "4.4": True}
 """Whether hosts of ACLs may be networks, by the release of Kafka."""

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TextIO
 
 from doorkeeper_pipeline.cli.failures import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TextIO
 
 EVERY_S = 0.5
 """A line that only differs in its numbers from the last comes no more often than this."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import polars as pl
 
 from doorkeeper_pipeline.engines.contract import DISTINCT
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 COUNTS = ("count", "first_ts", "last_ts")
 

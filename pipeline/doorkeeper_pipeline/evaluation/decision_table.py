@@ -5,22 +5,17 @@ Jobs ask the same decisions about the same set of ACLs: its answers are computed
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
+import pyarrow as pa
 
 from doorkeeper_pipeline.evaluation.deciding import Decisions, decisions
+from doorkeeper_pipeline.evaluation.index import Index
 from doorkeeper_pipeline.evaluation.matching import Matches, matches
-from doorkeeper_pipeline.evaluation.questions import Questions, encode, texts_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import pyarrow as pa
-
-    from doorkeeper_pipeline.evaluation.index import Index
-    from doorkeeper_pipeline.evaluation.questions import Texts
+from doorkeeper_pipeline.evaluation.questions import Questions, Texts, encode, texts_of
 
 BLOCK_ROWS = 1 << 17
 """How many decisions are matched at once: each may match hundreds of bindings, 30 bytes a pair."""

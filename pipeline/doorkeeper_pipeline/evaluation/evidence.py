@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from doorkeeper.acls.decision import RuleKind
+from doorkeeper.acls.decision import Policy, RuleKind
 from doorkeeper_pipeline.evaluation.collection import Collection, lost_lines, unchecked
 from doorkeeper_pipeline.shell import word
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from doorkeeper.acls.decision import Policy
 
 LISTED_MAX = 5
 FUTURE = dt.timedelta(minutes=5)

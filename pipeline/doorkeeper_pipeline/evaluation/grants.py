@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
+import pyarrow as pa
 
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet, rows
+from doorkeeper_pipeline.evaluation.questions import FIRST, LAST
 from doorkeeper_pipeline.evaluation.usage import BINDING, DECISIVE, DETAILS, USES
 from doorkeeper_pipeline.schemas import GRANT_USAGE
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-from doorkeeper_pipeline.evaluation.questions import FIRST, LAST
 
 _COUNTS = {
     "principals": "principal_count",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
 
 import polars as pl
 
@@ -40,9 +40,6 @@ from doorkeeper_pipeline.evaluation.questions import (
     RESOURCE_TYPE,
 )
 from doorkeeper_pipeline.shell import word
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 NAME = (RESOURCE_TYPE, RESOURCE_NAME)
 _SOMEBODY, _SOMETHING = "User:a", "a"

@@ -18,12 +18,9 @@ stand together.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from doorkeeper.acls.model import WILDCARD, PatternType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Interval = tuple[int, int]
 """A cell, and the one after the last."""

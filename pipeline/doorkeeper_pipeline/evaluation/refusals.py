@@ -21,11 +21,12 @@ for, so that the advice is to ask.
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Collection
+from typing import Final, NamedTuple
 
 import polars as pl
 
-from doorkeeper.acls.model import ANONYMOUS, AclPermissionType
+from doorkeeper.acls.model import ANONYMOUS, AclBinding, AclPermissionType
 from doorkeeper_pipeline.evaluation.questions import (
     FIRST,
     LAST,
@@ -34,11 +35,6 @@ from doorkeeper_pipeline.evaluation.questions import (
     RESOURCE_NAME,
     RESOURCE_TYPE,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from doorkeeper.acls.model import AclBinding
 
 CAUSE, ADVICE, RHYTHM = "cause", "advice", "rhythm"
 ROUNDS: Final = "rounds"

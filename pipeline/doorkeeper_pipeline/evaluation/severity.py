@@ -23,22 +23,20 @@ was not used for is as open.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
+    AclBinding,
     AclOperation,
     AclPermissionType,
     PatternType,
+    ResourcePattern,
     ResourceType,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.acls.model import AclBinding, ResourcePattern
 
 
 class Severity(Enum):

@@ -5,10 +5,8 @@ Absence from a log is no evidence against a grant while lines of its principal w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 LISTED_MAX = 5
 

@@ -16,7 +16,8 @@ more is neither new nor gone.
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -24,9 +25,6 @@ from doorkeeper_pipeline.evaluation import refusals
 from doorkeeper_pipeline.evaluation.severity import BROAD
 from doorkeeper_pipeline.jobs.left_out import refusal_id
 from doorkeeper_pipeline.tables import contents
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SAFE, DECIDE = "SAFE", "DECIDE"
 

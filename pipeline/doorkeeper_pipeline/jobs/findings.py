@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
@@ -11,10 +13,6 @@ from doorkeeper_pipeline.bindings import binding_of_row, text_of
 from doorkeeper_pipeline.evaluation import refusals
 from doorkeeper_pipeline.evaluation.severity import SEVERITIES
 from doorkeeper_pipeline.jobs.causes import CAUSES, DECIDE, SAFE, subject_of
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 LISTED_MAX: Final = 3
 GROUPS_MAX: Final = 10

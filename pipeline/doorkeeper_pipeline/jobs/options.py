@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
 from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.tables.delta import Tables
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class RunOptions(NamedTuple):

@@ -15,33 +15,26 @@ names that are: it would shut them to all others.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 import polars as pl
 
 from doorkeeper.acls.bulk import load
 from doorkeeper.acls.decision import Policy
-from doorkeeper.acls.effective_changes import DecisionState, new_access
-from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclPermissionType
+from doorkeeper.acls.effective_changes import DecisionState, EffectiveChange, new_access
+from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclBinding, AclPermissionType
 from doorkeeper.acls.words import region_words
 from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.evaluation.acl_sets import AclSet
 from doorkeeper_pipeline.evaluation.literals import bindings_of
 from doorkeeper_pipeline.evaluation.unused import closing, open_to_all
 from doorkeeper_pipeline.evaluation.verdicts import Verdict
 from doorkeeper_pipeline.jobs.backtest import backtest
 from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal, ProposalOptions
-from doorkeeper_pipeline.jobs.grants import overbroad_in, removable, usage, verdicts
+from doorkeeper_pipeline.jobs.grants import GrantVerdict, overbroad_in, removable, usage, verdicts
 from doorkeeper_pipeline.jobs.least_privilege import NO_PRIVILEGES, least_in, table_of
 from doorkeeper_pipeline.jobs.observed import principals_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from doorkeeper.acls.effective_changes import EffectiveChange
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper_pipeline.evaluation.acl_sets import AclSet
-    from doorkeeper_pipeline.jobs.grants import GrantVerdict
 
 WIDER_SHOWN = 20
 

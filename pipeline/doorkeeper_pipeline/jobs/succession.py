@@ -11,8 +11,8 @@ the first set came at an unknown time, and are known to be there since that list
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -21,9 +21,6 @@ from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.sources import acl_sets
 from doorkeeper_pipeline.sources.change_log import SOURCE as CHANGE_LOG
 from doorkeeper_pipeline.tables import contents
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _NAME = list(FIELDS)
 _ROW = [*_NAME, "valid_from"]

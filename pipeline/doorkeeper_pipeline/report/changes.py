@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 import polars as pl
 
 from doorkeeper_pipeline.report.amounts import amount, moment, number
-from doorkeeper_pipeline.report.decisions import NEW, PAGE, rows_of
+from doorkeeper_pipeline.report.decisions import NEW, PAGE, Standing, rows_of
 from doorkeeper_pipeline.report.frames import (
     Frames,
     Order,
@@ -19,13 +19,16 @@ from doorkeeper_pipeline.report.frames import (
     place_of,
     resource_of,
 )
-from doorkeeper_pipeline.report.model import Column, Kind, Resource, Section, Table, Tag, Value
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from doorkeeper_pipeline.report.decisions import Standing
-    from doorkeeper_pipeline.report.model import About
+from doorkeeper_pipeline.report.model import (
+    About,
+    Column,
+    Kind,
+    Resource,
+    Section,
+    Table,
+    Tag,
+    Value,
+)
 
 _GONE = Tag("gone", "the last run did not find it any more")
 

@@ -6,17 +6,14 @@ and only the rows on the page are kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import polars as pl
 
 from doorkeeper_pipeline.evaluation.severity import BROAD, SEVERITIES
 from doorkeeper_pipeline.report.model import Names, Resource, Tag
 from doorkeeper_pipeline.schemas import TABLES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Frames = Mapping[str, pl.LazyFrame]
 """Tables by name; one that was not made is not there."""

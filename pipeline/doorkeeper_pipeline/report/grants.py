@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -22,6 +22,7 @@ from doorkeeper_pipeline.report.frames import (
     severity_of,
 )
 from doorkeeper_pipeline.report.model import (
+    About,
     Column,
     Commands,
     Kind,
@@ -34,11 +35,6 @@ from doorkeeper_pipeline.report.model import (
     Value,
     Whole,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from doorkeeper_pipeline.report.model import About
 
 NO_ACLS = "No set of ACLs was given, so nothing is known about grants. Name one with --acls."
 

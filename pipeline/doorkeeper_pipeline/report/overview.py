@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from doorkeeper_pipeline.evaluation.evidence import duration
 from doorkeeper_pipeline.report.amounts import amount, number, percent
 from doorkeeper_pipeline.report.model import Bar, Ranking, Section, Slot, Timeline
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SLOTS_MAX = 170
 """A week of hours; more bars than that are thinner than a line on a phone."""

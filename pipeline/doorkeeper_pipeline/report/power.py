@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import polars as pl
 
 from doorkeeper_pipeline.report.frames import Frames, Row, place_of
 from doorkeeper_pipeline.report.grants import NO_ACLS
-from doorkeeper_pipeline.report.model import Column, Kind, Section, Share, Table, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper_pipeline.report.model import About
+from doorkeeper_pipeline.report.model import About, Column, Kind, Section, Share, Table, Value
 
 EVERYONE = "User:*"
 _AFTER = chr(0x10FFFF)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import date
 
 import polars as pl
 
@@ -20,6 +20,7 @@ from doorkeeper_pipeline.report.frames import (
     place_of,
 )
 from doorkeeper_pipeline.report.model import (
+    About,
     Column,
     Commands,
     Kind,
@@ -30,11 +31,6 @@ from doorkeeper_pipeline.report.model import (
     Tag,
     Value,
 )
-
-if TYPE_CHECKING:
-    from datetime import date
-
-    from doorkeeper_pipeline.report.model import About
 
 _CAUSES = {
     each.name: Tag(each.word, each.advice, strong=each.name == "NO_LOGIN") for each in CAUSES

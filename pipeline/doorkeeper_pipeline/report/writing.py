@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 
@@ -13,17 +14,12 @@ from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.report import findings
 from doorkeeper_pipeline.report.content import report_of
 from doorkeeper_pipeline.report.exporting import export
+from doorkeeper_pipeline.report.frames import Frames
+from doorkeeper_pipeline.report.model import About, Report
 from doorkeeper_pipeline.report.rendering import html_parts
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents
 from doorkeeper_pipeline.tables.delta import Tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from doorkeeper_pipeline.report.frames import Frames
-    from doorkeeper_pipeline.report.model import About, Report
 
 SHOWN = (
     *("findings", "decisions", "denied", "grant_usage", "unused_grants", "overbroad_grants"),

@@ -6,24 +6,20 @@ to run they get some, see ``jobs.succession``.
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from doorkeeper.acls.formats import choosing
 from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.model import AclBinding
 from doorkeeper_pipeline.bindings import FIELDS, row_of
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import audit_changes, change_log, reading
 from doorkeeper_pipeline.tables import contents
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterable, Sequence
-
-    from doorkeeper.acls.model import AclBinding
 
 FILE_BYTES_MAX = 1 << 30
 """A set of a million bindings has some 200 MB; a larger file is a log that was named by mistake."""

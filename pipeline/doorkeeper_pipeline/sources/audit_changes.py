@@ -8,14 +8,16 @@ changed.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import polars as pl
 
 from doorkeeper.acls.formats.names import FormatError, binding_of
+from doorkeeper.acls.model import AclBinding
 from doorkeeper_pipeline.bindings import row_of
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import reading, trail
@@ -23,11 +25,6 @@ from doorkeeper_pipeline.sources.files import identify, list_files
 from doorkeeper_pipeline.sources.json_lines import EPOCH, whole_lines
 from doorkeeper_pipeline.sources.recognising import SOURCES
 from doorkeeper_pipeline.tables import contents
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.acls.model import AclBinding
 
 SOURCE = "audit-log"
 _MARK = b'"change"'

@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PREFIX_MAX = 400
 """Characters before a record, at most."""

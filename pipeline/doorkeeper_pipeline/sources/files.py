@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import reading
@@ -22,9 +22,6 @@ from doorkeeper_pipeline.sources.recognising import (
     form_of,
 )
 from doorkeeper_pipeline.tables.source_file import SourceFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 IDENTITY_BYTES = 4096
 """How much of a file's beginning tells it from others: some twenty lines of a log."""

@@ -7,8 +7,10 @@ and the line goes to quarantine with that reason.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -28,10 +30,6 @@ from doorkeeper_pipeline.sources.parsed import (
 )
 from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks, part_bytes
 from doorkeeper_pipeline.sources.recognising import form_of_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 COUNT_MAX = 1 << 40

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import msgspec
 
 from doorkeeper_pipeline.errors import PipelineError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 KAFKA = "[%d] %p %m (%c)%n"
 KNOWN = (

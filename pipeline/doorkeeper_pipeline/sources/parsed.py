@@ -6,13 +6,10 @@ has byte_offset, byte_length, reason and text; offsets count in the uncompressed
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import polars as pl
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 TEXT_MAX = 500
 """Characters of a quarantined piece that are kept: enough to recognise it."""

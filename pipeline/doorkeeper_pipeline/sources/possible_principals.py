@@ -7,16 +7,13 @@ Such are the lines in quarantine, and decisions whose principal has another read
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import msgspec
 import polars as pl
 
 from doorkeeper.acls.formats import logged_principals
 from doorkeeper_pipeline.evaluation.unread import UnreadLines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 READINGS_MAX = 8
 """Ends of a principal that are tried in a line: a name may hold what follows it."""

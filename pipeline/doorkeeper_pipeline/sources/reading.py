@@ -6,14 +6,12 @@ import bz2
 import gzip
 import lzma
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, Any, cast
 
 from doorkeeper_pipeline.errors import Damaged, Unavailable, Unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 BLOCK_BYTES = 32 << 20
 """Bytes that are parsed at once: columnar work needs some ten times as many."""

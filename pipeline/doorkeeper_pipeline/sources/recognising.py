@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from doorkeeper.acls.formats import authorizer_message
 from doorkeeper_pipeline.sources import envelopes, layouts
 from doorkeeper_pipeline.sources.envelopes import PLAIN, Envelope
+from doorkeeper_pipeline.sources.layouts import Layout
 from doorkeeper_pipeline.sources.reading import BOM, head
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from doorkeeper_pipeline.sources.layouts import Layout
 
 AUTHORIZER_LOG = "authorizer-log"
 SOURCES = {

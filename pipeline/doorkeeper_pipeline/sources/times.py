@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
-from doorkeeper_pipeline.sources.layouts import EPOCHS
+from doorkeeper_pipeline.sources.layouts import EPOCHS, Layout
 from doorkeeper_pipeline.sources.parsed import TIME_MAX_US
-
-if TYPE_CHECKING:
-    from doorkeeper_pipeline.sources.layouts import Layout
 
 _TEXT = "%Y-%m-%d %H:%M:%S,%3f"
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from doorkeeper.acls.formats import request_words
 from doorkeeper_pipeline.sources import json_lines
 from doorkeeper_pipeline.sources.json_lines import Decided, Line, Missing
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from doorkeeper_pipeline.sources.parsed import Parsed
+from doorkeeper_pipeline.sources.parsed import Parsed
 
 SOURCE = "trail"
 NS_IN_US = 1000

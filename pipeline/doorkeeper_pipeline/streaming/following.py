@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from doorkeeper.acls.decision import Policy
+from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.streaming.batches import Batches, FileResult, finished_files, name_of
 from doorkeeper_pipeline.streaming.views import refresh
 from doorkeeper_pipeline.tables.locking import lock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from doorkeeper.acls.decision import Policy
-    from doorkeeper_pipeline.engines.contract import Engine
 
 FILES_MAX = 1000
 """Files of one batch: after a long pause the first answers come before all is read."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from doorkeeper_pipeline.errors import Busy, PipelineError
 from doorkeeper_pipeline.tables.places import is_address
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LOCK = ".lock"
 

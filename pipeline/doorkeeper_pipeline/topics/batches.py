@@ -5,19 +5,15 @@ Source: ``DefaultRecordBatch``, ``CompletedFetch.nextFetchedRecord`` of kafka-cl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 from google_crc32c import value as crc32c
 
 from doorkeeper.client.errors import UnreadableRecords
-from doorkeeper.client.record_batches import read_batches
+from doorkeeper.client.record_batches import RecordBatch, read_batches
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.topics.compression import decompress
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from doorkeeper.client.record_batches import RecordBatch
 
 _ABORT: Final = 0
 

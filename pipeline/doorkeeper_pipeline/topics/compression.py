@@ -5,12 +5,10 @@ Source: ``CompressionType`` and ``SnappyCompression`` of kafka-clients 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from doorkeeper_pipeline.errors import Unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 BYTES_MAX: Final = 256 << 20
 """The most that a batch may unpack to: brokers accept batches of a megabyte, and a batch of zeros

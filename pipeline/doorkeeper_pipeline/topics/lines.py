@@ -9,11 +9,9 @@ from __future__ import annotations
 import tempfile
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Self
 
 
 class RecordLines:

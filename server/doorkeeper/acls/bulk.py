@@ -5,22 +5,16 @@ The indexes are built as plain dictionaries, and converted to persistent maps at
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from immutables import Map
 
-from doorkeeper.acls.cells import with_bit
+from doorkeeper.acls.cells import Cell, with_bit
 from doorkeeper.acls.model import AclBinding, PatternType, ResourceType
 from doorkeeper.acls.names import Names, names_of
 from doorkeeper.acls.network_index import NO_NETWORKS
 from doorkeeper.acls.operations import ENTRY_BITS
-from doorkeeper.acls.snapshot import EMPTY_TYPE, Snapshot, TypeIndex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper.acls.cells import Cell
-    from doorkeeper.acls.snapshot import Group
+from doorkeeper.acls.snapshot import EMPTY_TYPE, Group, Snapshot, TypeIndex
 
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
 _PREFIXED = PatternType.PREFIXED

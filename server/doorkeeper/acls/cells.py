@@ -7,14 +7,11 @@ so removing an entry clears a bit, and nothing has to be recomputed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable
 
 from immutables import Map
 
 from doorkeeper.acls.model import WILDCARD
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
 
 Cell = int | Map[str, int]
 """A mask for the host ``*``, or a mask for each host. Masks in a map are never 0."""

@@ -7,26 +7,19 @@ Source: ``ResourcePatternFilter.matches``, ``AccessControlEntryFilter.matches`` 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from doorkeeper.acls.model import (
     WILDCARD,
+    AccessControlEntry,
+    AccessControlEntryFilter,
+    AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     PatternType,
+    ResourcePattern,
+    ResourcePatternFilter,
     ResourceType,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.acls.model import (
-        AccessControlEntry,
-        AccessControlEntryFilter,
-        AclBinding,
-        AclBindingFilter,
-        ResourcePattern,
-        ResourcePatternFilter,
-    )
-
 
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
 _ANY_TYPE = ResourceType.ANY

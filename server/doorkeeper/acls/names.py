@@ -13,14 +13,12 @@ Changing one costs O(log n) and shares all the rest with the index it came from.
 from __future__ import annotations
 
 from bisect import insort
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from collections.abc import Iterator
+from typing import Generic, NamedTuple, TypeVar
 
 from immutables import Map
 
 from doorkeeper.acls.model import WILDCARD, PatternType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -10,18 +10,14 @@ rarely contain the same address is what keeps the answers short.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from immutables import Map
 
 from doorkeeper.acls.cells import Cell, mask_for
 from doorkeeper.acls.model import WILDCARD
-from doorkeeper.acls.networks import IPV4_BITS, IPV6_BITS, Network, address_of, network_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from doorkeeper.acls.networks import Address
+from doorkeeper.acls.networks import IPV4_BITS, IPV6_BITS, Address, Network, address_of, network_of
 
 Hosts = frozenset[str]
 """The hosts of ACLs that a client matches."""

@@ -13,15 +13,10 @@ Source: ``StandardAuthorizerData.findResult``, ``AclEntry.supportedOperations`` 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from doorkeeper.acls.model import AclOperation, AclPermissionType, ResourceType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from doorkeeper.acls.model import AclBinding
+from doorkeeper.acls.model import AclBinding, AclOperation, AclPermissionType, ResourceType
 
 DENY_SHIFT = 16
 """How far the bits of DENY stand above those of ALLOW."""

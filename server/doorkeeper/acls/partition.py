@@ -16,18 +16,14 @@ those within it that have another value.
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
-from doorkeeper.acls.host_sets import client_outside, tree_of
+from doorkeeper.acls.host_sets import HostNode, client_outside, tree_of
 from doorkeeper.acls.hosts import is_somewhere
 from doorkeeper.acls.model import WILDCARD, PatternType
 from doorkeeper.acls.networks import network_of
 from doorkeeper.acls.regions import ALL_NAMES, Extent, single
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from doorkeeper.acls.host_sets import HostNode
 
 V = TypeVar("V")
 

@@ -6,16 +6,11 @@ owned, a plan only adds. ``live_changes`` has the order in which its changes are
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from doorkeeper.acls.model import WILDCARD, PatternType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper.acls.model import AclBinding, ResourceType
-
+from doorkeeper.acls.model import WILDCARD, AclBinding, PatternType, ResourceType
 
 T = TypeVar("T")
 

@@ -27,9 +27,10 @@ compared.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from immutables import Map, MapMutation
 
@@ -39,16 +40,12 @@ from doorkeeper.acls.model import (
     WILDCARD_PRINCIPAL,
     AclBinding,
     PatternType,
+    ResourcePattern,
     ResourceType,
 )
 from doorkeeper.acls.names import Names, empty_names, update_map, wildcard_covers
 from doorkeeper.acls.network_index import NO_NETWORKS, Networks
 from doorkeeper.acls.operations import ENTRY_BITS
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from doorkeeper.acls.model import ResourcePattern
 
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
 _PREFIXED = PatternType.PREFIXED

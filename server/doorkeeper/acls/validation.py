@@ -8,19 +8,18 @@ Source: ``AclControlManager`` (4.3.1; hosts that may be networks: 4.4.0).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from doorkeeper.acls.model import AclOperation, AclPermissionType, PatternType, ResourceType
+from doorkeeper.acls.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
 from doorkeeper.acls.networks import InvalidNetwork, parse_network
 from doorkeeper.base.errors import ApiError, ErrorCode
-
-if TYPE_CHECKING:
-    from doorkeeper.acls.model import (
-        AccessControlEntry,
-        AclBinding,
-        AclBindingFilter,
-        ResourcePattern,
-    )
 
 ACLS_PER_REQUEST_MAX = 10_000
 """How many ACLs one request may create, or delete: ``MAX_RECORDS_PER_USER_OP``."""

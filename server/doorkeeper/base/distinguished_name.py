@@ -11,12 +11,10 @@ Source: ``X500Principal.getName()`` of JDK 17: its ``X500Name``, ``RDN`` and ``A
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from doorkeeper_wire.java_text import JAVA
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _OBJECT_IDENTIFIER: Final = 0x06
 _SEQUENCE: Final = 0x30

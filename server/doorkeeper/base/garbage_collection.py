@@ -10,11 +10,9 @@ third of a second for the million objects of 150,000 new ACLs. See
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any, Final, Literal
 
 
 @contextmanager

@@ -13,12 +13,10 @@ Source: Kafka's ``JaasConfig``; ``java.io.StreamTokenizer``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from doorkeeper.base.jaas_tokens import JaasToken, JaasTokenizer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FLAGS = ("REQUIRED", "REQUISITE", "SUFFICIENT", "OPTIONAL")
 

@@ -9,10 +9,8 @@ Source: ``java.io.StreamTokenizer`` (17).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
+from typing import NamedTuple
 
 
 class JaasToken(NamedTuple):

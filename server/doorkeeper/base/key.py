@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from doorkeeper.base.value import Value
-from doorkeeper.base.values import KeyType
-
-if TYPE_CHECKING:
-    from doorkeeper.base.values import Check
+from doorkeeper.base.values import Check, KeyType
 
 
 class Scope(Enum):

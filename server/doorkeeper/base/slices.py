@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import heapq
 import types
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 K = TypeVar("K")

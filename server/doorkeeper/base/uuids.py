@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 
 def random_uuid(random_bytes: Callable[[int], bytes]) -> str:

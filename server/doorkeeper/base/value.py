@@ -10,11 +10,9 @@ A frozen dataclass with slots does the same, but compiles its methods from text 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self, dataclass_transform
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any, ClassVar, Final, NoReturn, Self, dataclass_transform
 
 NOTHING: Final = MappingProxyType[Any, Any]({})
 """The default of mappings: read-only, so that all values can share it."""

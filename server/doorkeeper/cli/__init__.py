@@ -34,13 +34,10 @@ import errno
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
 
 from doorkeeper.base.garbage_collection import collection_paused
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["main"]
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
+from click.shell_completion import CompletionItem
 
 from doorkeeper.cli.completion import files, files_behind
 from doorkeeper.cli.repositories.addresses import Address, AddressKind, parse_address
 from doorkeeper.cli.repositories.errors import InvalidAddress
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 
 def address(value: str) -> Address:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -16,9 +17,6 @@ from doorkeeper.cli.terminal import FAILED, fail, paint, printable, say, show, s
 from doorkeeper.server.operations.audit.showing import format_event
 from doorkeeper.server.operations.audit.tailing import Tail
 from doorkeeper.server.operations.audit.verifying import Verdict, verify_log
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 T = TypeVar("T")
 

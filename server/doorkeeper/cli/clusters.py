@@ -7,39 +7,34 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
 from doorkeeper.acls.live_changes import Rule
+from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
+from doorkeeper.base.properties import PropertiesFile
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.plans import numbers_of_difference
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.offline.stores import open_for_reading, place_of
 from doorkeeper.cli.options import PROPERTIES_FILE, load_or_fail, output_option
-from doorkeeper.cli.profiles import profile_option
+from doorkeeper.cli.profiles import Profile, profile_option
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.state.store import StorageError
 from doorkeeper.sync.comparison import ClusterComparison, compare_cluster
-from doorkeeper.sync.config import ACCEPTED, Foreign, Mode
+from doorkeeper.sync.config import ACCEPTED, ClusterConfig, Foreign, Mode
 from doorkeeper.sync.drift import NO_BINDINGS, binding_text, ignored_text
 from doorkeeper.sync.enforcement import Enforcement
 from doorkeeper.sync.plug import configs_of
 from doorkeeper.sync.remote import ClusterError, RemoteCluster
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper.base.properties import PropertiesFile
-    from doorkeeper.cli.profiles import Profile
-    from doorkeeper.sync.config import ClusterConfig
 
 T = TypeVar("T")
 

@@ -7,12 +7,10 @@ says what is missing and where, and ends with the status of a failure.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeVar
 
 from doorkeeper.cli.terminal import FAILED, fail
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Callback = TypeVar("Callback", bound="Callable[..., Any]")
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 import click
 
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 INTERRUPTED: Final = 130
 """128 + 2, the status that shells give a process that SIGINT has ended."""

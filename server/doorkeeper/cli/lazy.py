@@ -5,14 +5,12 @@ Lists, help and completion have the name and a summary of each without importing
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 from click.shell_completion import CompletionItem
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Member(NamedTuple):

@@ -15,17 +15,15 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.terminal import fail
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -10,9 +10,6 @@ from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.options import config_option, override_option
 from doorkeeper.cli.terminal import fail
 from doorkeeper.server.config.loading import load
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command(

@@ -10,13 +10,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NoReturn, TextIO, TypeVar
 
 import click
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import TextIO
 
 FAILED: Final = 1
 """The status of a command that failed."""

@@ -15,15 +15,13 @@ from __future__ import annotations
 import json
 import time
 from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from doorkeeper.client.errors import LoginRefused
 from doorkeeper.client.logins import Bearer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ENDPOINT_KEY: Final = "sasl.oauthbearer.token.endpoint.url"
 _PREFIX: Final = "unsecuredLogin"

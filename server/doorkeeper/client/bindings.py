@@ -5,12 +5,14 @@ Source: ``KafkaAdminClient`` of kafka-clients 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable
+from typing import TypeVar
 
 from doorkeeper.acls.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     PatternType,
@@ -20,19 +22,17 @@ from doorkeeper.acls.model import (
 from doorkeeper.acls.validation import unencodable
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
-from doorkeeper_wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
-from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper.acls.model import AclBindingFilter
-    from doorkeeper_wire.messages.delete_acls import DeleteAclsMatchingAcl
-    from doorkeeper_wire.messages.describe_acls import (
-        AclDescription,
-        DescribeAclsResource,
-        DescribeAclsResponse,
-    )
+from doorkeeper_wire.messages.delete_acls import (
+    DeleteAclsFilter,
+    DeleteAclsMatchingAcl,
+    DeleteAclsRequest,
+)
+from doorkeeper_wire.messages.describe_acls import (
+    AclDescription,
+    DescribeAclsRequest,
+    DescribeAclsResource,
+    DescribeAclsResponse,
+)
 
 Filter = TypeVar("Filter", DescribeAclsRequest, DeleteAclsFilter)
 

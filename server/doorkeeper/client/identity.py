@@ -15,14 +15,12 @@ from __future__ import annotations
 
 import json
 from base64 import urlsafe_b64decode
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from doorkeeper.base.credentials import DIGESTS
+from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import LoginRefused
 from doorkeeper.client.logins import Bearer, Password
-
-if TYPE_CHECKING:
-    from doorkeeper.client.config import ClientConfig
 
 ANONYMOUS = "User:ANONYMOUS"
 

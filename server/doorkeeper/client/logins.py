@@ -14,14 +14,12 @@ import hmac
 import os
 import re
 from base64 import b64decode, b64encode
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN, base_36
 from doorkeeper.client.errors import LoginRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
 
 _NONCE_BYTES = 17
 # Bounds the work on a hostile message; Kafka's servers send three attributes.

@@ -9,12 +9,13 @@ KIP-630.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, cast
+from typing import Any, ClassVar, Final, NamedTuple, cast
 
 from doorkeeper.base.errors import ErrorCode
+from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.connection import ClientConnection
 from doorkeeper.client.errors import ApiFailure, ConnectionLost, Unreachable
-from doorkeeper_wire.interpreted import decode, encode
+from doorkeeper_wire.interpreted import Values, decode, encode
 from doorkeeper_wire.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
@@ -23,10 +24,6 @@ from doorkeeper_wire.messages.describe_quorum import (
 )
 from doorkeeper_wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from doorkeeper_wire.unserved import UNSERVED
-
-if TYPE_CHECKING:
-    from doorkeeper.client.config import ClientConfig
-    from doorkeeper_wire.interpreted import Values
 
 TOPIC: Final = "__cluster_metadata"
 TOPIC_ID: Final = bytes(15) + b"\1"

@@ -10,9 +10,10 @@ Source: KIP-919; ``AdminMetadataManager`` and ``KafkaAdminClient`` of kafka-clie
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NamedTuple, TypeVar
 
-from doorkeeper.client.config import Address
+from doorkeeper.client.config import Address, ClientConfig
 from doorkeeper.client.connection import ClientConnection
 from doorkeeper.client.errors import (
     ApiFailure,
@@ -22,17 +23,12 @@ from doorkeeper.client.errors import (
     TimedOut,
     Unreachable,
 )
+from doorkeeper_wire.message import Message
 from doorkeeper_wire.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
 from doorkeeper_wire.messages.metadata import MetadataRequest, MetadataResponse
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    from doorkeeper.client.config import ClientConfig
-    from doorkeeper_wire.message import Message
 
 A = TypeVar("A", bound="Message")
 T = TypeVar("T")

@@ -9,17 +9,15 @@ Source: ``ConfigHelper.createResponseConfig`` (4.3.1).
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.errors import ClientError
 from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResponse,
 )
-
-if TYPE_CHECKING:
-    from doorkeeper.client.admin import AdminClient
 
 KEY: Final = "allow.everyone.if.no.acl.found"
 

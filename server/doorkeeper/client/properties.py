@@ -15,24 +15,19 @@ from __future__ import annotations
 
 import os
 import ssl
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from doorkeeper.base import jaas
 from doorkeeper.base.distinguished_name import subject_of
-from doorkeeper.base.properties import read
+from doorkeeper.base.properties import PropertiesFile, read
 from doorkeeper.base.tls.keys import TLS
 from doorkeeper.base.tls.settings import TlsError, TlsSettings
 from doorkeeper.base.values import INT_MAX
 from doorkeeper.client.bearer_tokens import ENDPOINT_KEY, bearer_of
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.config_providers import VariableError, resolve
-from doorkeeper.client.logins import Password
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from doorkeeper.base.properties import PropertiesFile
-    from doorkeeper.client.logins import Login
+from doorkeeper.client.logins import Login, Password
 
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MODULES: Final = {

@@ -5,13 +5,11 @@ Source: ``DefaultRecordBatch`` and ``DefaultRecord`` of kafka-clients 4.3.1.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from doorkeeper.client.errors import UnreadableRecords
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _HEADER: Final = Struct(">qiibIhiqqqhii")
 _PREFIX_BYTES: Final = 12

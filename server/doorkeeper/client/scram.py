@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from doorkeeper.base.credentials import (
     DIGESTS,
@@ -16,22 +17,18 @@ from doorkeeper.base.credentials import (
     MECHANISM_NAMES,
     base_36,
 )
+from doorkeeper.base.errors import ApiError
 from doorkeeper.client.errors import error_of
+from doorkeeper.client.nodes import Nodes
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.base.errors import ApiError
-    from doorkeeper.client.nodes import Nodes
-    from doorkeeper_wire.messages.describe_user_scram_credentials import (
-        DescribeUserScramCredentialsResponse,
-    )
+from doorkeeper_wire.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsResponse,
+)
 
 _SALT_BYTES = 17
 

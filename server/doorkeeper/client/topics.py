@@ -8,9 +8,11 @@ Source: ``OffsetFetcher`` and ``FetchCollector`` of kafka-clients 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple, Self, TypeVar
 
 from doorkeeper.base.errors import ErrorCode
+from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ApiFailure, ClientError
 from doorkeeper.client.nodes import Nodes, RetryNeeded
 from doorkeeper_wire.messages.fetch import (
@@ -30,11 +32,6 @@ from doorkeeper_wire.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from doorkeeper.client.config import ClientConfig
 
 T = TypeVar("T")
 

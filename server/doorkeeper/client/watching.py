@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import AsyncIterator, Sequence
+from ssl import SSLContext
+from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 from doorkeeper.client.errors import LoginRefused, Unreachable, WatchRefused
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-    from ssl import SSLContext
 
 PATH: Final = "/history/watch"
 

@@ -7,23 +7,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
 
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.formats.owned_parts import WORDS, owned_parts
 from doorkeeper.acls.live_changes import OVERRIDES, RemovalLimits, Rule
-from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
+from doorkeeper.acls.plan import EVERYTHING, Selector, SelectorUnion
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.properties import CommandConfigError, client_config_of
 from doorkeeper.server.config.document import YamlValue, read
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from doorkeeper.acls.plan import Selector
 
 ALL: Final = "everything"
 """The scope of a cluster whose ACLs all belong to Doorkeeper."""

@@ -11,19 +11,16 @@ of Kafka 4.3.1; KIP-868 for transactions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.acls.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper.acls.model import AccessControlEntry, AclBinding, ResourcePattern
-from doorkeeper.base.slices import SLICE_ITEMS
+from doorkeeper.base.slices import SLICE_ITEMS, Slices
 from doorkeeper.client.errors import UnreadableRecords
 from doorkeeper.client.metadata_log import BEGIN, LogPosition
 from doorkeeper.client.record_batches import read_batches
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.reading import compact_text, octets, uvarint
-
-if TYPE_CHECKING:
-    from doorkeeper.base.slices import Slices
 
 _FRAME: Final = 1
 _ADDED, _REMOVED = 18, 19

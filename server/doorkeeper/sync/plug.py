@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.config.document import FaultyDocument
-from doorkeeper.sync.config import load
+from doorkeeper.sync.config import ClusterConfig, load
 from doorkeeper.sync.fleet import ClusterFleet
 
 __all__ = ["ClusterFleet", "configs_of"]
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from doorkeeper.sync.config import ClusterConfig
 
 
 def configs_of(file: Path | None) -> tuple[ClusterConfig, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from doorkeeper.acls.model import (
     AccessControlEntry,
@@ -21,17 +21,11 @@ from doorkeeper.acls.model import (
 from doorkeeper.base.credentials import DIGESTS, credential_of
 from doorkeeper.server.authorizer.plans import BindingIds
 from doorkeeper.server.schema.acls import StoredBinding
-from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import ACL, CREDENTIAL, TOPIC, StoredCredential, StoredTopic
 from doorkeeper.testing.acl_options import bindings_of
-from doorkeeper.testing.options import Options
+from doorkeeper.testing.options import Groups, Options, Topics
 from doorkeeper.testing.user_options import users_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.testing.options import Groups, Topics
 
 T = TypeVar("T")
 

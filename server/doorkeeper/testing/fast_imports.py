@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Final
 
 REWRITES_ASSERTIONS: Final = "_pytest.assertion.rewrite"
 """The module of pytest's import hook."""

@@ -13,17 +13,15 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Self
+from types import TracebackType
+from typing import Final, Self
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api import registry
 from doorkeeper.server.app.data_path import data_path_keys
 from doorkeeper_wire.api_keys import API_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from types import TracebackType
 
 _LOGIN_APIS: Final = ("SaslHandshake", "SaslAuthenticate")
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
-from doorkeeper.acls.recorded_access import missing_acls, unneeded_acls
+from doorkeeper.acls.model import AclBinding
+from doorkeeper.acls.recorded_access import RecordedAccess, missing_acls, unneeded_acls
 from doorkeeper.cli.learning.reasons import reasons_text
 from doorkeeper.testing.answers import text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.recorded_access import RecordedAccess
 
 
 def difference(bindings: Collection[AclBinding], accesses: Sequence[RecordedAccess]) -> str:

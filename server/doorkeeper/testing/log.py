@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from types import TracebackType
 
 from doorkeeper.server.authorizer.authorizer_log import StandardLibraryLog
 from doorkeeper.server.operations.logs.secrets import hide
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 _LEVELS = {5: logging.DEBUG}
 """Python has no named level below DEBUG."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Coroutine
+from typing import Any, Final, TypeVar
 
 from doorkeeper.server.net.loops import new_runner
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
 
 T = TypeVar("T")
 

@@ -20,31 +20,24 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar, Unpack
 
-from doorkeeper.acls.snapshot import EMPTY
-from doorkeeper.client import AdminClient, ClientConfig, Password
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.model import AclBinding, AclBindingFilter
+from doorkeeper.acls.snapshot import EMPTY, Snapshot
+from doorkeeper.client import AdminClient, ClientConfig, Created, Deleted, Password
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.authorizer.loading import authorizer_class
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.authorizer.standard_keys import read_policy
 from doorkeeper.testing.any_server import AnyServer
-from doorkeeper.testing.configuration import CONTROL, to_json
+from doorkeeper.testing.configuration import CONTROL, Configuration, to_json
+from doorkeeper.testing.faults import FaultControl
 from doorkeeper.testing.log_lines import LogLines
+from doorkeeper.testing.options import Options
 from doorkeeper.testing.remote_faults import RemoteFaults
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
-    from typing import Unpack
-
-    from doorkeeper.acls.decision import Policy
-    from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.client import Created, Deleted
-    from doorkeeper.testing.configuration import Configuration
-    from doorkeeper.testing.faults import FaultControl
-    from doorkeeper.testing.options import Options
 
 T = TypeVar("T")
 

@@ -11,47 +11,40 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Coroutine, Iterable
+from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, Unpack, cast
 
-from doorkeeper.acls.model import ANY_BINDING
-from doorkeeper.acls.recorded_access import least_acls
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.model import ANY_BINDING, AclBinding, AclBindingFilter, AclOperation
+from doorkeeper.acls.recorded_access import RecordedAccess, least_acls
+from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.cli.learning.recorder import Recorder
 from doorkeeper.cli.offline.acls import OfflineAcls
 from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.app.stores import initial_rows
+from doorkeeper.server.authorizer.contract import Authorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.loading import load_values
+from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.operations.logs.pipeline import Logs
+from doorkeeper.server.schema.change import Change
 from doorkeeper.server.state.memory import MemoryStore
 from doorkeeper.testing.acl_options import bindings_of
 from doorkeeper.testing.answers import Answer, operation_of, question_of, resource_of
 from doorkeeper.testing.any_server import AnyServer
 from doorkeeper.testing.authorizer_requests import decide
 from doorkeeper.testing.configuration import credentials_of, initial_change
-from doorkeeper.testing.denials import Denials, expect
+from doorkeeper.testing.denials import Denial, Denials, expect
 from doorkeeper.testing.fast_imports import fast_imports
 from doorkeeper.testing.faults import LocalFaults
 from doorkeeper.testing.faulty_connection import FaultyConnection
 from doorkeeper.testing.least_acls import difference
 from doorkeeper.testing.log import TestLogs
 from doorkeeper.testing.loop_thread import LoopThread
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable
-    from contextlib import AbstractContextManager
-    from typing import Unpack
-
-    from doorkeeper.acls.decision import Policy
-    from doorkeeper.acls.model import AclBinding, AclBindingFilter, AclOperation
-    from doorkeeper.acls.recorded_access import RecordedAccess
-    from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.server.authorizer.contract import Authorizer
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.operations.logs.pipeline import Logs
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.testing.denials import Denial
-    from doorkeeper.testing.options import Acls, Options, ResourceOption
+from doorkeeper.testing.options import Acls, Options, ResourceOption
 
 T = TypeVar("T")
 

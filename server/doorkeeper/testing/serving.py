@@ -13,9 +13,10 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.server.app import process
@@ -24,13 +25,15 @@ from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.net.protocol.connection import Connection
+from doorkeeper.server.net.protocol.exchange import Peer
 from doorkeeper.server.runtime.threads import leave_threads_behind
-from doorkeeper.server.schema.change import Author, Origin
+from doorkeeper.server.schema.change import Author, Change, Origin
 from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.storage.sqlite import SqliteStore
 from doorkeeper.server.state.store import StorageError
 from doorkeeper.testing.configuration import (
     CONTROL,
+    Configuration,
     credentials_of,
     from_json,
     initial_change,
@@ -38,13 +41,6 @@ from doorkeeper.testing.configuration import (
 from doorkeeper.testing.faults import LocalFaults
 from doorkeeper.testing.faulty_connection import FaultyConnection
 from doorkeeper.testing.remote_faults import serve_faults
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from doorkeeper.server.net.protocol.exchange import Peer
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.testing.configuration import Configuration
 
 _FAILED: Final = 1
 _END_S: Final = 3.0

@@ -18,11 +18,12 @@ Source: ``schemas/records/acl_rules.json``, which ``assertion_schema`` writes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeVar
 
 from doorkeeper.acls.assertions import Assertion, AssertionKind
 from doorkeeper.acls.formats.documents import document_of
-from doorkeeper.acls.formats.lines import line_at, lines_of
+from doorkeeper.acls.formats.lines import Path, line_at, lines_of
 from doorkeeper.acls.formats.names import (
     FormatError,
     check_words,
@@ -38,13 +39,7 @@ from doorkeeper.acls.model import WILDCARD, AclOperation, Principal, ResourceTyp
 from doorkeeper.acls.networks import network_of
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acls.partition import extent_of
-from doorkeeper.acls.regions import ALL_NAMES, CLUSTER
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from doorkeeper.acls.formats.lines import Path
-    from doorkeeper.acls.regions import Extent
+from doorkeeper.acls.regions import ALL_NAMES, CLUSTER, Extent
 
 T = TypeVar("T")
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from doorkeeper.acls.formats import csv, listing, records, znodes
 from doorkeeper.acls.formats.acl_set import AclSet
 from doorkeeper.acls.formats.documents import document_of
 from doorkeeper.acls.formats.names import FormatError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from doorkeeper.acls.model import AclBinding
+from doorkeeper.acls.model import AclBinding
 
 
 class Format(Enum):

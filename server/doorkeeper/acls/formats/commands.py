@@ -5,11 +5,12 @@ Source: ``AclCommand.AclCommandOptions`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from enum import IntEnum
 
 from doorkeeper.acls.model import (
     CLUSTER_NAME,
     WILDCARD,
+    AclBinding,
     AclOperation,
     AclPermissionType,
     PatternType,
@@ -17,11 +18,6 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
-
-if TYPE_CHECKING:
-    from enum import IntEnum
-
-    from doorkeeper.acls.model import AclBinding
 
 KAFKA_ACLS = "kafka-acls.sh"
 

@@ -14,14 +14,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from doorkeeper.acls.formats.names import FormatError, binding_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper.acls.model import AclBinding
+from doorkeeper.acls.model import AclBinding
 
 SECURITY_MANAGER = (
     "KafkaPrincipal",

@@ -6,10 +6,8 @@ A path leads from the document to a part: names of members, and indexes of items
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from types import ModuleType
+from typing import Any
 
 Path = tuple[str | int, ...]
 LineOf = Callable[[Path], int]

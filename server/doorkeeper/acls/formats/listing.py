@@ -18,15 +18,11 @@ Source: ``AclCommand.printAcls``; ``ResourcePattern.toString``, ``AccessControlE
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from doorkeeper.acls.formats.names import FormatError, binding_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper.acls.model import AclBinding, ResourcePattern
+from doorkeeper.acls.model import AclBinding, ResourcePattern
 
 _RESOURCE = re.compile(
     r"Current ACLs for resource `(?:ResourcePattern\(resourceType=(\w+), name=(.*),"

@@ -9,9 +9,11 @@ Source: ``SecurityUtils.operation`` and its neighbours; ``toPascalCase`` of kafk
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
 from functools import cache
 from reprlib import Repr
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from doorkeeper.acls.model import (
     AccessControlEntry,
@@ -23,10 +25,6 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.acls.validation import check_binding, unencodable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from enum import IntEnum
 
 E = TypeVar("E", bound="IntEnum")
 

@@ -7,13 +7,11 @@ long; they read what has anchors, tags or merge keys.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any, Final
 
 from doorkeeper.acls.formats.names import FormatError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
 
 _DEPTH_MAX: Final = 100
 """Far less than the depth at which libyaml's composer overflows the stack."""

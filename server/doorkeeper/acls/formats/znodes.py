@@ -14,16 +14,12 @@ Source: ``AclEntry.fromBytes``, ``ZkAclStore``, ``Resource.fromString`` of Kafka
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from urllib.parse import unquote
 
 from doorkeeper.acls.formats.documents import document_of
 from doorkeeper.acls.formats.names import FormatError, binding_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from doorkeeper.acls.model import AclBinding
+from doorkeeper.acls.model import AclBinding
 
 _PATH = re.compile(
     r"(?:/?kafka-acl(?:-extended)?/)?(?:(literal|prefixed)/)?(\w+)[/:](.+)",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from doorkeeper.base.value import NOTHING, Value, hidden
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class TlsError(ValueError):

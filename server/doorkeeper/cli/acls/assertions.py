@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from doorkeeper.acls.effective_changes import DecisionState
+from doorkeeper.base.properties import PropertiesFile
 from doorkeeper.cli.acls.addresses import Location, read_contents
 from doorkeeper.cli.acls.plan_options import plan_output_option
-from doorkeeper.cli.acls.questions import POLICY_HELP, snapshot_of, state_options, take_state
+from doorkeeper.cli.acls.questions import (
+    POLICY_HELP,
+    AclState,
+    snapshot_of,
+    state_options,
+    take_state,
+)
 from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.inspection import inspects
+from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import fail, show, show_json
-
-if TYPE_CHECKING:
-    from doorkeeper.base.properties import PropertiesFile
-    from doorkeeper.cli.acls.questions import AclState
-    from doorkeeper.cli.repositories.addresses import Address
 
 BROKEN: Final = 3
 """The status of a rule that does not hold."""

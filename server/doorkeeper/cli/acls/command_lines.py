@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from doorkeeper.acls.formats.commands import KAFKA_ACLS, options_of
 from doorkeeper.acls.live_changes import LiveCluster, judge
+from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.acls.model import AclBinding
 
 ANYWHERE: Final = Location(Address(AddressKind.BROKERS, "HOST:PORT"))
 """The placeholder in commands for ACLs from a file, which can be applied to any cluster."""

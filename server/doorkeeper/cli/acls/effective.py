@@ -12,35 +12,28 @@ Each region has an example::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
 from doorkeeper.acls.bulk import load
-from doorkeeper.acls.decision import explain
-from doorkeeper.acls.effective_changes import DecisionState, effective_changes
-from doorkeeper.acls.model import WILDCARD
-from doorkeeper.acls.regions import Extent
+from doorkeeper.acls.decision import Decision, Question, explain
+from doorkeeper.acls.effective_changes import DecisionState, EffectiveChange, effective_changes
+from doorkeeper.acls.model import WILDCARD, AclBinding
+from doorkeeper.acls.regions import Extent, NameSet
 from doorkeeper.acls.words import region_words, resource_words
 from doorkeeper.cli.acls.explanations import because, decision_record
 from doorkeeper.cli.acls.printing import code_block, row
 from doorkeeper.cli.acls.question_options import (
+    EffectivePolicy,
     effective_policy,
     policy_options,
     release_option,
 )
+from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import paint, printable
 from doorkeeper.server.schema.features import LEVELS, has_networks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
-    from doorkeeper.acls.decision import Decision, Question
-    from doorkeeper.acls.effective_changes import EffectiveChange
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.regions import NameSet
-    from doorkeeper.cli.acls.question_options import EffectivePolicy
-    from doorkeeper.cli.repositories.repository import AclContents
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 

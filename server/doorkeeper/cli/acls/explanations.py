@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
-from doorkeeper.acls.decision import RuleKind
-from doorkeeper.acls.explanation import ANY_HOST, Bearing, apply_change
+from doorkeeper.acls.decision import Decision, Policy, Question, RuleKind
+from doorkeeper.acls.explanation import (
+    ANY_HOST,
+    Bearing,
+    Considered,
+    Explanation,
+    Flip,
+    apply_change,
+)
 from doorkeeper.acls.formats.csv import COLUMNS
 from doorkeeper.acls.formats.records import records
 from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
+    AclBinding,
     AclOperation,
     AclPermissionType,
     PatternType,
 )
 from doorkeeper.acls.operations import IMPLIED_BY, IMPLIED_OPERATIONS, effects
+from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.acls.words import names_words, resource_words
+from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.command_lines import commands_of
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.terminal import paint, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper.acls.decision import Decision, Policy, Question
-    from doorkeeper.acls.explanation import Considered, Explanation, Flip
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.cli.acls.addresses import Location
 
 SHOWN_MAX = 40
 """The number of considered ACLs in the lines; JSON has all."""

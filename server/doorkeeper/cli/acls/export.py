@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -26,10 +26,8 @@ from doorkeeper.cli.acls.plans import side_of
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import fail, say
-
-if TYPE_CHECKING:
-    from doorkeeper.cli.repositories.repository import AclContents
 
 _format_option = click.option(
     "--format",

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from doorkeeper.acls.formats.choosing import Format, write
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.formats.records import records
-from doorkeeper.acls.lint import CODES, KnownNames, Severity
+from doorkeeper.acls.lint import CODES, Finding, KnownNames, Severity
 from doorkeeper.acls.lint import lint as findings_of
-from doorkeeper.acls.model import ANY_BINDING
+from doorkeeper.acls.model import ANY_BINDING, AclBinding
 from doorkeeper.acls.search import find
+from doorkeeper.acls.snapshot import Snapshot
+from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.command_lines import commands_of
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.questions import POLICY_HELP, state_options, take_state
@@ -23,14 +26,6 @@ from doorkeeper.cli.completion import files, several_of
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.options import output_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.acls.lint import Finding
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.cli.acls.addresses import Location
 
 FOUND: Final = 1
 FAILED: Final = 2

@@ -6,21 +6,17 @@ not remove them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
 from doorkeeper.acls.formats.names import FormatError, resource_type
-from doorkeeper.acls.model import Principal, ResourceType
+from doorkeeper.acls.model import AclBinding, Principal, ResourceType
 from doorkeeper.acls.plan import EVERYTHING, Plan, Selector, SelectorUnion, plan, plan_additions
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import utf8
 from doorkeeper.cli.terminal import say
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from doorkeeper.acls.model import AclBinding
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 

@@ -9,21 +9,18 @@ A row is a line of the CSV table of ``acl.formats``, which commands take back:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.acls.formats import csv
+from doorkeeper.acls.model import (
+    AccessControlEntry,
+    AclBinding,
+    ResourcePattern,
+    ResourcePatternFilter,
+)
 from doorkeeper.cli.terminal import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from doorkeeper.acls.model import (
-        AccessControlEntry,
-        AclBinding,
-        ResourcePattern,
-        ResourcePatternFilter,
-    )
 
 OUTPUTS: Final = ("kafka", "table", "json")
 _HEADING: Final = ("PRINCIPAL", "HOST", "OPERATION", "PERMISSION", "RESOURCE", "PATTERN", "NAME")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
@@ -19,9 +20,6 @@ from doorkeeper.cli.options import options_of_resources, utf8
 from doorkeeper.server.authorizer.standard_keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
 from doorkeeper.server.resources.topics.names import reason_invalid
 from doorkeeper.server.schema.features import LEVELS, NEWEST
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
-from doorkeeper.acls.access import names_hosts
+from doorkeeper.acls.access import Access, Power, names_hosts
 from doorkeeper.acls.access import what_can as permissions_of
 from doorkeeper.acls.access import who_can as principals_with
 from doorkeeper.acls.bulk import load
@@ -25,6 +26,7 @@ from doorkeeper.acls.model import (
     CLUSTER_NAME,
     WILDCARD,
     WILDCARD_PRINCIPAL,
+    AclBinding,
     AclOperation,
     PatternType,
     ResourcePattern,
@@ -32,7 +34,8 @@ from doorkeeper.acls.model import (
 )
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acls.search import find
-from doorkeeper.acls.tasks import task_access, task_answer
+from doorkeeper.acls.snapshot import Snapshot
+from doorkeeper.acls.tasks import TaskNeed, task_access, task_answer
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     Location,
@@ -73,18 +76,10 @@ from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.options import output_option
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.cli.repositories.repository import PlacedAcceptance
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.server.authorizer.standard_keys import ALLOW_EVERYONE
 from doorkeeper.server.schema.features import LEVELS, NEWEST, OLDEST, has_networks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from doorkeeper.acls.access import Access, Power
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.acls.tasks import TaskNeed
-    from doorkeeper.cli.repositories.repository import PlacedAcceptance
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 

@@ -8,12 +8,15 @@ User:bob,TOPIC,PREFIXED,pii-,READ,ALLOW,*
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import click
 
 from doorkeeper.acls.assertions import Assertion, AssertionKind, counterexamples
-from doorkeeper.acls.decision import explain
+from doorkeeper.acls.decision import Question, explain
+from doorkeeper.acls.effective_changes import DecisionState
 from doorkeeper.acls.formats.assertions import read_assertions
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL
@@ -23,13 +26,6 @@ from doorkeeper.acls.words import extent_words, resource_words
 from doorkeeper.cli.acls.explanations import because, decision_record
 from doorkeeper.cli.acls.printing import code_block, row
 from doorkeeper.cli.terminal import fail, paint, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from doorkeeper.acls.decision import Question
-    from doorkeeper.acls.effective_changes import DecisionState
 
 _SHOWN_MAX: Final = 10
 """The number of counterexamples of a rule in lines; JSON has all."""

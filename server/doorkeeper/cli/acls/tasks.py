@@ -6,35 +6,29 @@ each answer.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 import click
 
 from doorkeeper.acls.cases import Verdict
-from doorkeeper.acls.decision import explain
+from doorkeeper.acls.decision import Policy, Question, explain
 from doorkeeper.acls.explanation import ANY_HOST
 from doorkeeper.acls.formats.built_in_roles import BUILT_IN
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.formats.records import from_document
-from doorkeeper.acls.model import AclOperation, ResourceType
+from doorkeeper.acls.model import AclBinding, AclOperation, ResourceType
 from doorkeeper.acls.operations import effects
 from doorkeeper.acls.partition import extent_of
 from doorkeeper.acls.regions import Extent, single
-from doorkeeper.acls.tasks import TASKS, TaskNeed
+from doorkeeper.acls.snapshot import Snapshot
+from doorkeeper.acls.tasks import TASKS, TaskAccess, TaskAnswer, TaskNeed
 from doorkeeper.acls.words import extent_words, noun, resource_words
 from doorkeeper.cli.acls.explanations import because, decision_record
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.question_options import check_name, take_resource
 from doorkeeper.cli.options import utf8
 from doorkeeper.cli.terminal import paint, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from doorkeeper.acls.decision import Policy, Question
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.acls.tasks import TaskAccess, TaskAnswer
 
 _PREFIXED: Final = "prefixed"
 _OPTIONS: Final = {

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from doorkeeper.acls.live_changes import Rule
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     location_options,
@@ -20,19 +21,15 @@ from doorkeeper.cli.acls.plans import apply_plan
 from doorkeeper.cli.addresses import address
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.history.commands import history_address, line_of, read_history
+from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.repositories.clusters import ClusterRepository
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import fail, say
+from doorkeeper.server.state.history.moments import Moment
 from doorkeeper.server.state.history.reading import revision_at
-from doorkeeper.server.state.history.undoing import read_undo
+from doorkeeper.server.state.history.undoing import Undo, read_undo
+from doorkeeper.server.state.storage.portable import Portable
 from doorkeeper.server.state.store import StorageError
-
-if TYPE_CHECKING:
-    from doorkeeper.acls.live_changes import Rule
-    from doorkeeper.cli.repositories.addresses import Address
-    from doorkeeper.server.state.history.moments import Moment
-    from doorkeeper.server.state.history.undoing import Undo
-    from doorkeeper.server.state.storage.portable import Portable
 
 _RANGE = re.compile(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?")
 

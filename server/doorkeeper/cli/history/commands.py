@@ -6,8 +6,9 @@ Nothing is changed, and servers may be running: the store is read beside them.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -31,20 +32,19 @@ from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.server.operations.audit.cluster_events import time_ms_of
 from doorkeeper.server.schema.declared import KINDS
-from doorkeeper.server.state.history.moments import time_text
+from doorkeeper.server.state.history.moments import Moment, time_text
 from doorkeeper.server.state.history.reading import revision_at
-from doorkeeper.server.state.history.revisions import RevisionFilter, read_page, read_revisions
-from doorkeeper.server.state.history.verification import RecordedHash, recorded_hashes
+from doorkeeper.server.state.history.revisions import (
+    Revision,
+    RevisionFilter,
+    RevisionPage,
+    read_page,
+    read_revisions,
+)
+from doorkeeper.server.state.history.verification import RecordedHash, Verification, recorded_hashes
 from doorkeeper.server.state.history.verification import verify as verify_chain
+from doorkeeper.server.state.storage.portable import Portable
 from doorkeeper.server.state.store import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from doorkeeper.server.state.history.moments import Moment
-    from doorkeeper.server.state.history.revisions import Revision, RevisionPage
-    from doorkeeper.server.state.history.verification import Verification
-    from doorkeeper.server.state.storage.portable import Portable
 
 Result = TypeVar("Result")
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
@@ -20,17 +22,12 @@ from doorkeeper.cli.history.commands import (
 from doorkeeper.cli.interrupts import INTERRUPTED
 from doorkeeper.cli.offline.stores import open_history
 from doorkeeper.cli.options import output_option
+from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.terminal import fail, say_once, show, show_json
 from doorkeeper.server.state.history.reading import BeforeHistory
 from doorkeeper.server.state.history.revisions import Revision, RevisionFilter
 from doorkeeper.server.state.history.watching import next_revisions
 from doorkeeper.server.state.store import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-    from pathlib import Path
-
-    from doorkeeper.cli.repositories.addresses import Address
 
 POLL_S: Final = 0.2
 """Interval of looks for new changes."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Final
 
 ADDRESS_VARIABLES: Final = (
     "KAFKA_BOOTSTRAP_SERVERS",

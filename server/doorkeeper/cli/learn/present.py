@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 from doorkeeper.acls.bulk import load
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.effective_changes import DecisionState, new_access
+from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.words import region_words
+from doorkeeper.base.properties import PropertiesFile
 from doorkeeper.cli.acls.addresses import Location
+from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import fail, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper.base.properties import PropertiesFile
-    from doorkeeper.cli.repositories.addresses import Address
 
 NOT_COMPARED: Final = (
     "note: no ACLs in force were given (--acls): whether these allow anything new is not known"

@@ -9,36 +9,33 @@ import os
 import time
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from doorkeeper.server.operations.logs.pipeline import Logs
 
 # The log first: it prevents structlog from importing unused modules.
 from doorkeeper.server.app.assembly import Assembly  # isort: skip
+from collections.abc import Iterable, Sequence
+
+from doorkeeper.acls.entities.model import Entity
+from doorkeeper.acls.model import AclBinding
+from doorkeeper.acls.recorded_access import RecordedAccess
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.cli.learn.child import run_command, wait_for_end
 from doorkeeper.cli.learn.shadow import Shadow
 from doorkeeper.cli.learn.tap import Tap
 from doorkeeper.cli.learning.recorder import Recorder
+from doorkeeper.client.config import Address
 from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.authorizer.plans import BindingIds
 from doorkeeper.server.config.loading import load_values
+from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.net import new_runner
 from doorkeeper.server.resources.topics.initial import initial_topics
 from doorkeeper.server.schema.acls import StoredBinding
-from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import ACL, TOPIC
 from doorkeeper.server.state.memory import MemoryStore
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from doorkeeper.acls.entities.model import Entity
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.recorded_access import RecordedAccess
-    from doorkeeper.client.config import Address
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.schema.change import Change
 
 _STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _LEARNING = "doorkeeper.cli.learning.authorizer.LearningAuthorizer"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 from doorkeeper.acls.model import AclBinding, PatternType, ResourcePattern
 from doorkeeper.acls.operations import satisfied_by
-from doorkeeper.acls.recorded_access import prefixed_acls
+from doorkeeper.acls.recorded_access import RecordedAccess, prefixed_acls
 from doorkeeper.cli.learning.internal_names import InternalNames
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from doorkeeper.acls.recorded_access import RecordedAccess
 
 
 class Alternative(NamedTuple):

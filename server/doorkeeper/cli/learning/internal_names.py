@@ -12,14 +12,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
-from doorkeeper.acls.model import ResourceType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper.acls.model import AclBinding
+from doorkeeper.acls.model import AclBinding, ResourceType
 
 _STREAMS_TOPIC: Final = re.compile(
     r"-.+-(?:changelog|repartition)|-.*SUBSCRIPTION-(?:REGISTRATION|RESPONSE)-\d+-topic", re.DOTALL

@@ -10,9 +10,12 @@ the store; its changes have no request context.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.model import AclBinding, AclBindingFilter
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.cli.offline.log import OfflineAuditLog, offline_log
 from doorkeeper.server.app.authorizer import (
@@ -25,30 +28,26 @@ from doorkeeper.server.app.authorizer import (
 )
 from doorkeeper.server.app.config_changes import dynamic_values
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.authorizer.contract import Endpoint
+from doorkeeper.server.authorizer.contract import (
+    AclCreateResult,
+    AclDeleteResult,
+    Authorizer,
+    Endpoint,
+)
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.server.authorizer.standard_keys import read_policy
 from doorkeeper.server.config.audit import AuditSettings
 from doorkeeper.server.config.loading import with_stored_values
+from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.operations.logs.command_log import command_logs
 from doorkeeper.server.runtime.lean_structlog import structlog
-from doorkeeper.server.schema.change import Edit
+from doorkeeper.server.schema.change import Committed, Edit
 from doorkeeper.server.schema.declared import ACL
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.outcome import Results
+from doorkeeper.server.state.state import State
 from doorkeeper.server.state.store import StorageError, StoreInUse
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-
-    from doorkeeper.acls.decision import Policy
-    from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper.server.authorizer.contract import AclCreateResult, AclDeleteResult, Authorizer
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.schema.change import Committed
-    from doorkeeper.server.state.log import StateLog
-    from doorkeeper.server.state.outcome import Results
-    from doorkeeper.server.state.state import State
-
 
 NO_EDIT: Final = Edit((), ())
 

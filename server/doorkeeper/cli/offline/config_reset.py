@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection
+from typing import Final
 
 from doorkeeper.cli.offline.log import audit_log_output, offline_log, submit
+from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.schema.change import Author, Origin, edit
 from doorkeeper.server.schema.declared import CONFIG, StoredConfig
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.state.state import State
+from doorkeeper.server.state.state import State
 
 ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper config reset"))
 """The origin in the change log."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 from doorkeeper.acls.decision import Policy
-from doorkeeper.acls.model import AclPermissionType
+from doorkeeper.acls.model import AclBinding, AclPermissionType
 from doorkeeper.acls.necessity import without_effect
 from doorkeeper.acls.networks import network_of
+from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.cli.offline.log import audit_log_output, offline_log
 from doorkeeper.cli.offline.repository import policy_of
 from doorkeeper.server.app.config_changes import dynamic_values
 from doorkeeper.server.config.loading import with_stored_values
-from doorkeeper.server.schema.change import Author, Origin
+from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.schema.change import Author, Change, Origin
 from doorkeeper.server.schema.features import (
     LEVELS,
     has_networks,
@@ -21,15 +24,7 @@ from doorkeeper.server.schema.features import (
     release_change,
     release_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.state.state import State
+from doorkeeper.server.state.state import State
 
 ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper store release"))
 """The origin in the log of changes: no client asked."""

@@ -10,16 +10,20 @@ The ACLs as of a moment of the past come from the store's history, and so do tho
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
+from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.live_changes import LiveCluster
-from doorkeeper.acls.model import ANY_BINDING
+from doorkeeper.acls.model import ANY_BINDING, AclBinding, AclBindingFilter
+from doorkeeper.acls.plan import Plan
 from doorkeeper.acls.search import find
-from doorkeeper.base.errors import AuthorizerFault
-from doorkeeper.cli.offline.acls import open_acls
+from doorkeeper.base.errors import ApiError, AuthorizerFault
+from doorkeeper.cli.offline.acls import OfflineAcls, open_acls
 from doorkeeper.cli.offline.stores import open_backup, open_for_reading, place_of
-from doorkeeper.cli.repositories.addresses import AddressKind
+from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.files import matching
 from doorkeeper.cli.repositories.repository import AclContents, AclRepository, AclSession
@@ -32,26 +36,15 @@ from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.authorizer.standard_keys import POLICY_DEFAULTS, read_policy
 from doorkeeper.server.config.loading import with_stored_values
 from doorkeeper.server.config.plug_ins import UnusableClass
+from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
 from doorkeeper.server.schema.features import has_networks, metadata_level
 from doorkeeper.server.state.history.moments import Moment
 from doorkeeper.server.state.history.reading import state_at
+from doorkeeper.server.state.state import State
 from doorkeeper.server.state.storage.files import DATABASE_NAME
 from doorkeeper.server.state.storage.reading import StoredRows, read_acls
 from doorkeeper.server.state.store import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from doorkeeper.acls.decision import Policy
-    from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper.acls.plan import Plan
-    from doorkeeper.base.errors import ApiError
-    from doorkeeper.cli.offline.acls import OfflineAcls
-    from doorkeeper.cli.repositories.addresses import Address
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.state.state import State
 
 
 class StoreRepository(AclRepository):

@@ -7,23 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.base.credentials import base_36, credential_of
-from doorkeeper.cli.offline.log import audit_log_output, offline_log, submit
-from doorkeeper.server.schema.change import Author, Origin, edit
+from doorkeeper.cli.offline.log import OfflineAuditLog, audit_log_output, offline_log, submit
+from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.schema.change import Author, Change, Origin, edit
 from doorkeeper.server.schema.declared import CREDENTIAL, StoredCredential
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from doorkeeper.cli.offline.log import OfflineAuditLog
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.state.log import StateLog
-    from doorkeeper.server.state.state import State
-    from doorkeeper.server.state.submissions import Plan
+from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.state import State
+from doorkeeper.server.state.submissions import Plan
 
 # The origin in the change log.
 ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper users"))

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 from doorkeeper.acls.entities.model import EntitySet
 from doorkeeper.acls.filters import matches
+from doorkeeper.acls.formats.acl_set import AclSet
 from doorkeeper.acls.formats.choosing import read_set
 from doorkeeper.acls.formats.names import FormatError
-from doorkeeper.cli.repositories.addresses import STDIN
+from doorkeeper.acls.model import AclBinding, AclBindingFilter
+from doorkeeper.cli.repositories.addresses import STDIN, Address
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.file_ownership import AclFile, ownership_problems
 from doorkeeper.cli.repositories.repository import AclContents, AclRepository, PlacedAcceptance
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from doorkeeper.acls.formats.acl_set import AclSet
-    from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper.cli.repositories.addresses import Address
 
 SUFFIXES: Final = (".yaml", ".yml", ".json", ".csv")
 """The ends of the names of files that are read in folders; a .txt is mostly no list of ACLs."""

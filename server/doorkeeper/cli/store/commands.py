@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
+from doorkeeper.acls.model import AclBinding
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.addresses import address, complete_address
@@ -24,17 +26,12 @@ from doorkeeper.cli.repositories.addresses import STORES, Address
 from doorkeeper.cli.store.release import release
 from doorkeeper.cli.terminal import fail, progress, say, show
 from doorkeeper.server.app.stores import identity_file_of
+from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.state.storage.backup import backup as back_up
 from doorkeeper.server.state.storage.backup import restore as put_back
 from doorkeeper.server.state.storage.files import DATABASE_NAME
 from doorkeeper.server.state.storage.reading import read_acls
 from doorkeeper.server.state.store import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper.server.config.settings import Settings
 
 NS_PER_MS: Final = 1_000_000
 

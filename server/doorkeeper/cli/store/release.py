@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from doorkeeper.acls.model import AclPermissionType
+from doorkeeper.acls.model import AclBinding, AclPermissionType
 from doorkeeper.cli import interrupts
 from doorkeeper.cli.acls.printing import row
-from doorkeeper.cli.offline.release import change_release
+from doorkeeper.cli.offline.release import ReleaseChange, change_release
 from doorkeeper.cli.options import config_option, load_or_fail
 from doorkeeper.cli.terminal import fail, printable, show
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.schema.features import LEVELS
 from doorkeeper.server.state.store import StorageError
-
-if TYPE_CHECKING:
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper.cli.offline.release import ReleaseChange
 
 
 @click.command(

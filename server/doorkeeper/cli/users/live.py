@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from doorkeeper.cli.terminal import say_once
 from doorkeeper.client.admin import AdminClient
+from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.identity import identity_of
 from doorkeeper.client.scram import ScramDeletion, ScramPassword
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from doorkeeper.client.config import ClientConfig
 
 
 @contextmanager

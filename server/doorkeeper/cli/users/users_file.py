@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -12,9 +13,6 @@ from doorkeeper.cli.terminal import fail
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.server.security.password_records import SALT_BYTES
 from doorkeeper.server.security.users_file_changes import delete_user, set_user, user_names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 T = TypeVar("T")
 

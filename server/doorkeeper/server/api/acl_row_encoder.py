@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Sequence
+from typing import Final
 
-from doorkeeper.base.slices import SLICE_ITEMS, parts, sort_in_slices
+from doorkeeper.acls.model import AclBinding, ResourcePattern
+from doorkeeper.base.slices import SLICE_ITEMS, Slices, parts, sort_in_slices
 from doorkeeper.server.api.codes import description_of
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResource, DescribeAclsResponse
 from doorkeeper_wire.writing import UVARINT
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from doorkeeper.acls.model import AclBinding, ResourcePattern
-    from doorkeeper.base.slices import Slices
 
 COMPACT: Final = 2
 """The first version with varint lengths and tagged fields."""

@@ -7,31 +7,26 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from types import FrameType
+from typing import Final
 
+from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
 from doorkeeper.server.authorizer.awaitables import as_future
-from doorkeeper.server.authorizer.contract import AuthorizerServerInfo, Endpoint
+from doorkeeper.server.authorizer.contract import Authorizer, AuthorizerServerInfo, Endpoint
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.loading import KEY, authorizer_class
 from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.server.config.plug_ins import UnusableClass
+from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.threads import threads_of_others
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
-    from types import FrameType
-
-    from doorkeeper.base.entry import Entry
-    from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
-    from doorkeeper.server.authorizer.contract import Authorizer
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.log import StateLog
 
 
 async def check_authorizer(entries: Sequence[Entry]) -> None:

@@ -7,20 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.credentials import ITERATIONS_MIN
+from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.authorizer import check_authorizer, locate
 from doorkeeper.server.app.clusters import configs_of
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.groups import groups_of
 from doorkeeper.server.app.listeners import ServerSecurity
 from doorkeeper.server.app.policies import policies_of
+from doorkeeper.server.config.listeners import Listener
 from doorkeeper.server.config.loading import STANDARD_AUTHORIZER, Loaded, load
 from doorkeeper.server.config.naming import LISTENER_PREFIX
+from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.operations.logs.command_log import command_logs
 from doorkeeper.server.runtime.logger import NoLog
 from doorkeeper.server.security.provider import Sources
@@ -28,13 +32,6 @@ from doorkeeper.server.state.storage.database import connect_readonly
 from doorkeeper.server.state.storage.files import DATABASE_NAME
 from doorkeeper.server.state.storage.schema import meta
 from doorkeeper.server.state.store import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from doorkeeper.base.entry import Entry
-    from doorkeeper.server.config.listeners import Listener
-    from doorkeeper.server.config.settings import Settings
 
 
 def check_configuration(file: Path | None, overrides: Sequence[str]) -> Loaded:

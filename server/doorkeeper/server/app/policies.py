@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
+from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.authorizer import locate
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.resources.policies.guard import Policies
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.base.entry import Entry
 
 POLICY_KEYS: Final = ("create.topic.policy.class.name", "alter.config.policy.class.name")
 

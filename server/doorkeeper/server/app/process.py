@@ -9,9 +9,11 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from types import FrameType
+from typing import Any, TextIO
 
 from doorkeeper.base.garbage_collection import limit_collections
 from doorkeeper.base.version import __version__
@@ -19,17 +21,11 @@ from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.app.config_check import without_authorizer
 from doorkeeper.server.app.reload import reload
 from doorkeeper.server.app.service_manager import ADDRESS, ServiceManager
+from doorkeeper.server.config.loading import Loaded
 from doorkeeper.server.net import new_runner
 from doorkeeper.server.net.protocol.connection import Connection
-from doorkeeper.server.operations.logs.pipeline import Logs
+from doorkeeper.server.operations.logs.pipeline import Logger, Logs
 from doorkeeper.server.runtime.lean_structlog import structlog
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from types import FrameType
-
-    from doorkeeper.server.config.loading import Loaded
-    from doorkeeper.server.operations.logs.pipeline import Logger
 
 _IMPORTED_S = time.monotonic()
 _START_TIME_FIELD = 22

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TypeVar
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.state.outcome import Results
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 T = TypeVar("T")
 

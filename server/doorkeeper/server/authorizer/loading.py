@@ -10,8 +10,8 @@ A class with the older interface of KIP-11 is wrapped.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from inspect import isabstract
-from typing import TYPE_CHECKING
 
 from doorkeeper.server.authorizer.contract import Authorizer
 from doorkeeper.server.authorizer.older import has_older_interface, wrap
@@ -22,9 +22,6 @@ from doorkeeper.server.config.plug_ins import (
     missing_methods,
     wrong_methods,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 KEY = "authorizer.class.name"
 

@@ -16,10 +16,7 @@ Source: ``org.apache.kafka.common.Reconfigurable``, ``DynamicBrokerConfig`` (4.3
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
 
 
 class Reconfigurable(ABC):

@@ -5,7 +5,7 @@ An invalid field would only be detected while a response is encoded, too late to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeGuard
 
 from doorkeeper.acls.model import (
     AccessControlEntry,
@@ -22,10 +22,6 @@ from doorkeeper.server.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
 )
-
-if TYPE_CHECKING:
-    from typing import TypeGuard
-
 
 # The types of the fields of a pattern and an entry.
 _TYPES = (ResourceType, str, PatternType, str, str, AclOperation, AclPermissionType)

@@ -11,14 +11,10 @@ maximum size, or the highest resource type and operation.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from doorkeeper.server.config.raw_config import KeyPath
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper.server.config.raw_config import RawConfig
+from doorkeeper.server.config.raw_config import KeyPath, RawConfig
 
 # re.ASCII: other digits than 0-9 would pass \d, and the names are those of ApiVersions (KIP-511).
 _RULE = re.compile(r"([A-Za-z0-9.-]+)(?:/([A-Za-z0-9.-]+))?=(\d{1,10}(?:/\d{1,10})*)", re.ASCII)

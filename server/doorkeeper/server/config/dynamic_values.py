@@ -8,13 +8,10 @@ Source: KIP-226; ``DynamicBrokerConfig`` (4.3.1).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from doorkeeper.base.entry import Entry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 # The value of a new Kafka cluster (4.3.1) with eligible leader replicas; it can be changed, but not
 # deleted.

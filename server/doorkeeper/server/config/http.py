@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import ipaddress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from doorkeeper.base.value import Value
-from doorkeeper.server.config.raw_config import KeyPath
-
-if TYPE_CHECKING:
-    from doorkeeper.server.config.raw_config import RawConfig
+from doorkeeper.server.config.raw_config import KeyPath, RawConfig
 
 LISTENER: Final = "doorkeeper.http.listener"
 CERTIFICATE: Final = "doorkeeper.http.certificate.file"

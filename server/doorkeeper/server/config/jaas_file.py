@@ -16,17 +16,13 @@ Source: ``sun.security.provider.ConfigFile`` and ``sun.security.util.PropertyExp
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from doorkeeper.base.entry import Problem
 from doorkeeper.base.jaas import FLAGS, JaasError, LoginModule
-from doorkeeper.base.jaas_tokens import JaasTokenizer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from doorkeeper.base.jaas_tokens import JaasToken
+from doorkeeper.base.jaas_tokens import JaasToken, JaasTokenizer
 
 FILE_KEY: Final = "doorkeeper.jaas.file"
 # Far longer than any JAAS file; rejects a large file that was named by mistake.

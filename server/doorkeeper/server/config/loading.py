@@ -6,32 +6,27 @@ Without a file the server is open to the users of this machine: see ``WITHOUT_A_
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.entry import Entry, Problem
 from doorkeeper.server.config import jaas_file
 from doorkeeper.server.config.audit import audit_of
-from doorkeeper.server.config.client_rules import client_rules_of
+from doorkeeper.server.config.client_rules import ClientRule, client_rules_of
 from doorkeeper.server.config.cluster_keys import ACKNOWLEDGE_CLUSTERS
 from doorkeeper.server.config.dynamic_values import DynamicValues, is_dynamic_source
 from doorkeeper.server.config.http import http_of
+from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.levels import levels_of
-from doorkeeper.server.config.listeners import inter_broker_listener_of, listeners_of
+from doorkeeper.server.config.listeners import Listener, inter_broker_listener_of, listeners_of
 from doorkeeper.server.config.naming import LISTENER_PREFIX, find_key
 from doorkeeper.server.config.raw_config import KeyPath, RawConfig
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.shared_store import shared_store_of
 from doorkeeper.server.config.tokens import secret_of, token_warnings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from doorkeeper.server.config.client_rules import ClientRule
-    from doorkeeper.server.config.jaas_file import JaasFile
-    from doorkeeper.server.config.listeners import Listener
 
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 

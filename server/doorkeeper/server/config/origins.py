@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from doorkeeper.base.values import KeyType, without_login
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.naming import find_key
-from doorkeeper.server.config.settings import default_of, meaning_of
-
-if TYPE_CHECKING:
-    from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.config.settings import Settings, default_of, meaning_of
 
 HIDDEN = "(hidden)"
 DEFAULT = "default"

@@ -10,11 +10,8 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 # Java class names: common first packages, or a nested class.
 _JAVA_NAME = re.compile(r"(com|dev|eu|io|kafka|net|org)(\.\w+)+|[\w.]+\$\w+")

@@ -6,19 +6,14 @@ A listener's value of a key is the first of ``listener.name.<name>.<mechanism>.<
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from doorkeeper.base.entry import Problem
-from doorkeeper.base.values import parse_value
+from doorkeeper.base.entry import Entry, Problem
+from doorkeeper.base.key import Key
+from doorkeeper.base.values import Value, parse_value
 from doorkeeper.server.config.keys import KEYS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from doorkeeper.base.entry import Entry
-    from doorkeeper.base.key import Key
-    from doorkeeper.base.values import Value
 
 
 class KeyPath(NamedTuple):

@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from doorkeeper.base.value import Value, hidden
 from doorkeeper.base.values import Password
-from doorkeeper.server.config.raw_config import KeyPath
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from doorkeeper.server.config.raw_config import RawConfig
+from doorkeeper.server.config.raw_config import KeyPath, RawConfig
 
 KEY: Final = "doorkeeper.store"
 EMBEDDED: Final = "embedded"

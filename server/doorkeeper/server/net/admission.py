@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from doorkeeper.server.net.options import ListenerSpec
-    from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.net.options import ListenerSpec
+from doorkeeper.server.runtime.limits import Limits
 
 
 class Admission:

@@ -18,13 +18,20 @@ connection is held, and not read from once it has bytes that wait, while
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from doorkeeper.server.authorizer.awaitables import as_future, forget, wait_for_decision
+from doorkeeper.server.net.chunked_responses import ResponseBuild
 from doorkeeper.server.net.connection_log import log_end, log_events, log_refusal
-from doorkeeper.server.net.context import Accepted
+from doorkeeper.server.net.context import Accepted, ServerContext
+from doorkeeper.server.net.fair_queue import QueuedWork
+from doorkeeper.server.net.large_requests import Handling
+from doorkeeper.server.net.ledger import Ledger
+from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import (
+    Advance,
     Authenticating,
     ChunkedResponse,
     Closed,
@@ -38,20 +45,8 @@ from doorkeeper.server.net.request_log import DEBUG
 from doorkeeper.server.net.transports import is_encrypted, peer_certificates
 from doorkeeper.server.net.updates import UpdateInFlight, admit
 from doorkeeper.server.runtime.metrics.requests import Waited
-from doorkeeper.server.security.contract import Failure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.server.net.chunked_responses import ResponseBuild
-    from doorkeeper.server.net.context import ServerContext
-    from doorkeeper.server.net.fair_queue import QueuedWork
-    from doorkeeper.server.net.large_requests import Handling
-    from doorkeeper.server.net.ledger import Ledger
-    from doorkeeper.server.net.protocol.connection import Connection
-    from doorkeeper.server.net.protocol.exchange import Advance
-    from doorkeeper.server.security.contract import Step
-    from doorkeeper.server.state.outcome import Results
+from doorkeeper.server.security.contract import Failure, Step
+from doorkeeper.server.state.outcome import Results
 
 TLS_CHUNK_BYTES: Final = 65_536
 """Larger answers are passed to TLS in chunks of this size."""

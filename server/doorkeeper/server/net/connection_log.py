@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from doorkeeper.server.net.protocol.exchange import Login
-
-if TYPE_CHECKING:
-    from doorkeeper.server.net.context import ServerContext
-    from doorkeeper.server.net.protocol.connection import Connection
-    from doorkeeper.server.net.protocol.exchange import Closed, Refused
+from doorkeeper.server.net.context import ServerContext
+from doorkeeper.server.net.protocol.connection import Connection
+from doorkeeper.server.net.protocol.exchange import Closed, Login, Refused
 
 
 def log_events(connection: Connection, server: ServerContext) -> None:

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, Protocol
 
-from doorkeeper.server.api.node import UpdateOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from doorkeeper.base.errors import ApiError
-    from doorkeeper.server.api.node import Services
-    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
-    from doorkeeper.server.net.chunked_responses import ChunkedResponses
-    from doorkeeper.server.net.fair_queue import FairQueue
-    from doorkeeper.server.net.large_requests import LargeRequests
-    from doorkeeper.server.net.ledger import Ledger
-    from doorkeeper.server.net.peer_log import PeerLog
-    from doorkeeper.server.net.protocol.exchange import Login
-    from doorkeeper.server.net.request_log import RequestLog
-    from doorkeeper.server.runtime.limits import Limits
-    from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.runtime.metrics.requests import RequestMeter
+from doorkeeper.base.errors import ApiError
+from doorkeeper.server.api.node import Services, UpdateOperation
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.net.chunked_responses import ChunkedResponses
+from doorkeeper.server.net.fair_queue import FairQueue
+from doorkeeper.server.net.large_requests import LargeRequests
+from doorkeeper.server.net.ledger import Ledger
+from doorkeeper.server.net.peer_log import PeerLog
+from doorkeeper.server.net.protocol.exchange import Login
+from doorkeeper.server.net.request_log import RequestLog
+from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.runtime.metrics.requests import RequestMeter
 
 
 class Accepted(asyncio.Protocol, ABC):

@@ -9,13 +9,11 @@ share of the loop's time, which slows password guessing and delays a login by mi
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Final
 
 QUIET_S: Final = 0.1
 """Authenticated clients count as active for this long after their last request."""

@@ -11,14 +11,12 @@ import asyncio
 import socket
 import ssl
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from doorkeeper.server.net.context import Accepted
+from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.security.tls.alerts import alert_sender
-
-if TYPE_CHECKING:
-    from doorkeeper.server.net.context import Accepted
-    from doorkeeper.server.runtime.limits import Limits
-    from doorkeeper.server.runtime.logger import Logger
 
 LINES_MAX: Final = 10
 """A client with a wrong certificate reconnects often: further failures are only counted."""

@@ -13,22 +13,19 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from ssl import SSLContext
+from typing import Any, Final
 
 from doorkeeper.server.net.addresses import bind_error, bound_socket, java_host_address
+from doorkeeper.server.net.admission import Admission
+from doorkeeper.server.net.context import Accepted
+from doorkeeper.server.net.fair_queue import FairQueue
 from doorkeeper.server.net.handshakes import Handshakes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from ssl import SSLContext
-
-    from doorkeeper.server.net.admission import Admission
-    from doorkeeper.server.net.context import Accepted
-    from doorkeeper.server.net.fair_queue import FairQueue
-    from doorkeeper.server.net.options import ListenerSpec
-    from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.net.options import ListenerSpec
+from doorkeeper.server.runtime.logger import Logger
 
 OUT_OF_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 """Errors of ``accept`` when the process or the machine is out of resources."""

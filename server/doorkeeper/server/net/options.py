@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping
+from ssl import SSLContext
+from typing import Final, NamedTuple
 
 from doorkeeper.base.value import Value, hidden
 from doorkeeper.server.runtime.limits import UNLIMITED
+from doorkeeper.server.security.contract import OfferedMechanism, PrincipalBuilder
 from doorkeeper.server.security.principals import DefaultPrincipalBuilder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from ssl import SSLContext
-
-    from doorkeeper.server.security.contract import OfferedMechanism, PrincipalBuilder
 
 
 class ConnectionSecurity(NamedTuple):

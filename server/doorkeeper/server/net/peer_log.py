@@ -7,12 +7,10 @@ count is logged.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import asyncio
+from typing import Final
 
-if TYPE_CHECKING:
-    import asyncio
-
-    from doorkeeper.server.runtime.logger import Logger
+from doorkeeper.server.runtime.logger import Logger
 
 LINES_MAX: Final = 100
 WINDOW_S: Final = 10.0

@@ -9,16 +9,14 @@ Source: ``RequestChannel.updateRequestMetrics``, whose line is a JSON of its own
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from doorkeeper.base.errors import ErrorCode
+from doorkeeper.server.api.node import Response
+from doorkeeper.server.net.protocol.connection import Connection
+from doorkeeper.server.net.protocol.exchange import CompletedRequest
 from doorkeeper.server.net.protocol.responses import ITEMS
 from doorkeeper_wire.api_keys import API_NAMES
-
-if TYPE_CHECKING:
-    from doorkeeper.server.api.node import Response
-    from doorkeeper.server.net.protocol.connection import Connection
-    from doorkeeper.server.net.protocol.exchange import CompletedRequest
 
 LOGGER_NAME: Final = "kafka.request.logger"
 DEBUG: Final = 10

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    import asyncio
+import asyncio
+from typing import Final
 
 ENCODING_DER: Final = 2
 """OpenSSL's number for DER, which Python gives no public name."""

@@ -8,16 +8,13 @@ Source: ``ConsumerProtocolSubscription`` and ``ConsumerProtocolAssignment`` of t
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 from doorkeeper_wire.messages.consumer_protocol_assignment import (
     ConsumerProtocolAssignment,
     TopicPartition,
 )
 from doorkeeper_wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 VERSION = 0
 _PREFIX = struct.pack(">h", VERSION)

@@ -13,25 +13,18 @@ Source: ``OffsetMetadataManager``, ``ClassicGroup`` and ``ConsumerGroup`` (4.3.1
 from __future__ import annotations
 
 from collections import ChainMap, Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 
 import immutables
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.base.slices import parts
-from doorkeeper.server.resources.cluster import Group
-from doorkeeper.server.schema.change import edit
+from doorkeeper.base.slices import Slices, parts
+from doorkeeper.server.resources.cluster import Group, GroupMember, Topic
+from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import OFFSET, StoredOffset
 from doorkeeper_wire.consumer_protocol import decode_subscription
 from doorkeeper_wire.errors import Malformed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from doorkeeper.base.slices import Slices
-    from doorkeeper.server.resources.cluster import GroupMember, Topic
-    from doorkeeper.server.schema.change import Change
 
 K = TypeVar("K")
 

@@ -10,18 +10,14 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, Self
 
 import immutables
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.base.slices import SLICE_ITEMS
+from doorkeeper.base.slices import SLICE_ITEMS, Slices
 from doorkeeper.server.schema.declared import StoredQuota
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from doorkeeper.base.slices import Slices
 
 Entity = tuple[tuple[str, str | None], ...]
 """The parts of an entity, type and name, in the order of a broker's responses."""

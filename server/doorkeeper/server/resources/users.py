@@ -9,7 +9,8 @@ Source: ``ScramControlManager.alterCredentials`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple, Self
 
 import immutables
 
@@ -22,9 +23,6 @@ from doorkeeper.base.credentials import (
 )
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.schema.declared import StoredCredential
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 
 class ScramUsers:

@@ -8,12 +8,10 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 

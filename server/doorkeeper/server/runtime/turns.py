@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
-from doorkeeper.base.slices import SLICE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.base.slices import Slices
+from doorkeeper.base.slices import SLICE_S, Slices
 
 T = TypeVar("T")
 

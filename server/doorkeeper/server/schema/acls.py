@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
 from doorkeeper.acls.model import (
     AccessControlEntry,
@@ -15,9 +16,6 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.server.schema.kind import Codec, Item
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 class StoredBinding(NamedTuple):

@@ -12,15 +12,11 @@ Source: ``MetadataVersion`` (4.3.1, 4.4.0); networks need level 32.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
-from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import FEATURE, StoredFeature
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from doorkeeper.server.schema.change import Change
 
 METADATA_VERSION: Final = "metadata.version"
 

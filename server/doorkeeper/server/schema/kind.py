@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import json
 from binascii import a2b_base64, b2a_base64
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 _dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _loads: Final = json.JSONDecoder().decode

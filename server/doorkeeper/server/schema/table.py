@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
 
 import immutables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 R = TypeVar("R", bound="tuple[object, ...]")
 

@@ -14,15 +14,13 @@ Source: ``java.util.regex.Pattern`` and ``Matcher`` of JDK 17.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from time import thread_time
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import regex
 
 from doorkeeper.server.security.java_regex_parsing import PatternError, translate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["JavaPattern", "PatternError"]
 

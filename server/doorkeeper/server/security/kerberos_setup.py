@@ -7,15 +7,13 @@ environment names. ``doorkeeper.kerberos.config.file`` sets that for the whole p
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from types import ModuleType
+from typing import Final
 
 from doorkeeper.server.security.kerberos_rules import ShortNamer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import ModuleType
 
 RULES_KEY: Final = "sasl.kerberos.principal.to.local.rules"
 CONFIG_KEY: Final = "doorkeeper.kerberos.config.file"

@@ -8,10 +8,7 @@ Source: ``valuesWithPrefixOverride`` of Kafka's ``AbstractConfig``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
 
 
 def configs_of(

@@ -17,10 +17,8 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 # Kafka parses half a megabyte, which would cost the loop 0.1 s and more before authentication.
 BYTES_MAX: Final = 65_536

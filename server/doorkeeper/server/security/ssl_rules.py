@@ -13,12 +13,10 @@ that do not exist.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from doorkeeper.server.security.java_regex import JavaPattern, PatternError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _RULE: Final = r"(DEFAULT)|RULE:((\\.|[^\\/])*)/((\\.|[^\\/])*)/([LU]?).*?|(.*?)"
 _RULES = JavaPattern(rf"\s*({_RULE})\s*(,\s*|$)")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeVar
 
 from doorkeeper.acls.bulk import load
+from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.garbage_collection import collection_paused
+from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL, KINDS
+from doorkeeper.server.schema.kind import Kind
 from doorkeeper.server.state.state import EMPTY, State, apply_at_once
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.server.schema.acls import StoredBinding
-    from doorkeeper.server.schema.kind import Kind
 
 T = TypeVar("T")
 

@@ -6,18 +6,21 @@ tests.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from doorkeeper.acls.snapshot import EMPTY as NO_ACLS
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.garbage_collection import frozen_allocations
-from doorkeeper.base.slices import run_to_end
+from doorkeeper.base.slices import Slices, run_to_end
+from doorkeeper.server.resources.cluster import Group, Member
 from doorkeeper.server.resources.groups import Offsets
 from doorkeeper.server.resources.quotas import ClientQuotas
 from doorkeeper.server.resources.settings.resources import ResourceConfigs
 from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.resources.users import ScramUsers
+from doorkeeper.server.schema.change import Change
 from doorkeeper.server.schema.declared import (
     ACL,
     KINDS,
@@ -27,15 +30,8 @@ from doorkeeper.server.schema.declared import (
     StoredToken,
 )
 from doorkeeper.server.schema.features import has_networks, metadata_level
+from doorkeeper.server.schema.kind import Kind
 from doorkeeper.server.schema.table import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from doorkeeper.base.slices import Slices
-    from doorkeeper.server.resources.cluster import Group, Member
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.schema.kind import Kind
 
 # About a millisecond of work for ACLs.
 ROWS_PER_SLICE: Final = 256

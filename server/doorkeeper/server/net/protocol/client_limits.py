@@ -7,23 +7,16 @@ without rules, the default, every client gets a broker's response.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import Any, Final
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.config.client_rules import ClientSoftware, rule_for
-from doorkeeper.server.net.protocol.exchange import LogEvent
-from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
-from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper.server.config.client_rules import ClientRule
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.net.protocol.exchange import Counts, Login
-    from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
-    from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult
-    from doorkeeper_wire.messages.describe_acls import DescribeAclsResource
+from doorkeeper.server.config.client_rules import ClientRule, ClientSoftware, rule_for
+from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.net.protocol.exchange import Counts, LogEvent, Login
+from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
+from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResource, DescribeAclsResponse
 
 HOLDS_ACLS: Final = frozenset({DescribeAclsResponse, DeleteAclsResponse})
 """The responses that the rules apply to."""

@@ -21,24 +21,28 @@ Source: ``SocketServer``, ``RequestContext``, ``SaslServerAuthenticator`` of Kaf
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from doorkeeper.base.errors import ApiError
 from doorkeeper.server.api.node import Update
 from doorkeeper.server.config.plug_ins import one_line
 from doorkeeper.server.net.protocol.conversation import HANDLED_HERE_ELEMENTS_MAX, Conversation
 from doorkeeper.server.net.protocol.exchange import (
+    Advance,
     Authenticating,
     Body,
     ChunkedResponse,
     Closed,
     LogEvent,
+    Peer,
     PendingDecision,
     PendingResponse,
     PendingUpdate,
     Refused,
 )
+from doorkeeper.server.net.protocol.large_request import LargeRequest
 from doorkeeper.server.net.protocol.logins import (
     NO_PRINCIPAL,
     answer_versions,
@@ -55,18 +59,11 @@ from doorkeeper.server.net.protocol.response_cache import CACHED_APIS
 from doorkeeper.server.net.protocol.responses import End, add_header
 from doorkeeper.server.net.protocol.session import SessionAction
 from doorkeeper.server.net.protocol.unreadable import header_fault, size_fault
+from doorkeeper.server.security.contract import Step
 from doorkeeper_wire.errors import InvalidFrame, Malformed, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer
-from doorkeeper_wire.headers import decode_request_header
+from doorkeeper_wire.headers import RequestHeader, decode_request_header
 from doorkeeper_wire.reading import limit_elements
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper.server.net.protocol.exchange import Advance, Peer
-    from doorkeeper.server.net.protocol.large_request import LargeRequest
-    from doorkeeper.server.security.contract import Step
-    from doorkeeper_wire.headers import RequestHeader
 
 SIZE_BYTES: Final = 4
 """The length of the size prefix of a frame, which does not count itself."""

@@ -16,23 +16,18 @@ Only APIs whose response depends on nothing but the state are cached. Why it is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
-from doorkeeper.server.net.protocol.exchange import SideEffects
-from doorkeeper.server.net.protocol.session import SessionAction
+from doorkeeper.acls.model import Principal
+from doorkeeper.server.authorizer.guard import RecordedDecision
+from doorkeeper.server.config.client_rules import ClientSoftware
+from doorkeeper.server.net.protocol.client_limits import ClientLimits
+from doorkeeper.server.net.protocol.exchange import Peer, SideEffects, Version
+from doorkeeper.server.net.protocol.session import Session, SessionAction
+from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.api_keys import ApiKey
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from doorkeeper.acls.model import Principal
-    from doorkeeper.server.authorizer.guard import RecordedDecision
-    from doorkeeper.server.config.client_rules import ClientSoftware
-    from doorkeeper.server.net.protocol.client_limits import ClientLimits
-    from doorkeeper.server.net.protocol.exchange import Peer, Version
-    from doorkeeper.server.net.protocol.session import Session
-    from doorkeeper.server.runtime.limits import Limits
 
 CACHED_APIS: Final = frozenset(
     map(int, (ApiKey.METADATA, ApiKey.DESCRIBE_GROUPS, ApiKey.API_VERSIONS, ApiKey.DESCRIBE_ACLS))

@@ -8,23 +8,19 @@ Source: ``AbstractResponse.errorCounts``, which differs as said.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from doorkeeper.acls.model import Principal
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api.node import Response
 from doorkeeper.server.api.operations import REQUIRED
 from doorkeeper.server.net.protocol.exchange import Closed
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
-from doorkeeper_wire.headers import encode_response
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from doorkeeper.acls.model import Principal
-    from doorkeeper.server.api.node import Response
-    from doorkeeper_wire.errors import Unencodable
-    from doorkeeper_wire.headers import RequestHeader
+from doorkeeper_wire.errors import Unencodable
+from doorkeeper_wire.headers import RequestHeader, encode_response
 
 
 class End(Exception):

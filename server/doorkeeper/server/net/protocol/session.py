@@ -12,28 +12,27 @@ KIP-152, KIP-368.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.server.security.contract import Challenge, Failure, Success
+from doorkeeper.server.security.contract import (
+    AuthenticationContext,
+    Challenge,
+    Failure,
+    Mechanism,
+    OfferedMechanism,
+    PrincipalBuilder,
+    Step,
+    Success,
+)
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse as Authenticated
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeResponse as Handshaken
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
-
-    from doorkeeper.server.security.contract import (
-        AuthenticationContext,
-        Mechanism,
-        OfferedMechanism,
-        PrincipalBuilder,
-        Step,
-    )
 
 REAUTHENTICATION_INTERVAL_S: Final = 1.0
 """The least time between two authentications of a session; Kafka's constant."""

@@ -6,16 +6,13 @@ Kafka 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from doorkeeper.acls.model import Principal
 from doorkeeper.server.net.protocol.responses import End, request_fields
 from doorkeeper_wire.api_keys import API_NAMES
-from doorkeeper_wire.errors import Malformed
-
-if TYPE_CHECKING:
-    from doorkeeper.acls.model import Principal
-    from doorkeeper_wire.errors import InvalidFrame, UnknownApi
-    from doorkeeper_wire.headers import RequestHeader
+from doorkeeper_wire.errors import InvalidFrame, Malformed, UnknownApi
+from doorkeeper_wire.headers import RequestHeader
 
 NOT_KAFKA: Final = (
     "Invalid request, potential reasons: kafka client configured with the wrong security protocol,"

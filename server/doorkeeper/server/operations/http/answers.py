@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping
+from typing import Final, NamedTuple
 
 JSON: Final = "application/json"
 TEXT: Final = "text/plain; charset=utf-8"

@@ -7,12 +7,10 @@ or reads nothing is closed soon.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Callable
+from typing import Any, Final, cast
 
 from doorkeeper.server.net.context import Accepted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 REQUEST_S: Final = 10.0
 """From the end of the handshake to the last byte of the answer; a scrape takes 0.1 s."""

@@ -7,7 +7,8 @@ rendered in a worker thread, in tens of milliseconds, one at a time.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 from prometheus_client import GCCollector, ProcessCollector
 from prometheus_client.core import Metric as Exposed
@@ -15,14 +16,8 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector, CollectorRegistry
 from prometheus_client.utils import floatToGoString
 
-from doorkeeper.server.runtime.metrics.series import Distribution
-from doorkeeper.server.runtime.metrics.table import MetricKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from doorkeeper.server.runtime.metrics.series import Family, Meters
-    from doorkeeper.server.runtime.metrics.table import Metric
+from doorkeeper.server.runtime.metrics.series import Distribution, Family, Meters
+from doorkeeper.server.runtime.metrics.table import Metric, MetricKind
 
 TOTAL: Final = "_total"
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.server.operations.logs.pipeline import Logs
 
 # The log comes first: it keeps structlog from importing rich and greenlet.
 from doorkeeper.server.runtime.lean_structlog import structlog
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 STDERR: Final = 2
 

@@ -10,10 +10,8 @@ import os
 import select
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Final
 
 QUEUED_BYTES_MAX: Final = 8 * 1024 * 1024
 """About 40,000 authorizer log lines: a second of denials at full speed."""

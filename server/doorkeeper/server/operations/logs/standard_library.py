@@ -6,12 +6,10 @@ Plug-ins use it, and so do parts of ours that run without a server.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from doorkeeper.server.config.levels import LEVELS, ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _OFFERED = (50, 40, 30, 20, 10, 5)
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from doorkeeper.server.config.levels import LEVELS, ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class LoggerThreshold:

@@ -7,13 +7,11 @@ Source: ``CreateTopicPolicy`` and ``AlterConfigPolicy`` of ``org.apache.kafka.se
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 class PolicyViolation(ApiError):

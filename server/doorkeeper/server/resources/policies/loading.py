@@ -7,8 +7,9 @@ name                                         an entry point of the groups below
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from inspect import isabstract
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.server.config.plug_ins import (
     UnusableClass,
@@ -18,9 +19,6 @@ from doorkeeper.server.config.plug_ins import (
     wrong_methods,
 )
 from doorkeeper.server.resources.policies.contract import AlterConfigPolicy, CreateTopicPolicy
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 CREATE_TOPIC_KEY: Final = "create.topic.policy.class.name"
 ALTER_CONFIG_KEY: Final = "alter.config.policy.class.name"

@@ -9,7 +9,7 @@ Source: the broker's ``ConfigAdminManager``, ``DynamicBrokerConfig.validateConfi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.key import Applies
@@ -24,13 +24,13 @@ from doorkeeper.server.config.kafka_keys import WITHOUT_EFFECT
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.naming import LISTENER_PREFIX, find_key
 from doorkeeper.server.config.settings import default_of, meaning_of
-from doorkeeper.server.resources.settings.operations import OF_LISTS, ConfigOperation, edit_list
+from doorkeeper.server.resources.settings.operations import (
+    OF_LISTS,
+    Alteration,
+    ConfigOperation,
+    edit_list,
+)
 from doorkeeper.server.resources.settings.topic import TOPIC_CONFIGS, InvalidConfig, check_value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from doorkeeper.server.resources.settings.operations import Alteration
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 

@@ -8,23 +8,23 @@ Source: ``ConfigurationControlManager``, ``ControllerConfigurationValidator`` (4
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, Self
 
 import immutables
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.settings.client_metrics import check_client_metrics
 from doorkeeper.server.resources.settings.group import check_group
-from doorkeeper.server.resources.settings.operations import GROUP, ConfigOperation
+from doorkeeper.server.resources.settings.operations import (
+    GROUP,
+    Alteration,
+    AlteredResource,
+    ConfigOperation,
+)
 from doorkeeper.server.resources.settings.topic import InvalidConfig
-from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import RESOURCE_CONFIG, StoredResourceConfig
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
-    from doorkeeper.server.schema.change import Change
 
 
 class ResourceConfigs:

@@ -6,9 +6,12 @@ Source: the controller's ``ReplicationControlManager.createTopics`` (4.3.1), and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.resources.cluster import Broker, Topic
 from doorkeeper.server.resources.policies.contract import (
     ConfigAlteration,
     ConfigResourceType,
@@ -19,13 +22,6 @@ from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, reason_inv
 from doorkeeper.server.resources.topics.placement import assignments
 from doorkeeper.server.resources.topics.table import text_of
 from doorkeeper.server.schema.declared import StoredTopic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.resources.cluster import Broker, Topic
-
 
 # A request for more partitions is rejected as a whole.
 PARTITIONS_PER_REQUEST_MAX = 10_000

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
-from doorkeeper.acls.entities.model import TopicEntity
+from doorkeeper.acls.entities.model import Entity, TopicEntity
 from doorkeeper.server.resources.settings.topic import InvalidConfig, check_configs
 from doorkeeper.server.resources.topics.names import collision_key
 from doorkeeper.server.schema.declared import StoredTopic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from doorkeeper.acls.entities.model import Entity
 
 ID_BYTES = 16
 

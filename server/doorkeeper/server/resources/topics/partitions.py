@@ -5,26 +5,21 @@ Source: the controller's ``ReplicationControlManager.createPartitions`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.resources.cluster import Broker, Topic
 from doorkeeper.server.resources.topics.creation import (
     PARTITIONS_PER_REQUEST_MAX,
+    ExistingTopics,
     check_any_lives,
     check_replicas,
 )
 from doorkeeper.server.resources.topics.placement import assignments
 from doorkeeper.server.resources.topics.table import row_of, text_of
-from doorkeeper.server.schema.change import edit
-from doorkeeper.server.schema.declared import TOPIC
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.server.resources.cluster import Broker, Topic
-    from doorkeeper.server.resources.topics.creation import ExistingTopics
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.schema.declared import StoredTopic
+from doorkeeper.server.schema.change import Change, edit
+from doorkeeper.server.schema.declared import TOPIC, StoredTopic
 
 
 class WantedPartitions(NamedTuple):

@@ -5,22 +5,14 @@ The topics of a request are one change, without those that are rejected.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.resources.topics.alteration import altered_topic
-from doorkeeper.server.resources.topics.table import row_of
-from doorkeeper.server.schema.change import edit
-from doorkeeper.server.schema.declared import TOPIC
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.server.resources.settings.operations import AlteredResource
-    from doorkeeper.server.resources.topics.alteration import ConfigPolicy
-    from doorkeeper.server.resources.topics.table import Topics
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.schema.declared import StoredTopic
+from doorkeeper.server.resources.settings.operations import AlteredResource
+from doorkeeper.server.resources.topics.alteration import ConfigPolicy, altered_topic
+from doorkeeper.server.resources.topics.table import Topics, row_of
+from doorkeeper.server.schema.change import Change, edit
+from doorkeeper.server.schema.declared import TOPIC, StoredTopic
 
 
 def plan_topics(

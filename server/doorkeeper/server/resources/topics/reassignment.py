@@ -5,21 +5,15 @@ Source: the controller's ``ReplicationControlManager.alterPartitionReassignments
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.resources.topics.creation import check_replicas
+from doorkeeper.server.resources.cluster import Broker, Topic
+from doorkeeper.server.resources.topics.creation import ExistingTopics, check_replicas
 from doorkeeper.server.resources.topics.table import row_of, text_of
-from doorkeeper.server.schema.change import edit
-from doorkeeper.server.schema.declared import TOPIC
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.server.resources.cluster import Broker, Topic
-    from doorkeeper.server.resources.topics.creation import ExistingTopics
-    from doorkeeper.server.schema.change import Change
-    from doorkeeper.server.schema.declared import StoredTopic
+from doorkeeper.server.schema.change import Change, edit
+from doorkeeper.server.schema.declared import TOPIC, StoredTopic
 
 
 class Reassignment(NamedTuple):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Self
+from collections.abc import Iterable, Sequence
+from typing import Final, Self
 
 import immutables
 
 from doorkeeper.server.resources.cluster import Topic
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, collision_key
 from doorkeeper.server.schema.declared import StoredTopic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _NO_NAMES: Final[immutables.Map[str, Topic]] = immutables.Map()
 _NO_IDS: Final[immutables.Map[bytes, Topic]] = immutables.Map()

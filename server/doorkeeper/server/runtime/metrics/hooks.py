@@ -6,13 +6,11 @@ Without ``Meters`` their numbers are not published; counting costs next to nothi
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.runtime.metrics.series import Meters
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class StoreStatus(NamedTuple):

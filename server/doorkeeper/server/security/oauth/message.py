@@ -7,10 +7,8 @@ Source: ``OAuthBearerClientInitialResponse`` of kafka-clients 4.3.1; RFC 7628, s
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 AUTH: Final = "auth"
 """The pair that holds the token; extensions must not have this name."""

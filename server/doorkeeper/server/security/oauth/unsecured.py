@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from doorkeeper.server.security.handlers_contract import TokenRefused, ValidatedToken
 from doorkeeper.server.security.oauth.json_text import (
@@ -22,9 +23,6 @@ from doorkeeper.server.security.oauth.json_text import (
     is_unicode,
     lenient_json_object,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 PRINCIPAL_CLAIM_NAME: Final = "unsecuredValidatorPrincipalClaimName"
 SCOPE_CLAIM_NAME: Final = "unsecuredValidatorScopeClaimName"

@@ -10,10 +10,8 @@ Java's ``SSL_`` stands for ``TLS_``.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 OF_TLS_1_3: Final = (
     "TLS_AES_256_GCM_SHA384",

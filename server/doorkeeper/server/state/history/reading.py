@@ -5,23 +5,17 @@ It costs one pass over the log, and the memory of the state. Secrets are empty: 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from doorkeeper.server.schema.acls import bindings_from
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.server.schema.kind import Item
+from doorkeeper.server.schema.kind import Item, Kind
 from doorkeeper.server.state.history.moments import Moment, time_text
 from doorkeeper.server.state.loading import load_snapshot, state_without_acls, with_acls
-from doorkeeper.server.state.storage.portable import BASE, LOG
+from doorkeeper.server.state.state import State
+from doorkeeper.server.state.storage.portable import BASE, LOG, Portable
 from doorkeeper.server.state.store import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from doorkeeper.server.schema.kind import Kind
-    from doorkeeper.server.state.state import State
-    from doorkeeper.server.state.storage.portable import Portable
 
 WINDOW: Final = 1_000
 """Revisions that are read at once on the way back from the newest one."""

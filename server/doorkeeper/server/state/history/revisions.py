@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from doorkeeper.acls.formats.records import records
 from doorkeeper.server.schema.acls import StoredBinding
@@ -13,12 +14,7 @@ from doorkeeper.server.schema.declared import KINDS
 from doorkeeper.server.schema.kind import Item
 from doorkeeper.server.state.history.moments import time_text
 from doorkeeper.server.state.history.reading import WINDOW
-from doorkeeper.server.state.storage.portable import COLUMNS, LOG
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-
-    from doorkeeper.server.state.storage.portable import Portable, Row
+from doorkeeper.server.state.storage.portable import COLUMNS, LOG, Portable, Row
 
 SUMMARY_ROWS: Final = 3
 """Rows that a summary names; it counts the others."""

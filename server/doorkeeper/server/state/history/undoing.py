@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
+from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.history.reading import BeforeHistory
-from doorkeeper.server.state.history.revisions import read_revisions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from doorkeeper.acls.model import AclBinding
-    from doorkeeper.server.state.history.revisions import Revision
-    from doorkeeper.server.state.storage.portable import Portable
+from doorkeeper.server.state.history.revisions import Revision, read_revisions
+from doorkeeper.server.state.storage.portable import Portable
 
 
 class Undo(NamedTuple):

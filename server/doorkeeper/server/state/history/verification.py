@@ -6,18 +6,13 @@ The chain begins at the base, whose hash is that of the last pruned revision.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
 
 from doorkeeper.server.schema.kind import Item
-from doorkeeper.server.state.history.revisions import revisions_of
-from doorkeeper.server.state.storage.portable import LOG
+from doorkeeper.server.state.history.revisions import Revision, revisions_of
+from doorkeeper.server.state.storage.portable import LOG, Portable, Row
 from doorkeeper.server.state.storage.rows import revision_hash
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper.server.state.history.revisions import Revision
-    from doorkeeper.server.state.storage.portable import Portable, Row
 
 FINDINGS_MAX: Final = 20
 

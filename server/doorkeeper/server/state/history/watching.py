@@ -6,15 +6,11 @@ for those behind it. So it can stop and go on at any revision that the log has k
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.server.state.history.reading import BeforeHistory
-from doorkeeper.server.state.history.revisions import read_revisions
-
-if TYPE_CHECKING:
-    from doorkeeper.server.state.history.revisions import Revision
-    from doorkeeper.server.state.storage.portable import Portable
-
+from doorkeeper.server.state.history.revisions import Revision, read_revisions
+from doorkeeper.server.state.storage.portable import Portable
 
 AT_ONCE: Final = 500
 """Revisions that are read at once: the bound of a watcher's memory."""

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import asyncpg
 
-from doorkeeper.server.config.shared_store import password_in
+from doorkeeper.server.config.shared_store import SharedStore, password_in
 from doorkeeper.server.state.postgres.host_selection import connect_to_primary
 from doorkeeper.server.state.store import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-    from pathlib import Path
-
-    from doorkeeper.server.config.shared_store import SharedStore
 
 APPLICATION: Final = "doorkeeper"
 """Name in ``pg_stat_activity`` unless the URL has one."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import UUID
+
+import asyncpg
 
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.server.state.postgres import creating, digest, membership, schema
@@ -24,11 +27,6 @@ from doorkeeper.server.state.storage.portable import (
     Row,
 )
 from doorkeeper.server.state.store import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
-
-    import asyncpg
 
 _TABLES: Final = {name: "log" if name == LOG else name for name in COLUMNS}
 

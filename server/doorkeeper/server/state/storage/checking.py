@@ -14,16 +14,12 @@ compared. Kinds that this version does not know are checked too.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.server.state.storage.portable import BASE, ITEM, LOG
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from doorkeeper.server.state.storage.portable import Cell, Portable, Row
+from doorkeeper.server.state.storage.portable import BASE, ITEM, LOG, Cell, Portable, Row
 
 FINDINGS_MAX: Final = 20
 """Longest list of findings of one kind."""

@@ -7,10 +7,8 @@ them as None and does not write them. Rows of kinds that this version does not k
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 Cell = str | int | None
 Row = tuple[Cell, ...]
