@@ -6,6 +6,7 @@ import importlib
 import re
 import tomllib
 
+from request_path import CREATION, ROW, course
 from testkit.checkout import ROOT
 
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -85,6 +86,13 @@ def test_no_modules_lie_beside_the_packages() -> None:
         (ROOMS, {"__init__"}),
     ):
         assert {path.stem for path in folder.glob("*.py")} == expected
+
+
+def test_the_path_of_a_change_is_the_one_that_a_server_takes() -> None:
+    """``tools/request_path.py --write`` writes it anew."""
+    rows = ROW.findall(section("The path of a CreateAcls request"))
+
+    assert [module for _, module, _ in rows] == list(course(CREATION).modules)
 
 
 def test_paths_exist() -> None:

@@ -33,7 +33,8 @@ def test_one_that_does_not_close_is_interrupted(tmp_path: Path) -> None:
     with readable_logs(tmp_path / "log") as log:
         close(GuardedAuthorizer(Stays()), structlog.get_logger("x"), most_s=0.2)
 
-        (line,) = log.lines()
+        # A second line may follow, about threads of other tests in this process.
+        line = log.lines()[0]
 
     assert line["event"].startswith("the authorizer did not close: ")
     assert line["event"].endswith(".Stays")
