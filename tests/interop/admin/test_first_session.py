@@ -1,6 +1,10 @@
 """The first session of a newcomer: the server without any file, Kafka's tools at their default."""
 
+import fcntl
 import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,14 @@ from testkit.kafka_tools import Done, KafkaTools, run_on_terminal, write_scripts
 KAFKAS_PORT = 9092
 
 
+@contextmanager
+def port_to_itself(port: int) -> Iterator[None]:
+    """Wait until no other worker has a server on a port that is not of the test's choice."""
+    with (Path(tempfile.gettempdir()) / f"doorkeeper-port-{port}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def is_free(port: int) -> bool:
     """Whether nobody listens there."""
     with socket.socket() as probe:
@@ -20,6 +32,12 @@ def is_free(port: int) -> bool:
 
 def test_at_localhost_9092(tools: KafkaTools, tmp_path: Path) -> None:
     """Started bare, it serves kafka-acls.sh on localhost:9092, and keeps its ACLs in ./data."""
+    with port_to_itself(KAFKAS_PORT):
+        first_session(tools, tmp_path)
+
+
+def first_session(tools: KafkaTools, tmp_path: Path) -> None:
+    """Start, add, stop, start again, list and remove."""
     if not is_free(KAFKAS_PORT):
         pytest.skip(f"another program listens on port {KAFKAS_PORT}")
     address = f"localhost:{KAFKAS_PORT}"
