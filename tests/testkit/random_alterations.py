@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from doorkeeper.base.values import KeyType
-from doorkeeper.server.resources.settings.topic import TOPIC_CONFIGS
+from doorkeeper.server.resources.settings.topic import topic_settings
 from doorkeeper_wire.messages import alter_configs, describe_configs, incremental_alter_configs
 from testkit.frame_steps import Altered, Step, change_configs, replace_configs
 
@@ -18,7 +18,7 @@ OTHER_TYPES = (LOGGERS, 16, 32, 0, 1, 3, 99, -1)
 KNOWN = (TOPIC, BROKER, LOGGERS, 16, 32)
 SET, DELETE, APPEND, SUBTRACT = range(4)
 FEW = ("retention.ms", "cleanup.policy", "segment.bytes", "compression.type")
-LISTS = tuple(row.name for row in TOPIC_CONFIGS.values() if row.type is KeyType.LIST)
+LISTS = tuple(row.name for row in topic_settings().values() if row.type is KeyType.LIST)
 ODD_KEYS = ("no.such.key", "", "RETENTION.MS", " retention.ms", "log.retention.ms", "\u00e9")
 FIXED_KEYS = ("node.id", "log.dirs", "process.roles", "broker.id", "num.partitions")
 """Keys of a broker that neither server changes without a restart."""
@@ -102,7 +102,7 @@ class RandomAlterations:
         return TOPIC, self._topic(), tuple(keys)
 
     def _of_key(self, odd: float, *, operations: bool) -> tuple[str, int, str | None]:
-        name = self._chance.choice(FEW if self._maybe(0.4) else tuple(TOPIC_CONFIGS))
+        name = self._chance.choice(FEW if self._maybe(0.4) else tuple(topic_settings()))
         operation = self._chance.choice((SET, SET, SET, DELETE, APPEND)) if operations else SET
         if operation == APPEND:
             operation = self._chance.choice((APPEND, SUBTRACT))
@@ -116,7 +116,7 @@ class RandomAlterations:
             return None
         if self._maybe(odd):
             return None if self._maybe(0.15) else self._chance.choice(ODD_VALUES)
-        config = TOPIC_CONFIGS.get(name)
+        config = topic_settings().get(name)
         good: Sequence[str] = ("1",)
         if config is not None:
             good = GOOD.get(name, GOOD_OF_TYPE.get(config.type, good))

@@ -100,13 +100,13 @@ NO_PLANNER: Final = EntityPlanner(EntitySet(), lambda _present: NO_ENTITIES)
 def normalize_config(name: str, text: str) -> str:
     """Return the value of a topic's setting as a cluster describes it."""
     from doorkeeper.server.resources.settings.topic import (
-        TOPIC_CONFIGS,
         InvalidConfig,
         display,
+        topic_settings,
     )
 
     try:
-        return display(TOPIC_CONFIGS[name], text) if name in TOPIC_CONFIGS else text
+        return display(topic_settings()[name], text) if name in topic_settings() else text
     # The cluster refuses it, with its own text.
     except InvalidConfig:
         return text

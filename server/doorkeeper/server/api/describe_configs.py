@@ -30,9 +30,9 @@ from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.permissions import Need, is_allowed, needs
 from doorkeeper.server.config.settings import ConfigSource
 from doorkeeper.server.resources.settings import operations
-from doorkeeper.server.resources.settings.client_metrics import CLIENT_METRICS_CONFIGS
-from doorkeeper.server.resources.settings.group import GROUP_CONFIGS
-from doorkeeper.server.resources.settings.topic import TOPIC_CONFIGS, display, effective
+from doorkeeper.server.resources.settings.client_metrics import client_metrics_settings
+from doorkeeper.server.resources.settings.group import group_settings
+from doorkeeper.server.resources.settings.topic import display, effective, topic_settings
 from doorkeeper.server.resources.topics.names import reason_invalid
 from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -177,9 +177,9 @@ def _topic(name: str, node: Node, builder: _RowBuilder) -> Rows:
 def _rows_of_topic(
     topic: Topic, settings: Settings, builder: _RowBuilder
 ) -> Iterator[DescribeConfigsResourceResult]:
-    given = {name: display(TOPIC_CONFIGS[name], text) for name, text in topic.configs.items()}
+    given = {name: display(topic_settings()[name], text) for name, text in topic.configs.items()}
     for name, (value, source, synonyms) in effective(given, settings.values_of).items():
-        config = TOPIC_CONFIGS[name]
+        config = topic_settings()[name]
         yield builder.row(
             name,
             value,
@@ -256,7 +256,7 @@ def _client_metrics(name: str, node: Node, builder: _RowBuilder) -> Rows:
     given = node.state.resource_configs.of(operations.CLIENT_METRICS, name)
     source = ConfigSource.CLIENT_METRICS_CONFIG
     return (
-        _stored_row(config, given, source, builder) for config in CLIENT_METRICS_CONFIGS.values()
+        _stored_row(config, given, source, builder) for config in client_metrics_settings().values()
     )
 
 
@@ -265,7 +265,7 @@ def _group(name: str, node: Node, builder: _RowBuilder) -> Rows:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
     given = node.state.resource_configs.of(operations.GROUP, name)
     source = ConfigSource.GROUP_CONFIG
-    return (_stored_row(config, given, source, builder) for config in GROUP_CONFIGS.values())
+    return (_stored_row(config, given, source, builder) for config in group_settings().values())
 
 
 def _stored_row(

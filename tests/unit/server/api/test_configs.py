@@ -8,7 +8,7 @@ import pytest
 
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.server.api import describe_configs, list_config_resources
-from doorkeeper.server.resources.settings.topic import TOPIC_CONFIGS
+from doorkeeper.server.resources.settings.topic import topic_settings
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import RESOURCE_CONFIG, StoredResourceConfig
 from doorkeeper.server.state.state import apply_at_once
@@ -60,7 +60,9 @@ async def test_a_topic_tells_what_was_given_over_the_defaults() -> None:
     (result,) = answer(describe_configs.API, asking((TOPIC, "orders")), node, 4).results
 
     assert (result.error_code, result.error_message) == (0, "")
-    defaults = {name: row.default for name, row in TOPIC_CONFIGS.items() if row.default is not None}
+    defaults = {
+        name: row.default for name, row in topic_settings().items() if row.default is not None
+    }
     assert values(result) == {
         **defaults,
         "retention.ms": "5",

@@ -10,6 +10,7 @@ Source: the broker's ``ConfigAdminManager``, ``DynamicBrokerConfig.validateConfi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.key import Applies
@@ -30,13 +31,22 @@ from doorkeeper.server.resources.settings.operations import (
     ConfigOperation,
     edit_list,
 )
-from doorkeeper.server.resources.settings.topic import TOPIC_CONFIGS, InvalidConfig, check_value
+from doorkeeper.server.resources.settings.topic import (
+    InvalidConfig,
+    TopicConfig,
+    check_value,
+    topic_settings,
+)
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 
 _AT_LEAST = {"max.connections": 0, "max.connections.per.ip": 0}
+
+
 # The default of a topic's setting has the rules of that setting.
-_OF_TOPICS = {config.synonym: config for config in TOPIC_CONFIGS.values() if config.synonym}
+@cache
+def _of_topics() -> Mapping[str, TopicConfig]:
+    return {config.synonym: config for config in topic_settings().values() if config.synonym}
 
 
 class OurRefusal(ApiError):
@@ -167,7 +177,7 @@ def _check_value(name: str, text: str) -> None:
     base = name if key is None else key.name
     low = _AT_LEAST.get(base)
     try:
-        value = check_value(base, key_type, text, _OF_TOPICS.get(base))
+        value = check_value(base, key_type, text, _of_topics().get(base))
     except InvalidConfig as fault:
         raise ApiError(ErrorCode.INVALID_REQUEST, str(fault)) from None
     if low is not None and isinstance(value, int) and value < low:

@@ -6,16 +6,16 @@ Source: the broker's ``ClientMetricsConfigs`` (4.3.1); the texts of errors are i
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.base.values import KeyType
-from doorkeeper.server.resources.settings.topic import InvalidConfig, TopicConfig, check_value
+from doorkeeper.server.resources.settings.topic import InvalidConfig, check_value, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.server.resources.settings.topic import Value
+    from doorkeeper.server.resources.settings.topic import TopicConfig, Value
 
 
 def _check_items(name: str, value: Value) -> None:
@@ -23,19 +23,16 @@ def _check_items(name: str, value: Value) -> None:
         raise InvalidConfig(f"Configuration '{name}' values must not be empty.")
 
 
-_ROWS: Final = (
-    TopicConfig("metrics", KeyType.LIST, "", "Which metrics are wanted; empty for none.",
-                check=_check_items),
-    TopicConfig("interval.ms", KeyType.INT, "300000", "How often clients push their metrics."),
-    TopicConfig("match", KeyType.LIST, "", "Which clients are meant; empty for all.",
-                check=_check_items),
-)  # fmt: skip
-"""The settings in the order in which a broker checks them."""
+@cache
+def _checked_in_order() -> Mapping[str, TopicConfig]:
+    return settings_of("client-metrics", {"items": _check_items})
 
-CLIENT_METRICS_CONFIGS: Final[dict[str, TopicConfig]] = {
-    row.name: row for row in sorted(_ROWS, key=lambda row: row.name)
-}
-"""The settings by name, sorted."""
+
+@cache
+def client_metrics_settings() -> Mapping[str, TopicConfig]:
+    """Return all settings by name, sorted."""
+    return dict(sorted(_checked_in_order().items()))
+
 
 _INTERVALS_MS: Final = range(100, 3_600_001)
 
@@ -59,12 +56,12 @@ def check_client_metrics(given: Mapping[str, str]) -> None:
         InvalidConfig: with the first other fault.
     """
     for name in given:
-        if name not in CLIENT_METRICS_CONFIGS:
+        if name not in client_metrics_settings():
             text = f"Unknown client metrics configuration: {name}"
             raise ApiError(ErrorCode.INVALID_REQUEST, text)
     values = {
         row.name: check_value(row.name, row.type, given[row.name], row)
-        for row in _ROWS
+        for row in _checked_in_order().values()
         if row.name in given
     }
     interval_ms = values.get("interval.ms")

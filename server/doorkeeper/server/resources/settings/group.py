@@ -6,26 +6,15 @@ Source: the broker's ``GroupConfig`` (4.3.1); the texts of errors are its own.
 from __future__ import annotations
 
 import re
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.base.values import KeyType
-from doorkeeper.server.resources.settings.topic import (
-    InvalidConfig,
-    TopicConfig,
-    at_least,
-    check_value,
-    one_of,
-)
+from doorkeeper.server.resources.settings.topic import InvalidConfig, check_value, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from doorkeeper.server.resources.settings.topic import Value
-
-_SESSION = "After how long without a heartbeat a member is taken for dead."
-_HEARTBEAT = "How often members send heartbeats."
-_ASSIGNMENT = "How long at least lies between two assignments."
+    from doorkeeper.server.resources.settings.topic import TopicConfig, Value
 
 # The numbers of a duration of Java's; each may have a sign of its own.
 _DURATION: Final = re.compile(
@@ -68,61 +57,15 @@ def _is_duration(text: str) -> bool:
     return (-total if sign == "-" else total) >= 0
 
 
-def _of_group(
-    name: str, value: str, doc: str, low: int, key_type: KeyType = KeyType.INT
-) -> TopicConfig:
-    return TopicConfig(name, key_type, value, doc, f"group.{name}", at_least(low))
+@cache
+def _checked_in_order() -> Mapping[str, TopicConfig]:
+    return settings_of("group", {"offset reset": _check_reset})
 
 
-_ROWS: Final = (
-    _of_group("consumer.session.timeout.ms", "45000", _SESSION, 1),
-    _of_group("consumer.heartbeat.interval.ms", "5000", _HEARTBEAT, 1),
-    _of_group("consumer.assignment.interval.ms", "1000", _ASSIGNMENT, 0),
-    _of_group("share.session.timeout.ms", "45000", _SESSION, 1),
-    _of_group("share.heartbeat.interval.ms", "5000", _HEARTBEAT, 1),
-    _of_group("share.record.lock.duration.ms", "30000", "For how long a record is locked.", 1000),
-    _of_group("share.delivery.count.limit", "5", "How often a record is delivered at most.", 2),
-    _of_group(
-        "share.partition.max.record.locks", "2000", "How many records may be locked at once.", 100
-    ),
-    TopicConfig(
-        "share.auto.offset.reset",
-        KeyType.STRING,
-        "latest",
-        "Where a new share group begins to read.",
-        "share.auto.offset.reset",
-        _check_reset,
-    ),
-    TopicConfig(
-        "share.isolation.level",
-        KeyType.STRING,
-        "read_uncommitted",
-        "Whether records of open transactions are delivered.",
-        "share.isolation.level",
-        one_of("read_committed", "read_uncommitted"),
-    ),
-    TopicConfig(
-        "share.renew.acknowledge.enable",
-        KeyType.BOOLEAN,
-        "true",
-        "Whether a member may prolong the lock of a record.",
-        "share.renew.acknowledge.enable",
-    ),
-    _of_group("share.assignment.interval.ms", "1000", _ASSIGNMENT, 0),
-    _of_group("streams.session.timeout.ms", "45000", _SESSION, 1),
-    _of_group("streams.heartbeat.interval.ms", "5000", _HEARTBEAT, 1),
-    _of_group("streams.num.standby.replicas", "0", "How many standby copies each task has.", 0),
-    _of_group(
-        "streams.initial.rebalance.delay.ms", "3000", "How long a new group waits for members.", 0
-    ),
-    _of_group("streams.assignment.interval.ms", "1000", _ASSIGNMENT, 0),
-)
-"""The settings in the order in which a broker checks them."""
-
-GROUP_CONFIGS: Final[dict[str, TopicConfig]] = {
-    row.name: row for row in sorted(_ROWS, key=lambda row: row.name)
-}
-"""The settings by name, sorted."""
+@cache
+def group_settings() -> Mapping[str, TopicConfig]:
+    """Return all settings by name, sorted."""
+    return dict(sorted(_checked_in_order().items()))
 
 
 class _Bounds(NamedTuple):
@@ -168,11 +111,11 @@ def check_group(given: Mapping[str, str], number: Callable[[str], int]) -> None:
         InvalidConfig: with the first fault.
     """
     for name in given:
-        if name not in GROUP_CONFIGS:
+        if name not in group_settings():
             raise InvalidConfig(f"Unknown group config name: {name}")
     values = {
         row.name: check_value(row.name, row.type, given[row.name], row)
-        for row in _ROWS
+        for row in _checked_in_order().values()
         if row.name in given
     }
 

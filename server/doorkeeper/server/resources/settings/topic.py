@@ -1,4 +1,4 @@
-"""The settings of a topic: names, types, defaults, valid values.
+"""The settings of a topic: names, types, defaults, valid values, from ``settings.json``.
 
 They have no effect, but are validated, stored and described as by a broker, so that a tool that
 creates a topic with a misspelt setting gets an error.
@@ -9,9 +9,12 @@ Source: the broker's ``LogConfig`` and ``TopicConfig`` (4.3.1); the texts of err
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.base.values import INT_MAX, LONG_MAX, KeyType
 from doorkeeper.server.config.settings import ConfigSource, Synonym
@@ -61,22 +64,13 @@ def _decimal(value: float) -> str:
     return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
 
 
-def at_least(low: int) -> Check:
-    """Return the check of a lowest value."""
+def between(low: int, high: int | None) -> Check:
+    """Return the check of a number's bounds; ``high`` may be None."""
 
     def check(name: str, value: Value) -> None:
         if isinstance(value, (int, float)) and value < low:
             raise _invalid(name, value, f"Value must be at least {low}")
-
-    return check
-
-
-def _between(low: int, high: int) -> Check:
-    check_low = at_least(low)
-
-    def check(name: str, value: Value) -> None:
-        check_low(name, value)
-        if isinstance(value, (int, float)) and value > high:
+        if high is not None and isinstance(value, (int, float)) and value > high:
             raise _invalid(name, value, f"Value must be no more than {high}")
 
     return check
@@ -116,316 +110,56 @@ def _check_throttled_replicas(name: str, value: Value) -> None:
     )
 
 
-_BOOLEAN, _STRING, _INT = KeyType.BOOLEAN, KeyType.STRING, KeyType.INT
-_LONG, _DOUBLE, _LIST = KeyType.LONG, KeyType.DOUBLE, KeyType.LIST
-_NOT_NEGATIVE = at_least(0)
-_FOREVER = str(LONG_MAX)
-_DEFAULT = ConfigSource.DEFAULT_CONFIG
+# The checks that a row of the data names; the others are bounds and words.
+_NAMED = {"gzip level": _gzip_level, "replicas": _check_throttled_replicas}
+_BOOLEAN, _INT, _LONG = KeyType.BOOLEAN, KeyType.INT, KeyType.LONG
+_DOUBLE, _LIST = KeyType.DOUBLE, KeyType.LIST
 
-_ROWS = (
-    TopicConfig(
-        "cleanup.policy",
-        _LIST,
-        "delete",
-        "What happens to old segments: delete them, compact them, both, or (empty) keep them.",
-        "log.cleanup.policy",
-        one_of("compact", "delete"),
-    ),
-    TopicConfig(
-        "compression.gzip.level",
-        _INT,
-        "-1",
-        "The level where compression.type is gzip; -1 is gzip's own default.",
-        "compression.gzip.level",
-        _gzip_level,
-    ),
-    TopicConfig(
-        "compression.lz4.level",
-        _INT,
-        "9",
-        "The level where compression.type is lz4.",
-        "compression.lz4.level",
-        _between(1, 17),
-    ),
-    TopicConfig(
-        "compression.type",
-        _STRING,
-        "producer",
-        "How batches are compressed in the log; producer keeps what the producer chose.",
-        "compression.type",
-        one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
-    ),
-    TopicConfig(
-        "compression.zstd.level",
-        _INT,
-        "3",
-        "The level where compression.type is zstd.",
-        "compression.zstd.level",
-        _between(-131072, 22),
-    ),
-    TopicConfig(
-        "delete.retention.ms",
-        _LONG,
-        "86400000",
-        "For how long a compacted topic keeps the marks of deleted keys.",
-        "log.cleaner.delete.retention.ms",
-        _NOT_NEGATIVE,
-    ),
-    TopicConfig(
-        "file.delete.delay.ms",
-        _LONG,
-        "60000",
-        "How long a segment's file outlives its segment.",
-        "log.segment.delete.delay.ms",
-        _NOT_NEGATIVE,
-    ),
-    TopicConfig(
-        "flush.messages",
-        _LONG,
-        _FOREVER,
-        "After how many records the log is forced to disk.",
-        "log.flush.interval.messages",
-        at_least(1),
-    ),
-    TopicConfig(
-        "flush.ms",
-        _LONG,
-        _FOREVER,
-        "After how long the log is forced to disk.",
-        None,
-        _NOT_NEGATIVE,
-    ),
-    TopicConfig(
-        "follower.replication.throttled.replicas",
-        _LIST,
-        "",
-        "Replicas whose followers are throttled: partition:broker pairs, or *.",
-        None,
-        _check_throttled_replicas,
-    ),
-    TopicConfig(
-        "index.interval.bytes",
-        _INT,
-        "4096",
-        "After how many bytes of the log its index gets an entry.",
-        "log.index.interval.bytes",
-        _NOT_NEGATIVE,
-    ),
-    TopicConfig(
-        "internal.segment.bytes",
-        _INT,
-        None,
-        "As segment.bytes, without its lower bound; for tests of brokers.",
-    ),
-    TopicConfig(
-        "leader.replication.throttled.replicas",
-        _LIST,
-        "",
-        "Replicas whose leaders are throttled: partition:broker pairs, or *.",
-        None,
-        _check_throttled_replicas,
-    ),
-    TopicConfig(
-        "local.retention.bytes",
-        _LONG,
-        "-2",
-        "How large the local part of a tiered log may grow; -2 stands for retention.bytes.",
-        "log.local.retention.bytes",
-        at_least(-2),
-    ),
-    TopicConfig(
-        "local.retention.ms",
-        _LONG,
-        "-2",
-        "How long the local part of a tiered log is kept; -2 stands for retention.ms.",
-        "log.local.retention.ms",
-        at_least(-2),
-    ),
-    TopicConfig(
-        "max.compaction.lag.ms",
-        _LONG,
-        _FOREVER,
-        "After how long a record must be compacted at the latest.",
-        "log.cleaner.max.compaction.lag.ms",
-        at_least(1),
-    ),
-    TopicConfig(
-        "max.message.bytes",
-        _INT,
-        "1048588",
-        "The largest batch that is taken, compressed.",
-        "message.max.bytes",
-        _NOT_NEGATIVE,
-    ),
-    TopicConfig(
-        "message.timestamp.after.max.ms",
-        _LONG,
-        "3600000",
-        "How far ahead of the broker's clock a record may be.",
-        "log.message.timestamp.after.max.ms",
-        _NOT_NEGATIVE,
-    ),
-    TopicConfig(
-        "message.timestamp.before.max.ms",
-        _LONG,
-        _FOREVER,
-        "How far behind the broker's clock a record may be.",
-        "log.message.timestamp.before.max.ms",
-        _NOT_NEGATIVE,
-    ),
-    TopicConfig(
-        "message.timestamp.type",
-        _STRING,
-        "CreateTime",
-        "Whose time a record carries: the producer's or the log's.",
-        "log.message.timestamp.type",
-        one_of("CreateTime", "LogAppendTime"),
-    ),
-    TopicConfig(
-        "min.cleanable.dirty.ratio",
-        _DOUBLE,
-        "0.5",
-        "Which share of the log must be dirty before it is compacted.",
-        "log.cleaner.min.cleanable.ratio",
-        _between(0, 1),
-    ),
-    TopicConfig(
-        "min.compaction.lag.ms",
-        _LONG,
-        "0",
-        "For how long a record is not compacted.",
-        "log.cleaner.min.compaction.lag.ms",
-        _NOT_NEGATIVE,
-    ),
-    TopicConfig(
-        "min.insync.replicas",
-        _INT,
-        "1",
-        "How many replicas must have a record before a producer with acks=all is answered.",
-        "min.insync.replicas",
-        at_least(1),
-    ),
-    TopicConfig(
-        "preallocate",
-        _BOOLEAN,
-        "false",
-        "Whether a new segment's file gets its full size at once.",
-        "log.preallocate",
-    ),
-    TopicConfig(
-        "remote.log.copy.disable",
-        _BOOLEAN,
-        "false",
-        "Whether nothing more is copied to tiered storage.",
-    ),
-    TopicConfig(
-        "remote.log.delete.on.disable",
-        _BOOLEAN,
-        "false",
-        "Whether the tiered part of the log goes when tiered storage is turned off.",
-    ),
-    TopicConfig(
-        "remote.storage.enable",
-        _BOOLEAN,
-        "false",
-        "Whether the log may be tiered; no server without tiered storage takes true.",
-    ),
-    TopicConfig(
-        "retention.bytes",
-        _LONG,
-        "-1",
-        "How large a partition may grow before old segments go; -1 for no limit.",
-        "log.retention.bytes",
-    ),
-    TopicConfig(
-        "retention.ms",
-        _LONG,
-        "604800000",
-        "How long records are kept; -1 for ever.",
-        None,
-        at_least(-1),
-    ),
-    TopicConfig(
-        "segment.bytes",
-        _INT,
-        "1073741824",
-        "The size of a segment's file.",
-        "log.segment.bytes",
-        at_least(1024 * 1024),
-    ),
-    TopicConfig(
-        "segment.index.bytes",
-        _INT,
-        "10485760",
-        "The size of a segment's index.",
-        "log.index.size.max.bytes",
-        at_least(4),
-    ),
-    TopicConfig(
-        "segment.jitter.ms",
-        _LONG,
-        "0",
-        "By how much the time of a new segment may vary.",
-        None,
-        _NOT_NEGATIVE,
-    ),
-    TopicConfig(
-        "segment.ms",
-        _LONG,
-        "604800000",
-        "After how long a new segment begins although the old one is not full.",
-        None,
-        at_least(1),
-    ),
-    TopicConfig(
-        "unclean.leader.election.enable",
-        _BOOLEAN,
-        "false",
-        "Whether a replica that is not in sync may lead, at the price of lost records.",
-        "unclean.leader.election.enable",
-    ),
-)
 
-TOPIC_CONFIGS: dict[str, TopicConfig] = {row.name: row for row in _ROWS}
+@cache
+def _data() -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    data: Mapping[str, Sequence[Mapping[str, Any]]] = json.loads(
+        (Path(__file__).parent / "settings.json").read_text(encoding="utf-8")
+    )
+    return data
 
-# Of several bad values the first in this order is told.
-_CHECKED_IN_ORDER = [
-    "segment.bytes",
-    "segment.ms",
-    "segment.jitter.ms",
-    "segment.index.bytes",
-    "flush.messages",
-    "flush.ms",
-    "retention.bytes",
-    "retention.ms",
-    "max.message.bytes",
-    "index.interval.bytes",
-    "delete.retention.ms",
-    "min.compaction.lag.ms",
-    "max.compaction.lag.ms",
-    "file.delete.delay.ms",
-    "min.cleanable.dirty.ratio",
-    "cleanup.policy",
-    "unclean.leader.election.enable",
-    "min.insync.replicas",
-    "compression.type",
-    "compression.gzip.level",
-    "compression.lz4.level",
-    "compression.zstd.level",
-    "preallocate",
-    "message.timestamp.type",
-    "message.timestamp.before.max.ms",
-    "message.timestamp.after.max.ms",
-    "leader.replication.throttled.replicas",
-    "follower.replication.throttled.replicas",
-    "remote.storage.enable",
-    "local.retention.ms",
-    "local.retention.bytes",
-    "remote.log.copy.disable",
-    "remote.log.delete.on.disable",
-    "internal.segment.bytes",
-]
-"""All settings by name, sorted."""
+
+def settings_of(kind: str, checks: Mapping[str, Check]) -> dict[str, TopicConfig]:
+    """Return the settings of a kind of resource by name, in the order in which a broker checks.
+
+    They are rows of ``settings.json``; ``checks`` are the functions that rows name.
+    """
+    return {
+        row["name"]: TopicConfig(
+            row["name"],
+            KeyType[row["type"]],
+            row["default"],
+            row["doc"],
+            row.get("synonym"),
+            _check_of(row, checks),
+        )
+        for row in _data()[kind]
+    }
+
+
+def _check_of(row: Mapping[str, Any], checks: Mapping[str, Check]) -> Check | None:
+    if "check" in row:
+        return checks[row["check"]]
+    if "one_of" in row:
+        return one_of(*row["one_of"])
+    return between(row["min"], row.get("max")) if "min" in row else None
+
+
+@cache
+def _checked_in_order() -> Mapping[str, TopicConfig]:
+    return settings_of("topic", _NAMED)
+
+
+@cache
+def topic_settings() -> Mapping[str, TopicConfig]:
+    """Return all settings by name, sorted."""
+    return dict(sorted(_checked_in_order().items()))
+
 
 _BOUNDS = {
     KeyType.SHORT: (-(2**15), 2**15 - 1),
@@ -501,13 +235,12 @@ def check_configs(given: Mapping[str, str]) -> None:
     """
     # A broker reports unknown names before invalid values.
     for name in given:
-        if name not in TOPIC_CONFIGS:
+        if name not in topic_settings():
             raise InvalidConfig(f"Unknown topic config name: {name}")
     values: dict[str, Value] = {}
     # ConfigDef parses in this order, and its first error is the response.
-    for name in _CHECKED_IN_ORDER:
+    for name, config in _checked_in_order().items():
         if name in given:
-            config = TOPIC_CONFIGS[name]
             values[name] = check_value(name, config.type, given[name], config)
     # The default of a broker: remote.log.storage.system.enable=false.
     if values.get("remote.storage.enable") is True:
@@ -539,14 +272,16 @@ def effective(
     ``of_broker`` returns the values of a broker's key, the one in effect first.
     """
     rows = {}
-    for name, config in TOPIC_CONFIGS.items():
+    for name, config in topic_settings().items():
         synonyms = []
         if name in given:
             synonyms.append(Synonym(name, given[name], ConfigSource.DYNAMIC_TOPIC_CONFIG))
         if config.synonym is not None:
             synonyms += of_broker(config.synonym)
             synonyms.append(Synonym(config.synonym, config.default, ConfigSource.DEFAULT_CONFIG))
-        first = synonyms[0] if synonyms else Synonym(name, config.default, _DEFAULT)
+        first = (
+            synonyms[0] if synonyms else Synonym(name, config.default, ConfigSource.DEFAULT_CONFIG)
+        )
         if first.value is not None:
             rows[name] = Effective(first.value, first.source, tuple(synonyms))
     return rows

@@ -11,7 +11,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.values import KeyType
 from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
 from doorkeeper.server.resources.settings.operations import ConfigOperation, edit_list
-from doorkeeper.server.resources.settings.topic import TOPIC_CONFIGS, InvalidConfig, check_configs
+from doorkeeper.server.resources.settings.topic import InvalidConfig, check_configs, topic_settings
 from doorkeeper.server.resources.topics.names import reason_invalid
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _apply(configs: dict[str, str], alteration: Alteration) -> None:
     elif operation is ConfigOperation.DELETE:
         configs.pop(name, None)
     else:
-        config = TOPIC_CONFIGS.get(name)
+        config = topic_settings().get(name)
         if config is None or config.type is not KeyType.LIST:
             raise ApiError(
                 ErrorCode.INVALID_CONFIG,

@@ -6,17 +6,19 @@ import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.settings.client_metrics import (
-    CLIENT_METRICS_CONFIGS,
     check_client_metrics,
+    client_metrics_settings,
 )
 from doorkeeper.server.resources.settings.topic import InvalidConfig
 
 
 def test_they_are_those_of_a_broker() -> None:
     """Three, sorted, without keys of the server; their defaults are valid."""
-    assert list(CLIENT_METRICS_CONFIGS) == ["interval.ms", "match", "metrics"]
-    assert {row.synonym for row in CLIENT_METRICS_CONFIGS.values()} == {None}
-    check_client_metrics({name: row.default or "" for name, row in CLIENT_METRICS_CONFIGS.items()})
+    assert list(client_metrics_settings()) == ["interval.ms", "match", "metrics"]
+    assert {row.synonym for row in client_metrics_settings().values()} == {None}
+    check_client_metrics(
+        {name: row.default or "" for name, row in client_metrics_settings().items()}
+    )
 
 
 @pytest.mark.parametrize(

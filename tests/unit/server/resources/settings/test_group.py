@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.server.config.settings import default_of
-from doorkeeper.server.resources.settings.group import GROUP_CONFIGS, check_group
+from doorkeeper.server.resources.settings.group import check_group, group_settings
 from doorkeeper.server.resources.settings.topic import InvalidConfig
 
 
@@ -16,16 +16,16 @@ def number(key: str) -> int:
 
 def test_they_are_those_of_a_broker() -> None:
     """17, sorted; their defaults are valid."""
-    names = list(GROUP_CONFIGS)
+    names = list(group_settings())
 
     assert names == sorted(set(names))
     assert len(names) == 17
-    check_group({name: row.default or "" for name, row in GROUP_CONFIGS.items()}, number)
+    check_group({name: row.default or "" for name, row in group_settings().items()}, number)
 
 
 def test_synonyms_are_the_servers_keys() -> None:
     """With the default of the setting, where they are keys at all."""
-    for name, row in GROUP_CONFIGS.items():
+    for name, row in group_settings().items():
         if row.synonym == name:
             assert default_of(name) is None
         else:

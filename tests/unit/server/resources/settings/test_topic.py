@@ -7,23 +7,27 @@ import pytest
 from doorkeeper.base.values import KeyType
 from doorkeeper.server.config.settings import ConfigSource, Synonym
 from doorkeeper.server.resources.settings.topic import (
-    TOPIC_CONFIGS,
     InvalidConfig,
     check_configs,
     display,
     effective,
+    topic_settings,
 )
 
 
 def test_all_settings_are_there_and_sorted() -> None:
     """33 that are always told, one more for tests of brokers; defaults pass their own checks."""
-    assert list(TOPIC_CONFIGS) == sorted(TOPIC_CONFIGS)
-    defaults = {name: row.default for name, row in TOPIC_CONFIGS.items() if row.default is not None}
+    assert list(topic_settings()) == sorted(topic_settings())
+    defaults = {
+        name: row.default for name, row in topic_settings().items() if row.default is not None
+    }
     assert len(defaults) == 33
-    assert len(TOPIC_CONFIGS) == 34
+    assert len(topic_settings()) == 34
 
     check_configs(defaults)
-    assert {name: display(TOPIC_CONFIGS[name], text) for name, text in defaults.items()} == defaults
+    assert {
+        name: display(topic_settings()[name], text) for name, text in defaults.items()
+    } == defaults
 
 
 @pytest.mark.parametrize(
@@ -128,7 +132,7 @@ def test_values_have_one_spelling(name: str, text: str, value: str) -> None:
     """What DescribeConfigs tells of a value that was given in another."""
     check_configs({name: text})
 
-    assert display(TOPIC_CONFIGS[name], text) == value
+    assert display(topic_settings()[name], text) == value
 
 
 def test_what_was_given_stands_over_the_defaults() -> None:
@@ -171,7 +175,7 @@ def test_the_first_of_several_faults() -> None:
 
 def test_every_key_is_checked() -> None:
     """No key is left out of the order in which values are checked."""
-    for name, config in TOPIC_CONFIGS.items():
+    for name, config in topic_settings().items():
         if config.type is not KeyType.STRING:  # texts have checks of their own, above
             with pytest.raises(InvalidConfig):
                 check_configs({name: "bad value!"})
