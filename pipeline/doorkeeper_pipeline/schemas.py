@@ -213,7 +213,7 @@ AUDIT_EVENT = Table(
             name="subject",
             type="string",
             nullable=True,
-            meaning="The kind of state: acls, users, tokens, topics, configs, quotas, features, offsets or settings.",
+            meaning="What the change is about: acls, topics, or the subject of another kind of state.",
         ),
         Column(
             name="revision",

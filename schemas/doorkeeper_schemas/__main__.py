@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from doorkeeper_schemas.apis import apis_source, read_apis
+from doorkeeper_schemas.apis import apis_source, check_messages, read_apis
 from doorkeeper_schemas.declaring import constant, declared_source
 from doorkeeper_schemas.events import events_source
 from doorkeeper_schemas.model import Module
@@ -35,13 +35,14 @@ def generated(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
         SchemaError: when a schema is not as it must be.
     """
     modules = [read_module(path) for path in sorted((root / "schemas/messages").glob("*.yaml"))]
+    apis = read_apis(root / "schemas/apis.yaml")
+    check_messages(root / "schemas/apis.yaml", apis, modules)
     for module in modules:
         yield _file(_WIRE / "messages" / f"{module.name}.py", messages_source(module))
         yield _file(_WIRE / "declared" / f"{module.name}.py", declared_source(module))
     yield _file(_WIRE / "declared" / "contents.py", _contents(modules))
-    apis = read_apis(root / "schemas/apis.yaml")
     yield _file(_WIRE / "api_keys.py", apis_source(apis))
-    names = {key: name for key, (name, _) in apis.items()}
+    names = {key: api.name for key, api in apis.items()}
     unserved = unserved_source(root / "schemas/unserved.yaml", names)
     yield _file(_WIRE / "unserved.py", unserved)
     operations = operations_source(root / "schemas/operations.yaml", apis)
@@ -74,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     stale = [(path, source) for path, source in files if _current(path) != source]
     for path, source in stale:
-        print(f"{'stale' if check else 'written'}: {path.relative_to(ROOT)}")
+        print(f"{'stale, make generate' if check else 'written'}: {path.relative_to(ROOT)}")
         if not check:
             path.write_text(source, encoding="utf-8")
     return 1 if check and stale else 0

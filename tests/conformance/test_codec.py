@@ -37,8 +37,8 @@ from testkit.wire_values import built, message_class, message_versions, values
 KEPT = Path(__file__).parent / "cases" / "codec.txt"
 """Cases that once made a difference: message, version and bytes."""
 
-NAMES = list(dict.fromkeys(name for name, _ in message_versions()))
-EVERY_VERSION = pytest.mark.parametrize(("name", "version"), list(message_versions()))
+NAMES = list(dict.fromkeys(name for name, _ in message_versions(of_kafka=True)))
+EVERY_VERSION = pytest.mark.parametrize(("name", "version"), list(message_versions(of_kafka=True)))
 MANY = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 # Without shrinking, which takes minutes for each version that differs.
 FEW = settings(MANY, max_examples=3, phases=[Phase.explicit, Phase.reuse, Phase.generate])

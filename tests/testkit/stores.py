@@ -25,6 +25,7 @@ from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Author, edit
 from doorkeeper.server.schema.declared import (
     ACL,
+    QUOTA,
     StoredConfig,
     StoredCredential,
     StoredToken,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.server.runtime.metrics.hooks import StoreMeter
     from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.kind import Kind
     from doorkeeper.server.state.store import Lease, Store
 
 AUTHOR = Author("User:admin", "192.0.2.7", "PLAINTEXT", "adminclient-1")
@@ -68,6 +70,29 @@ def binding(number: int) -> StoredBinding:
             ),
         ),
     )
+
+
+def any_row(kind: Kind, key: int, value: int) -> Any:
+    """Return a row of a kind, whose key and other columns depend on these numbers.
+
+    Its texts hold characters that PostgreSQL refuses.
+    """
+    if kind is ACL:
+        return binding(key)
+    makers: dict[str, Callable[[str], object]] = {
+        "string": lambda name: f"{name}\0\ufdd0-{value}",
+        "int": lambda _: value,
+        "float": lambda _: value / 2,
+        "bytes": lambda _: value.to_bytes(16),
+        "strings": lambda _: (str(value), str(value + 1)),
+        "map": lambda _: {str(value): str(value)},
+    }
+    cells = [makers[column.type](column.name) for column in kind.columns]
+    for place in range(kind.key_columns):
+        cells[place] = f"{kind.columns[place].name}\0\ufdd0-{key}"
+    if kind is QUOTA:
+        cells[0] = f'{{"user": "{key}\\u0000"}}'
+    return kind.row(*cells)
 
 
 def topic(name: str, partitions: int = 3) -> StoredTopic:

@@ -1,6 +1,7 @@
 """Values of messages, made from the declared trees: what the codec's property tests are fed."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import singledispatch
 from importlib import import_module
 from io import BytesIO
@@ -10,6 +11,7 @@ from typing import Any
 from construct import Bytes, ConstructError, FormatField, Renamed
 from hypothesis import strategies as st
 
+from doorkeeper_schemas.apis import PRIVATE_FROM
 from doorkeeper_wire.declared import tree
 from doorkeeper_wire.declared.contents import MODULES
 from doorkeeper_wire.declared.nodes import (
@@ -38,10 +40,12 @@ def message_class(name: str) -> type[Message]:
     return found
 
 
-def message_versions() -> Iterator[tuple[str, int]]:
-    """Yield every message in every version."""
+def message_versions(*, of_kafka: bool = False) -> Iterator[tuple[str, int]]:
+    """Yield every message in every version; with ``of_kafka`` those that Kafka has too."""
     for name in MODULES:
         kind = message_class(name)
+        if of_kafka and kind.API_KEY >= PRIVATE_FROM:
+            continue
         for version in range(kind.MIN_VERSION, kind.MAX_VERSION + 1):
             yield name, version
 
@@ -93,6 +97,59 @@ def generated_outcome(name: str, version: int, data: bytes) -> Any:
             raise
         return None
     return plain(message), end
+
+
+@dataclass
+class Filling:
+    """Values of a message by a fixed rule: sparse ones have nulls and empty arrays."""
+
+    sparse: bool
+    count: int = 0
+
+    def value(self, node: Any, name: str) -> Any:
+        """Return the value of a field."""
+        self.count += 1
+        match node:
+            case Renamed():
+                return self.value(node.subcon, name)
+            case FormatField():
+                number = self._number(name)
+                return number / 4 if node.fmtstr == ">d" else number
+            case Flag():
+                return not self.sparse
+            case Bytes():
+                return bytes(16) if self.sparse else bytes(range(self.count, self.count + 16))
+            case Text() | Octets() | Array() | NullableRecord():
+                return self._sized(node, name)
+            case _:
+                return self.record(node)
+
+    def record(self, node: Record) -> dict[str, Any]:
+        """Return the values of a struct; known tags are left out where it is sparse."""
+        values = {part.name: self.value(part.subcon, part.name) for part in node.subcons}
+        if node.tags is not None and not self.sparse:
+            values |= {field.name: self.value(field.node, field.name) for field in node.tags.known}
+        return values
+
+    def _number(self, name: str) -> int:
+        if name.endswith("error_code"):
+            return 0 if self.sparse else 29
+        return self.count % 100 + 1
+
+    def _sized(self, node: Any, name: str) -> Any:
+        if self.sparse and getattr(node, "nullable", True):
+            return None
+        match node:
+            case NullableRecord():
+                return self.record(node.record)
+            case Array():
+                number = 0 if self.sparse else 2
+                return [self.value(node.element, name) for _ in range(number)]
+            case Octets():
+                return b"" if self.sparse else bytes(range(self.count % 50, self.count % 50 + 3))
+            case _:
+                long = "-long" * 30 if self.count % 5 == 0 else ""
+                return f"{name}-é{self.count}{long}"
 
 
 @singledispatch

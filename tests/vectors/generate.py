@@ -20,11 +20,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from construct import Bytes, FormatField, Renamed
+from construct import Bytes, Renamed
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "protocol"))
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -32,69 +31,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from doorkeeper_wire.declared import tree
 from doorkeeper_wire.declared.nodes import (
     Array,
-    Flag,
     NullableRecord,
     Octets,
     Record,
-    Text,
 )
-from testkit.wire_values import message_versions
+from testkit.wire_values import Filling, message_versions
 from vectors.others import kafka_python_bytes, kio_bytes
 
 HERE = Path(__file__).parent
-
-
-@dataclass
-class Filling:
-    """How the values of one vector are chosen: sparse ones have nulls and empty arrays."""
-
-    sparse: bool
-    count: int = 0
-
-    def value(self, node: Any, name: str) -> Any:
-        """Return the value of a field."""
-        self.count += 1
-        match node:
-            case Renamed():
-                return self.value(node.subcon, name)
-            case FormatField():
-                number = self._number(name)
-                return number / 4 if node.fmtstr == ">d" else number
-            case Flag():
-                return not self.sparse
-            case Bytes():
-                return bytes(16) if self.sparse else bytes(range(self.count, self.count + 16))
-            case Text() | Octets() | Array() | NullableRecord():
-                return self._sized(node, name)
-            case _:
-                return self.record(node)
-
-    def record(self, node: Record) -> dict[str, Any]:
-        """Return the values of a struct; known tags are left out where it is sparse."""
-        values = {part.name: self.value(part.subcon, part.name) for part in node.subcons}
-        if node.tags is not None and not self.sparse:
-            values |= {field.name: self.value(field.node, field.name) for field in node.tags.known}
-        return values
-
-    def _number(self, name: str) -> int:
-        if name.endswith("error_code"):
-            return 0 if self.sparse else 29
-        return self.count % 100 + 1
-
-    def _sized(self, node: Any, name: str) -> Any:
-        if self.sparse and getattr(node, "nullable", True):
-            return None
-        match node:
-            case NullableRecord():
-                return self.record(node.record)
-            case Array():
-                number = 0 if self.sparse else 2
-                return [self.value(node.element, name) for _ in range(number)]
-            case Octets():
-                return b"" if self.sparse else bytes(range(self.count % 50, self.count % 50 + 3))
-            case _:
-                long = "-long" * 30 if self.count % 5 == 0 else ""
-                return f"{name}-é{self.count}{long}"
 
 
 def vectors(javas: dict[str, str]) -> Iterator[dict[str, Any]]:
@@ -105,7 +49,7 @@ def vectors(javas: dict[str, str]) -> Iterator[dict[str, Any]]:
     """
     cases = [
         (name, version, Filling(sparse=sparse).record(tree(name, version)))
-        for name, version in message_versions()
+        for name, version in message_versions(of_kafka=True)
         for sparse in (False, True)
     ]
     columns = {

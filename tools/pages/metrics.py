@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from doorkeeper.server.api.node import UpdateOperation
 from doorkeeper.server.runtime.metrics.table import METRICS
 from testkit.checkout import ROOT
 
@@ -39,10 +40,10 @@ purgatory (`AlterAcls` there, `acl-update` in KIP-504). Their times are told apa
     its turn      the wait                   the last item    the answer
                   begins                     is complete
 
-Other requests that change something (topics, configs, SCRAM credentials, delegation tokens, client
-quotas, nodes, offsets) are measured in the same way. The purgatory's bound counts items:
-`doorkeeper.update.waiting.max`. What waits stays counted when its client leaves, until it is
-complete or has timed out.
+Other requests that change something are measured in the same way, under the `operation`
+OTHERS.
+The purgatory's bound counts items: `doorkeeper.update.waiting.max`. What waits stays counted when
+its client leaves, until it is complete or has timed out.
 
     # what an administrator waits for, 99 %
     histogram_quantile(0.99,
@@ -78,7 +79,9 @@ def row(metric: Metric) -> str:
 
 def page() -> str:
     """Return the whole page."""
-    return HEAD + "".join(f"{row(metric)}\n" for metric in METRICS)
+    others = ", ".join(f"`{each}`" for each in UpdateOperation if each != UpdateOperation.ACLS)
+    rows = "".join(f"{row(metric)}\n" for metric in METRICS)
+    return HEAD.replace("OTHERS", others) + rows
 
 
 def pages() -> dict[Path, str]:

@@ -6,6 +6,7 @@ notes, which the server has no use for, come from the file itself.
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
 import yaml
@@ -54,10 +55,8 @@ def page() -> str:
     """Return the text of docs/reference/operations.md."""
     told = _notes()
     codes = "".join(f"| {code} | {name} |\n" for code, name in REFUSALS.items())
-    sections = "".join(
-        _section([key for key in sorted(REQUIRED) if first <= key < first + KEYS_A_SECTION], told)
-        for first in range(0, max(REQUIRED) + 1, KEYS_A_SECTION)
-    )
+    keys = groupby(sorted(REQUIRED), key=lambda key: key // KEYS_A_SECTION)
+    sections = "".join(_section(list(section), told) for _, section in keys)
     return f"{HEAD}## Codes\n\n| code | name |\n|---|---|\n{codes}{sections}"
 
 

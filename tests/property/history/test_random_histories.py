@@ -21,15 +21,6 @@ from doorkeeper.server.schema.change import Edit
 from doorkeeper.server.schema.declared import (
     ACL,
     KINDS,
-    StoredConfig,
-    StoredCredential,
-    StoredFeature,
-    StoredOffset,
-    StoredQuota,
-    StoredResourceConfig,
-    StoredSetting,
-    StoredToken,
-    StoredTopic,
 )
 from doorkeeper.server.schema.kind import Item
 from doorkeeper.server.state.history.moments import Moment
@@ -42,10 +33,9 @@ from doorkeeper.server.state.storage.checking import findings
 from doorkeeper.server.state.storage.portable_embedded import reading
 from doorkeeper.server.state.storage.upkeep import prune
 from testkit.shared_stores import prepared, write
-from testkit.stores import NOW_MS, binding, commit, open_store, started_store
+from testkit.stores import NOW_MS, any_row, commit, open_store, started_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from doorkeeper.server.schema.change import Change
@@ -59,29 +49,7 @@ KEYS = 12
 LENGTH = int(os.environ.get("DOORKEEPER_TEST_CHANGES", "600"))
 MOMENTS = int(os.environ.get("DOORKEEPER_TEST_MOMENTS", "10"))
 
-MAKERS: Mapping[str, Callable[[int, int], Any]] = {
-    "acl": lambda key, _: binding(key),
-    "config": lambda key, value: StoredConfig("", f"k{key}\0", f"v{value}"),
-    "credential": lambda key, value: StoredCredential(
-        f"u{key}", "SCRAM-SHA-256", b"s", b"k", b"v", 4096 + value
-    ),
-    "feature": lambda key, value: StoredFeature(f"feature.{key}", value),
-    "offset": lambda key, value: StoredOffset("g", f"t-{key}", bytes(16), value, -1, "\ufdd0"),
-    "quota": lambda key, value: StoredQuota(
-        f'{{"user": "u{key}"}}', "producer_byte_rate", float(value)
-    ),
-    "resource_config": lambda key, value: StoredResourceConfig("group", "g", f"k{key}", str(value)),
-    "setting": lambda key, value: StoredSetting("1", f"k{key}", f"v{value}"),
-    "token": lambda key, value: StoredToken(f"t{key}", "User:a", "User:a", (), 1, 2, value, b"f"),
-    "topic": lambda key, value: StoredTopic(f"t{key}", bytes(16), 1 + value, 1, {"k": str(value)}),
-}
-
 Replay = dict[str, dict[str, str]]
-
-
-def test_every_kind_is_made() -> None:
-    """A kind that is added later is part of the histories."""
-    assert MAKERS.keys() == KINDS.keys()
 
 
 class History:
@@ -115,7 +83,7 @@ class History:
         made: dict[str, Any] = {}
         gone: dict[str, Any] = {}
         for _ in range(self.random.choice((1, 1, 1, 2, 5, 80))):
-            row = MAKERS[kind.name](self.random.randrange(KEYS), self.random.randrange(100))
+            row = any_row(kind, self.random.randrange(KEYS), self.random.randrange(100))
             key = kind.encode(row).key
             if key in made or key in gone:
                 continue

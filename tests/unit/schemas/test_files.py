@@ -8,7 +8,7 @@ import pytest
 
 from doorkeeper.server.api.operations import REQUIRED
 from doorkeeper_schemas import __main__ as command
-from doorkeeper_schemas.apis import read_apis
+from doorkeeper_schemas.apis import ApiEntry, check_messages, read_apis
 from doorkeeper_schemas.operations import OPERATIONS, RESOURCES, operations_source
 from doorkeeper_schemas.reading import SchemaError
 from doorkeeper_schemas.unserved import unserved_source
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         "- {key: 3, name: Metadata}",
         "- {key: 3, name: Metadata, flexible: 9}",
         "- {key: 3, name: Metadata, flexible: 9+, color: red}",
+        "- {key: 3, name: Metadata, flexible: 9+, broker: 0}",
         "- {key: 3, name: Metadata, flexible: 9+}\n- {key: 3, name: Fetch, flexible: 9+}",
     ],
 )
@@ -37,7 +38,22 @@ def test_errors_of_apis(tmp_path: Path, line: str) -> None:
         read_apis(path)
 
 
-APIS = {29: ("DescribeAcls", 2)}
+@pytest.mark.parametrize(
+    "apis", [{}, {9: ApiEntry("Even", 2)}, {9: ApiEntry("Odd", 1)}], ids=["key", "name", "flexible"]
+)
+def test_an_api_is_listed_as_its_message_says(tmp_path: Path, apis: dict[int, ApiEntry]) -> None:
+    """The error has the line that the list should have."""
+    text = (
+        "api: Odd\nkey: 9\nversions: 0-3\nflexible: 2+\nmeaning: It.\nrequest: []\nresponse: []\n"
+    )
+    module = module_of(tmp_path, text)
+    check_messages(tmp_path, {9: ApiEntry("Odd", 2)}, [module])
+
+    with pytest.raises(SchemaError, match=r"odd\.yaml needs .*key: 9, name: Odd, flexible: 2\+}"):
+        check_messages(tmp_path, apis, [module])
+
+
+APIS = {29: ApiEntry("DescribeAcls", 2)}
 GOOD = (
     "- api: DescribeAcls\n  key: 29\n  needs:\n"
     "    - {operation: DESCRIBE, resource: CLUSTER, when: always, refusal: 31}\n"
@@ -71,9 +87,9 @@ def test_operations_are_read(tmp_path: Path) -> None:
         ("DESCRIBE,", "LOOK,", "DescribeAcls: expected operation, resource, when, refusal"),
         ("CLUSTER", "CLOUD", "DescribeAcls: expected operation"),
         ("refusal: 31", "refusal: 31, quiet: yes", "DescribeAcls: expected operation"),
-        ("key: 29", "key: 30", "expected a new api"),
+        ("key: 29", "key: 30", "DescribeAcls (30) is not in schemas/apis.yaml"),
         ("key: 29", "key: 29\n  note: [a, list]", "expected a new api"),
-        (GOOD, "[]", "nothing is said of DescribeAcls"),
+        (GOOD, "[]", "DescribeAcls (29) of schemas/apis.yaml needs an entry"),
     ],
 )
 def test_errors_of_operations(tmp_path: Path, before: str, after: str, text: str) -> None:
@@ -175,7 +191,7 @@ def test_a_stale_file_is_named(
     monkeypatch.setattr(command, "generated", lambda: iter([(path, "new\n")]))
 
     assert command.main(["--check"]) == 1
-    assert capsys.readouterr().out == "stale: stale.py\n"
+    assert capsys.readouterr().out == "stale, make generate: stale.py\n"
     assert not path.exists()
     assert command.main([]) == 0
     assert path.read_text() == "new\n"

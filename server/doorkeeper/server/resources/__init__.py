@@ -1,11 +1,6 @@
-"""What a broker has besides ACLs: one place for each, with its model, its rules and its plans.
+"""What a broker has besides ACLs: a module or folder for each, named for it.
 
-topics    names, the table of all topics, creation and alteration
-groups    committed offsets of groups
-users     SCRAM credentials
-quotas    client quotas
-tokens    delegation tokens: the model, and the rules of issue, renewal and expiry
-settings  configurations of brokers, topics and groups
-policies  policies of users (KIP-108, KIP-133)
-cluster   values: brokers, topics, groups; consumer_protocol: the bytes of group members
+Each has the model, the rules, the table of what is stored, and the plans that change it. Two have
+no state: ``policies`` calls those of users (KIP-108, KIP-133), and ``consumer_protocol`` reads the
+bytes of group members. ``cluster`` has the values that several share: brokers, topics, groups.
 """

@@ -75,8 +75,9 @@ def check_fields(kinds: Iterable[Kind], state: State) -> None:
     for kind in kinds:
         if not hasattr(getattr(state, kind.field, None), "with_changes"):
             raise TypeError(
-                f"the kind {kind.name} (schemas/state/{kind.name}.yaml) has its rows in the field"
-                f" {kind.field}; State (doorkeeper/state/state.py) has no table of this name"
+                f"schemas/state/{kind.name}.yaml: the kind has its rows in the field {kind.field},"
+                f" and State ({__file__}) has no table of this name; add one, such as"
+                f" {kind.field}: Table[{kind.row.__name__}] = Table({kind.key_columns})"
             )
 
 

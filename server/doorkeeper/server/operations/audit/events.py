@@ -119,7 +119,7 @@ class Change(Struct, kw_only=True, gc=False, tag_field="kind", tag="change"):
         node: Id of the node that wrote the event.
         ts_ns: The time of recording: nanoseconds since 1970, UTC.
         time: The same as text, to the millisecond: 2026-11-22T08:15:00.250Z.
-        subject: The kind of state: acls, users, tokens, topics, configs, quotas, features, offsets or settings.
+        subject: What the change is about: acls, topics, or the subject of another kind of state.
         revision: The revision of the change; null if a plug-in stores the ACLs.
         principal: The principal of the request, type:name.
         host: The client's address, in Java's form.
