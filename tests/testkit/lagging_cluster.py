@@ -29,6 +29,7 @@ from testkit.descriptions import answer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+    from collections.abc import Set as AbstractSet
     from random import Random
 
     import pytest
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
     from doorkeeper.server.state.state import State
-    from doorkeeper.sync.drift import Bindings
+    from doorkeeper.sync.drift import AclDrift, Bindings
 
 BROKERS = (1, 2, 3)
 STORE_ID = "s" * 22
@@ -47,8 +48,9 @@ BATCH = 7
 class Lagging:
     """A cluster whose brokers apply the changes of a log in its order, each in its own time."""
 
+    descriptions: Descriptions
+
     def __init__(self, chance: Random, present: Iterable[AclBinding] = ()) -> None:
-        self.descriptions = Descriptions()
         self.listed: tuple[int, ...] = BROKERS
         self.reads_of = Counter[int]()
         self.live = LiveCluster()
@@ -92,11 +94,11 @@ class Lagging:
     async def facts(self) -> LiveCluster:
         return self.live
 
-    async def read(self, broker: int) -> Bindings:
+    async def read(self, broker: int, desired: AbstractSet[AclBinding]) -> AclDrift:
         self.reads_of[broker] += 1
         body = answer(sorted(self._turn(broker)))
         await asyncio.sleep(0)
-        return self.descriptions.reader(broker).decode(body, 0, 3)[0]
+        return self.descriptions.reader(broker, desired).decode(body, 0, 3)[0]
 
     async def look_up(self, broker: int, wanted: AclBindingFilter) -> Bindings:
         found = self._turn(broker)
@@ -155,6 +157,7 @@ class Kept:
         self.remote = remote
         self.state: State = EMPTY
         self.events: list[ClusterEvent] = []
+        remote.descriptions = Descriptions(scope)
         config = ClusterConfig(
             *("a", "k:1", {}, scope),
             mode=Mode.ENFORCE,

@@ -181,7 +181,7 @@ def _numbers(found: ClusterComparison, desired: Desired) -> Plan:
     drift = found.drift
     extra, missing = tuple(drift.extra), tuple(drift.missing)
     wanted = desired.of(found.config) if found.drifts else ()
-    return Plan(extra, missing, len(wanted) - len(missing), drift.outside)
+    return Plan(extra, missing, len(wanted) - len(missing), len(drift.outside))
 
 
 @command.command(
@@ -338,7 +338,7 @@ def adopt(file: Path, names: tuple[str, ...], output: str) -> None:
                 "store": each.config.store or None,
                 "add": [binding_text(one) for one in sorted(each.drift.missing)],
                 "remove": [binding_text(one) for one in sorted(each.drift.extra)],
-                "outside": each.drift.outside,
+                "outside": len(each.drift.outside),
             }
             for each in found
         ]
@@ -386,10 +386,8 @@ async def _change(
     """Make the changes that may be made, and say which are not."""
     enforcement, drift, goal = Enforcement(config), found.drift, desired.of(config)
     live = (await remote.facts())._replace(other_owner=found.refusal)
-    present = await remote.read(min(found.brokers))
-    others = frozenset(each for each in present if not config.scope.selects(each))
     while True:
-        edits = enforcement.plan(drift, goal, live, others)
+        edits = enforcement.plan(drift, goal, live)
         is_refused = False
         async for sent in remote.send(edits.stages):
             added, removed = (
@@ -507,8 +505,8 @@ def _adoption_lines(found: ClusterComparison, store_id: str) -> list[str]:
         ),
         (
             f"{name}: {owner}; this store would add {len(drift.missing)} ACLs, remove"
-            f" {len(drift.extra)}, and leave {drift.outside} outside the scope alone. To let it,"
-            f" write in the entry of {name}:"
+            f" {len(drift.extra)}, and leave {len(drift.outside)} outside the scope alone. To let"
+            f" it, write in the entry of {name}:"
         ),
         f"    store: {store_id}",
     ]

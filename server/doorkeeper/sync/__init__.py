@@ -2,7 +2,7 @@
 
 config           the file of clusters: addresses, modes, scopes, limits
 remote           one cluster through its admin API, each broker by itself
-descriptions     the ACLs that brokers describe; only what is new is decoded
+descriptions     the drift that a broker's description shows; an equal one is not decoded again
 log_acls         the ACLs of a metadata log, from its records
 following        the task that follows a metadata log
 drift            the difference between a cluster and the desired ACLs, and its age

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acls.live_changes import unenforced
-from doorkeeper.sync.drift import NO_BINDINGS, NO_DRIFT, AclDrift, binding_text, common, compare
+from doorkeeper.sync.drift import NO_BINDINGS, NO_DRIFT, AclDrift, binding_text, common
 from doorkeeper.sync.following import log_refusal
 from doorkeeper.sync.remote import ClusterError, RemoteCluster
 
@@ -58,7 +58,7 @@ class ClusterComparison(NamedTuple):
             "held": self.refusal or None,
             "not_honoured": [binding_text(each) for each in sorted(self.ignored)],
             "brokers": {str(broker): _broker_text(each) for broker, each in self.brokers.items()},
-            "outside": drift.outside,
+            "outside": len(drift.outside),
             "missing": [binding_text(each) for each in sorted(drift.missing)],
             "extra": [binding_text(each) for each in sorted(drift.extra)],
         }
@@ -74,7 +74,7 @@ async def compare_cluster(
 
     async def one(broker: int) -> AclDrift | str:
         try:
-            return compare(desired, await remote.read(broker), config.scope)
+            return await remote.read(broker, desired)
         except ClusterError as error:
             return str(error)
 

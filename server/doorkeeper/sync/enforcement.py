@@ -137,9 +137,8 @@ class Enforcement:
         drift: AclDrift,
         desired: AbstractSet[AclBinding],
         cluster: LiveCluster,
-        others: AbstractSet[AclBinding] = NO_BINDINGS,
     ) -> AclEdits:
-        """Return the changes that remove a drift; ``others`` are ACLs outside of the scope."""
+        """Return the changes that remove a drift."""
         parts = drift.missing | drift.extra
         if self.conflict and not cluster.other_owner:
             return AclEdits(holds=(Hold("rival", len(parts), self.conflict),))
@@ -154,7 +153,7 @@ class Enforcement:
             holds.append(Hold("refused", len(failed), self._refusal))
         present = drift.present(desired)
         change = judge(
-            present | others if others else present,
+            present | drift.outside if drift.outside else present,
             drift.missing,
             drift.extra,
             cluster,

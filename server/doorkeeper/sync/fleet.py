@@ -268,7 +268,7 @@ def _status_of(cluster: ClusterSynchronization) -> dict[str, Any]:
         "missing": len(drift.missing),
         "extra": len(drift.extra),
         "foreign": len(cluster.enforcement.foreign),
-        "outside": drift.outside,
+        "outside": len(drift.outside),
         "drift_since_ms": differences.oldest_ms,
         "held": [
             {"rule": rule, "acls": acls, "reason": text} for rule, acls, text in cluster.holds

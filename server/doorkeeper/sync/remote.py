@@ -22,12 +22,13 @@ from doorkeeper.sync.drift import NO_BINDINGS, binding_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from doorkeeper.acls.live_changes import Stage
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.base.errors import ApiError
     from doorkeeper.sync.config import ClusterConfig
-    from doorkeeper.sync.drift import Bindings
+    from doorkeeper.sync.drift import AclDrift, Bindings
 
 
 _OF_ALL: Final = frozenset({ErrorCode.SECURITY_DISABLED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED})
@@ -88,7 +89,7 @@ class RemoteCluster:
         self._config = config
         self._sleep = sleep
         self._client: AdminClient | None = None
-        self.descriptions = Descriptions()
+        self.descriptions = Descriptions(config.scope)
 
     async def brokers(self) -> tuple[int, ...]:
         """Return the ids of the brokers at the moment, in order.
@@ -119,19 +120,18 @@ class RemoteCluster:
                 login_doubt=identity.doubt,
             )
 
-    async def read(self, broker: int) -> Bindings:
-        """Return all ACLs of a broker's own authorizer, without those of unknown codes.
+    async def read(self, broker: int, desired: AbstractSet[AclBinding]) -> AclDrift:
+        """Return the drift of a broker's own authorizer, without ACLs of unknown codes.
 
         Raises:
             ClusterError: there is no complete answer.
         """
-        reader = cast("type[Any]", self.descriptions.reader(broker))
+        reader = cast("type[Any]", self.descriptions.reader(broker, desired))
         with self._translate_errors():
-            found: Any = await self._open().call(
+            drift: AclDrift = await self._open().call(
                 description_request(ANY_BINDING), reader, node_id=broker
             )
-        bindings: Bindings = found
-        return bindings
+        return drift
 
     async def look_up(self, broker: int, wanted: AclBindingFilter) -> Bindings:
         """Return the ACLs of a broker that a filter matches.

@@ -252,7 +252,7 @@ class ClusterSynchronization:
         self.receipts.note(change.added)
         self.receipts.note(change.removed)
         self.enforcement.note(change)
-        self.readings.comparison.note(change)
+        self._remote.descriptions.note(change)
         self._networks |= {each for each in change.added if "/" in each.entry.host}
         self._networks -= change.removed
         if self._drift is not None:
@@ -290,7 +290,8 @@ class ClusterSynchronization:
         The log is ahead of the brokers, and behind this server's own changes: a change counts only
         where each broker that answers has it.
         """
-        changes, asked = self.follower.changes, await self._differences_of_log(known)
+        known, asked = await self._differences_of_log(known)
+        self._drift, changes = known, self.follower.changes
         if not asked:
             # Most are changes of this server, which come back in the log.
             self._log_attempts = 0
@@ -329,20 +330,23 @@ class ClusterSynchronization:
             removed = frozenset(seen.keys() - added)
             await self._conclude(known.after_edit(self._desired.bindings, added, removed))
 
-    async def _differences_of_log(self, known: AclDrift) -> dict[AclBinding, bool]:
-        """Return the changes of the log that the known ACLs lack; drop all others."""
+    async def _differences_of_log(self, known: AclDrift) -> tuple[AclDrift, dict[AclBinding, bool]]:
+        """Return the changes of the log that the known ACLs lack; drop all others.
+
+        Those outside of the scope are part of the drift that is returned.
+        """
         follower, selects = self.follower, self.config.scope.selects
         desired = self._desired.bindings
         if follower.is_new:
             present = await asyncio.to_thread(known.present, desired)
             await follower.compare(present, self.config.scope)
+        outside: dict[AclBinding, bool] = {}
         for each, is_there in list(follower.changes.items()):
             if not selects(each):
-                self.readings.comparison.note_outside(each, is_there=is_there)
-                follower.changes.pop(each)
+                outside[each] = follower.changes.pop(each)
             elif known.has(each, desired) is is_there:
                 follower.changes.pop(each)
-        return dict(follower.changes)
+        return known.after_others(outside), dict(follower.changes)
 
     def _drifts_of(self, found: Sequence[AclDrift | ClusterError]) -> list[AclDrift]:
         """Return the drifts of the brokers that answered; all of them concern the next receipt."""
@@ -390,10 +394,9 @@ class ClusterSynchronization:
 
     def _plan(self, drift: AclDrift, cluster: LiveCluster) -> AclEdits:
         desired = self._desired.bindings
-        outside = self.readings.comparison.outside() if drift else NO_BINDINGS
         cluster = cluster._replace(other_owner=self._other_owner)
         return self.enforcement.plan(
-            self._recent.distrusted(drift, desired, self._clock()), desired, cluster, outside
+            self._recent.distrusted(drift, desired, self._clock()), desired, cluster
         )
 
     async def _send(self, edits: AclEdits) -> bool:
@@ -505,7 +508,7 @@ class ClusterSynchronization:
                 self.enforcement.observe(common(drifts), self._clock())
             else:
                 self._read_s = self._clock()
-                outside = max(each.outside for each in drifts)
+                outside = max((each.outside for each in drifts), key=len)
                 await self._conclude(NO_DRIFT._replace(outside=outside))
         elif not book.pending and self._drift is not None and self.differences.drift:
             # The differences that were known are part of what all brokers were asked for.

@@ -1,61 +1,100 @@
-"""Descriptions of brokers, of which only what is new is decoded."""
+"""The drift that descriptions of brokers show."""
 
 from __future__ import annotations
 
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper.acls.plan import Selector, SelectorUnion
 from doorkeeper.client.errors import ApiFailure
 from doorkeeper.sync.descriptions import Descriptions
+from doorkeeper.sync.drift import NO_BINDINGS, DesiredChange, compare
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.describe_acls import (
     AclDescription,
     DescribeAclsResource,
     DescribeAclsResponse,
 )
-from testkit.acl import READ, WRITE, allow, deny, group, topic
+from testkit.acl import READ, WRITE, allow, deny, topic
 from testkit.descriptions import answer
 
+if TYPE_CHECKING:
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.sync.drift import AclDrift, Bindings
+
+SCOPE = SelectorUnion((Selector(prefixes=("p-",)),))
 ALL = [
-    each(user, operation, pattern)
+    each(user, operation, topic(name))
     for each in (allow, deny)
-    for user in ("alice", "bob", "x" * 200, "Grüße")
+    for user in ("alice", "x" * 200)
     for operation in (READ, WRITE)
-    for pattern in (topic("a"), topic("a" * 300), group("a"), topic("b"))
+    for name in ("p-a", "p-b", "p-" + "c" * 200, "q-a", "q-b")
 ]
-VERSIONS = (1, 2, 3)
+MINE = [each for each in ALL if SCOPE.selects(each)]
 
 
-def read(descriptions: Descriptions, body: bytes, broker: int = 1, version: int = 3) -> set[object]:
-    """Return what a broker's answer says."""
-    found, end = descriptions.reader(broker).decode(b"head" + body, 4, version)
-    assert end == 4 + len(body)
-    return set(found)
+def some(chance: Random, bindings: list[AclBinding]) -> Bindings:
+    return frozenset(chance.sample(bindings, chance.randint(0, len(bindings))))
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_any_change_is_read(version: int) -> None:
-    """Whatever was described before, by this broker or another one, in whichever order."""
+def read(
+    descriptions: Descriptions, desired: Bindings, body: bytes, broker: int = 1, version: int = 3
+) -> AclDrift:
+    return descriptions.reader(broker, desired).decode(b"head" + body, 4, version)[0]
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_every_description_is_compared(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of whichever broker, in its order, after changes of the desired set; equal bytes once."""
     chance = Random(24)
-    descriptions = Descriptions()
-    for _ in range(60):
-        bindings = chance.sample(ALL, chance.randint(0, len(ALL)))
+    descriptions = Descriptions(SCOPE)
+    desired = present = NO_BINDINGS
+    decoded, decode = 0, DescribeAclsResponse.decode
 
-        body = answer(bindings, version)
+    def counted(*args: object) -> object:
+        nonlocal decoded
+        decoded += 1
+        return decode(*args)  # type: ignore[arg-type]
 
-        assert read(descriptions, body, chance.choice((1, 2)), version) == set(bindings)
+    monkeypatch.setattr(DescribeAclsResponse, "decode", counted)
+    for _ in range(200):
+        if chance.random() < 0.5:
+            before, desired = desired, some(chance, MINE)
+            descriptions.note(DesiredChange(desired - before, before - desired))
+        if chance.random() < 0.2:
+            present = some(chance, ALL)
+        broker = chance.choice((1, 2))
+        body = answer(sorted(present, reverse=broker == 2), version)
+
+        assert read(descriptions, desired, body, broker, version) == compare(
+            desired, present, SCOPE
+        )
+    assert 30 < decoded < 100
+
+
+def test_a_comparison_with_the_desired_set_of_before_is_not_kept() -> None:
+    """A thread may end after a change of the desired set, when nobody waits for it any more."""
+    descriptions = Descriptions(SCOPE)
+    body = answer(MINE[:1])
+    late = descriptions.reader(1, frozenset(MINE[:1]))
+    descriptions.note(DesiredChange(NO_BINDINGS, frozenset(MINE[:1])))
+    late.decode(body, 0, 3)
+
+    assert read(descriptions, NO_BINDINGS, body).extra == set(MINE[:1])
 
 
 def test_a_cut_answer_is_refused_and_changes_nothing() -> None:
     """At each byte, before and after a whole one."""
     body = answer(ALL[:12])
-    descriptions = Descriptions()
+    descriptions = Descriptions(SCOPE)
+    whole = compare(NO_BINDINGS, frozenset(ALL[:12]), SCOPE)
     for _ in range(2):
         for size in range(len(body)):
             with pytest.raises(Malformed):
-                read(descriptions, body[:size])
-        assert read(descriptions, body) == set(ALL[:12])
+                read(descriptions, NO_BINDINGS, body[:size])
+        assert read(descriptions, NO_BINDINGS, body) == whole
 
 
 def test_an_error_is_raised() -> None:
@@ -63,42 +102,14 @@ def test_an_error_is_raised() -> None:
     refused = DescribeAclsResponse(error_code=31, error_message="no").encode(3)
 
     with pytest.raises(ApiFailure, match="no"):
-        read(Descriptions(), refused)
+        read(Descriptions(SCOPE), NO_BINDINGS, refused)
 
 
 def test_codes_that_are_not_known_are_left_out() -> None:
     """No desired set can have them."""
     row = AclDescription(principal="User:a", host="*", operation=99, permission_type=3)
-    resource = DescribeAclsResource(resource_type=2, resource_name="t", acls=(row,))
+    resource = DescribeAclsResource(resource_type=2, resource_name="p-t", acls=(row,))
 
     body = DescribeAclsResponse(resources=(resource,)).encode(3)
 
-    assert read(Descriptions(), body) == set()
-
-
-def test_a_pattern_that_comes_twice_is_refused() -> None:
-    """One description would hide the other."""
-    row = AclDescription(principal="User:a", host="*", operation=3, permission_type=3)
-    resource = DescribeAclsResource(resource_type=2, resource_name="t", acls=(row,))
-
-    body = DescribeAclsResponse(resources=(resource, resource)).encode(3)
-
-    with pytest.raises(Malformed):
-        read(Descriptions(), body)
-
-
-def test_a_change_is_known_from_one_set_to_the_next() -> None:
-    """From none to another one, and not after a cut answer either."""
-    descriptions = Descriptions()
-    reader = descriptions.reader(1)
-    one, _ = reader.decode(answer(ALL[:3]), 0, 3)
-    two, _ = reader.decode(answer(ALL[2:5]), 0, 3)
-
-    assert descriptions.change(one, one) == (frozenset(), frozenset())
-    assert descriptions.change(one, two) == (frozenset(ALL[3:5]), frozenset(ALL[:2]))
-    assert descriptions.change(two, one) is None
-    with pytest.raises(Malformed):
-        reader.decode(answer(ALL[:9])[:-1], 0, 3)
-    three, _ = reader.decode(answer(ALL[:1]), 0, 3)
-    assert descriptions.change(one, three) is None
-    assert descriptions.change(two, three) == (frozenset(ALL[:1]), frozenset(ALL[2:5]))
+    assert not any(read(Descriptions(SCOPE), NO_BINDINGS, body))
