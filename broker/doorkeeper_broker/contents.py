@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper_broker.batches import HEADER_BYTES, Batch, varint
+from doorkeeper_wire.errors import Malformed
+from doorkeeper_wire.record_batches import RecordBatch, read_int, read_long, varint
 
 _NONE, _GZIP = 0, 1
 _WITH_GZIP_HEADER: Final = 31
 _OPENED_BYTES_MAX: Final = 16_777_216
 
-_INT_BYTES, _LONG_BYTES = 5, 10
 _TWO_BYTES_MAX: Final = 0x3FFF
 
 _MANY: Final = 500
@@ -29,10 +29,6 @@ _MANY: Final = 500
 _PATTERNS_MAX: Final = 64
 _NUMBERS: Final = {count: rb"[\x80-\xff]" * (count - 1) + rb"[\x00-\x7f]" for count in (1, 2, 3)}
 """Patterns of a number of so many bytes."""
-
-
-class _Endless(Exception):
-    """A number has more bytes than its type."""
 
 
 class _Opened(NamedTuple):
@@ -47,7 +43,7 @@ class _Opened(NamedTuple):
     is_cut: bool = False
 
 
-def check_records(batch: Batch) -> None:
+def check_records(batch: RecordBatch) -> None:
     """Check that a client's batch has the records that its header claims, and nothing else.
 
     Raises:
@@ -57,16 +53,16 @@ def check_records(batch: Batch) -> None:
     if opened is None:
         return
     data, is_compressed = opened.data, batch.compression != _NONE
-    if not is_compressed and batch.records >= _MANY and _are_alike(data, batch.records):
+    if not is_compressed and batch.record_count >= _MANY and _are_alike(data, batch.record_count):
         return
     try:
-        end = _skip_records(data, batch.records, is_compressed)
+        end = _skip_records(data, batch.record_count, is_compressed)
     except IndexError:
         if opened.is_cut:
             return
         # A broker meets the end of what can be decompressed when it asks for the next record.
         code = ErrorCode.UNKNOWN_SERVER_ERROR if opened.is_damaged else ErrorCode.INVALID_RECORD
-        raise ApiError(code, f"The batch has fewer than {batch.records} records") from None
+        raise ApiError(code, f"The batch has fewer than {batch.record_count} records") from None
     if opened.is_damaged:
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "Failed to decompress record stream")
     if end != len(data):
@@ -74,7 +70,7 @@ def check_records(batch: Batch) -> None:
         raise ApiError(ErrorCode.INVALID_RECORD, text)
 
 
-def find_record(batch: Batch, timestamp: int) -> tuple[int, int] | None:
+def find_record(batch: RecordBatch, timestamp: int) -> tuple[int, int] | None:
     """Return offset delta and time of the first record of a time or a later one.
 
     Of a batch that cannot be opened the first record stands for all.
@@ -82,23 +78,24 @@ def find_record(batch: Batch, timestamp: int) -> tuple[int, int] | None:
     opened = None if batch.has_append_time else _open(batch)
     if opened is None or opened.is_damaged:
         return (0, batch.max_timestamp) if batch.max_timestamp >= timestamp else None
-    for delta, time_delta in _deltas(opened.data, batch.records):
-        if batch.base_timestamp + time_delta >= timestamp:
-            return delta, batch.base_timestamp + time_delta
+    # What is larger than is opened ends within a record.
+    with suppress(Malformed):
+        for record in batch.records(opened.data):
+            if batch.base_timestamp + record.time_delta >= timestamp:
+                return record.offset_delta, batch.base_timestamp + record.time_delta
     return None
 
 
-def _open(batch: Batch) -> _Opened | None:
+def _open(batch: RecordBatch) -> _Opened | None:
     """Return the records of a batch; None if its compression is not opened."""
-    body = batch.data[HEADER_BYTES:]
     if batch.compression == _NONE:
-        return _Opened(body)
+        return _Opened(batch.body)
     if batch.compression != _GZIP:
         return None
     unzip, data = zlib.decompressobj(_WITH_GZIP_HEADER), b""
     try:
         # Bounded: a batch of a megabyte may hold a gigabyte of zeros.
-        data = unzip.decompress(body, _OPENED_BYTES_MAX)
+        data = unzip.decompress(batch.body, _OPENED_BYTES_MAX)
     except zlib.error:
         return _Opened(data, is_damaged=True)
     is_cut = not unzip.eof and len(data) == _OPENED_BYTES_MAX
@@ -111,12 +108,12 @@ def _are_alike(data: bytes, count: int) -> bool:
     Most batches of many records are, and a pattern sees it ten times faster than a loop.
     """
     try:
-        _, at = _read_int(data, 0)
-        _, at = _read_long(data, at + 1)
-        _, at = _read_int(data, at)
-        key_size, at = _read_int(data, at)
-        value_size, _ = _read_int(data, at + max(key_size, 0))
-    except (IndexError, _Endless):
+        _, at = read_int(data, 0)
+        _, at = read_long(data, at + 1)
+        _, at = read_int(data, at)
+        key_size, at = read_int(data, at)
+        value_size, _ = read_int(data, at + max(key_size, 0))
+    except (IndexError, Malformed):
         return False
     if not -1 <= key_size < len(data) or not -1 <= value_size < len(data):
         return False
@@ -130,7 +127,7 @@ def _pattern(key_size: int, value_size: int) -> re.Pattern[bytes]:
     """Return a pattern for records without headers, with times of one or two bytes."""
     end, end_size = b"", 1
     for size in (key_size, value_size):
-        number, bytes_count = _size(size), max(size, 0)
+        number, bytes_count = varint(size), max(size, 0)
         end += re.escape(number) + b".{%d}" % bytes_count
         end_size += len(number) + bytes_count
     starts = []
@@ -141,10 +138,6 @@ def _pattern(key_size: int, value_size: int) -> re.Pattern[bytes]:
         length = re.escape(varint(1 + total + end_size))
         starts.append(length + b".(?:" + b"|".join(numbers) + b")")
     return re.compile(b"(?:" + b"|".join(starts) + b")" + end + b"\\x00", re.DOTALL)
-
-
-def _size(size: int) -> bytes:
-    return varint(size) if size >= 0 else b"\1"
 
 
 def _skip_records(data: bytes, count: int, is_compressed: bool) -> int:
@@ -212,14 +205,14 @@ def _skip_any(data: bytes, at: int, index: int, is_compressed: bool) -> tuple[in
         IndexError: the bytes end before.
     """
     try:
-        size, start = _read_int(data, at)
-    except _Endless:
+        size, start = read_int(data, at)
+    except Malformed:
         # A broker's iterator of uncompressed records takes this for an error of its own.
         code = ErrorCode.INVALID_RECORD if is_compressed else ErrorCode.UNKNOWN_SERVER_ERROR
         raise ApiError(code, f"Record {index} of the batch has no size") from None
     try:
         delta, end = _skip_record(data, start)
-    except _Endless:
+    except Malformed:
         delta, end = 0, -1
     if end != start + size:
         text = f"Record {index} of the batch is not one of {size} bytes"
@@ -229,67 +222,22 @@ def _skip_any(data: bytes, at: int, index: int, is_compressed: bool) -> tuple[in
 
 def _skip_record(data: bytes, at: int) -> tuple[int, int]:
     """Return the offset delta of the record behind its size, and its end; -1 if it is wrong."""
-    _, at = _read_long(data, at + 1)
-    delta, at = _read_int(data, at)
+    _, at = read_long(data, at + 1)
+    delta, at = read_int(data, at)
     for _ in ("key", "value"):
-        size, at = _read_int(data, at)
+        size, at = read_int(data, at)
         if size > 0:
             at += size
-    headers, at = _read_int(data, at)
+    headers, at = read_int(data, at)
     if headers == 0:
         return delta, at
     if not 0 < headers <= len(data) - at:
         return delta, -1
     for _ in range(headers):
-        size, at = _read_int(data, at)
+        size, at = read_int(data, at)
         if size < 0:
             return delta, -1
-        size, at = _read_int(data, at + size)
+        size, at = read_int(data, at + size)
         if size > 0:
             at += size
     return delta, at
-
-
-def _deltas(records: bytes, count: int) -> Iterator[tuple[int, int]]:
-    """Yield offset and time of each record, relative to those of its batch."""
-    at = 0
-    try:
-        for _ in range(count):
-            size, at = _read_int(records, at)
-            time_delta, next_at = _read_long(records, at + 1)
-            delta, _ = _read_int(records, next_at)
-            yield delta, time_delta
-            at += size
-    except (IndexError, _Endless):
-        return  # What is larger than is opened ends here.
-
-
-def _read_int(data: bytes, at: int) -> tuple[int, int]:
-    """Read a zigzag varint of 32 bits."""
-    value = data[at]
-    if value < 0x80:
-        return (value >> 1) ^ -(value & 1), at + 1
-    value, at = _read_unsigned(data, at, _INT_BYTES)
-    value &= 0xFFFFFFFF
-    return (value >> 1) ^ -(value & 1), at
-
-
-def _read_long(data: bytes, at: int) -> tuple[int, int]:
-    """Read a zigzag varint of 64 bits."""
-    value = data[at]
-    if value < 0x80:
-        return (value >> 1) ^ -(value & 1), at + 1
-    value, at = _read_unsigned(data, at, _LONG_BYTES)
-    value &= 0xFFFFFFFFFFFFFFFF
-    return (value >> 1) ^ -(value & 1), at
-
-
-def _read_unsigned(data: bytes, at: int, bytes_max: int) -> tuple[int, int]:
-    value = shift = 0
-    for end in range(at, at + bytes_max):
-        byte = data[end]
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, end + 1
-        shift += 7
-    raise _Endless

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from doorkeeper.server.api.records import TimedOffset
-from doorkeeper_broker.batches import NO_PRODUCER, Batch, place
+from doorkeeper_broker.batches import NO_PRODUCER, place
 from doorkeeper_broker.contents import find_record
 from doorkeeper_broker.producers import AbortedTransaction, Producers
+from doorkeeper_wire.record_batches import RecordBatch
 
 SEGMENT_BYTES_MAX: Final = 1_048_576
 SEGMENTS_MIN: Final = 64
@@ -54,7 +55,7 @@ class Segment:
     def __init__(self, base_offset: int) -> None:
         self.base_offset = base_offset
         self.next_offset = base_offset
-        self.batches: list[Batch] = []
+        self.batches: list[RecordBatch] = []
         self.base_offsets: list[int] = []
         self.size = 0
         self.is_dropped = False
@@ -93,7 +94,7 @@ class PartitionLog:
 
     # --- appending
 
-    def append(self, batch: Batch) -> int:
+    def append(self, batch: RecordBatch) -> int:
         """Append a batch; return its base offset.
 
         A batch that was appended before keeps its offset and is not appended again.
@@ -110,12 +111,12 @@ class PartitionLog:
         self.producers.append(batch, self.end_offset)
         return self._append_and_notify(batch)
 
-    def _append_and_notify(self, batch: Batch) -> int:
+    def _append_and_notify(self, batch: RecordBatch) -> int:
         offset = self._append(batch)
         self.notify()
         return offset
 
-    def append_marker(self, batch: Batch, *, commits: bool) -> None:
+    def append_marker(self, batch: RecordBatch, *, commits: bool) -> None:
         """Append the marker that ends a transaction."""
         offset = self._append(batch)
         self.producers.end_transaction(
@@ -123,7 +124,7 @@ class PartitionLog:
         )
         self.notify()
 
-    def _append(self, batch: Batch) -> int:
+    def _append(self, batch: RecordBatch) -> int:
         memory, offset = self._memory, self.end_offset
         segment = self.segments[-1] if self.segments else None
         if segment is None or segment.size >= memory.segment_bytes:
@@ -182,7 +183,7 @@ class PartitionLog:
             size += len(batch.data)
         return min(size, bytes_max)
 
-    def _batches_from(self, offset: int) -> Iterator[tuple[int, Batch]]:
+    def _batches_from(self, offset: int) -> Iterator[tuple[int, RecordBatch]]:
         """Yield batches from the one that has an offset on, with their base offsets."""
         if offset >= self.end_offset:
             return

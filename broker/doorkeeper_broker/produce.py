@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper_broker.batches import Batch
     from doorkeeper_broker.records import Records
     from doorkeeper_broker.transactions import Partition
     from doorkeeper_wire.messages.produce import PartitionProduceData, ProduceRequest
+    from doorkeeper_wire.record_batches import RecordBatch
 
 _ACKNOWLEDGEMENTS: Final = (-1, 0, 1)
 ADDS_PARTITIONS_FROM: Final = 12
@@ -135,7 +135,7 @@ class Producing:
         return found
 
 
-def _too_large(batch: Batch, rules: _Rules) -> str:
+def _too_large(batch: RecordBatch, rules: _Rules) -> str:
     return (
         f"The record batch size in the append to {rules.topic.name} is {len(batch.data)} bytes"
         f" which exceeds the maximum configured value of {rules.bytes_max}."

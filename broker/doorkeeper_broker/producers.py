@@ -9,7 +9,7 @@ from collections import deque
 from typing import Final, NamedTuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper_broker.batches import Batch
+from doorkeeper_wire.record_batches import RecordBatch
 
 KEPT_BATCHES: Final = 5
 """The batches of a producer in which duplicates are found, as many as one may have in flight."""
@@ -48,7 +48,7 @@ class Producers:
         self.aborted: list[AbortedTransaction] = []
         """Aborted transactions, in the order of their markers."""
 
-    def find_duplicate(self, batch: Batch) -> int | None:
+    def find_duplicate(self, batch: RecordBatch) -> int | None:
         """Return the offset of a batch that was appended before; None for a new one."""
         found = self._producers.get(batch.producer_id)
         if found is None or found.epoch != batch.producer_epoch:
@@ -59,7 +59,7 @@ class Producers:
                 return each.offset
         return None
 
-    def check(self, batch: Batch) -> None:
+    def check(self, batch: RecordBatch) -> None:
         """Check epoch and sequence of a batch that is not a duplicate.
 
         Raises:
@@ -82,7 +82,7 @@ class Producers:
         if not batch.is_transactional and found.transaction_offset is not None:
             raise ApiError(ErrorCode.INVALID_TXN_STATE)
 
-    def append(self, batch: Batch, offset: int) -> None:
+    def append(self, batch: RecordBatch, offset: int) -> None:
         """Record a batch at its offset."""
         found = self._producers.get(batch.producer_id)
         if found is None:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from crc32c import crc32c
 
-from doorkeeper_broker.batches import Batch, read_batch
+from doorkeeper_broker.batches import read_batch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from doorkeeper_wire.record_batches import RecordBatch
 
 VERSION = 9
 
@@ -62,7 +64,7 @@ def batch_bytes(
     return head + crc + tail
 
 
-def batch(*values: bytes, **options: object) -> Batch:
+def batch(*values: bytes, **options: object) -> RecordBatch:
     """Return a batch that was read."""
     return read_batch(batch_bytes(*values, **options), VERSION)  # type: ignore[arg-type]
 

@@ -10,10 +10,11 @@ from typing import Final, NamedTuple
 
 from google_crc32c import value as crc32c
 
-from doorkeeper.client.errors import UnreadableRecords
-from doorkeeper.client.record_batches import RecordBatch, read_batches
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.topics.compression import decompress
+from doorkeeper_wire import record_batches
+from doorkeeper_wire.errors import Malformed
+from doorkeeper_wire.record_batches import RecordBatch, read_batches
 
 _ABORT: Final = 0
 
@@ -40,14 +41,14 @@ def read_records(data: bytes, aborted: Sequence[tuple[int, int]]) -> tuple[list[
     found: list[Record] = []
     behind = -1
     for batch in _batches(data):
-        behind = batch.last + 1
-        while waiting and waiting[-1][1] <= batch.last:
+        behind = batch.last_offset + 1
+        while waiting and waiting[-1][1] < behind:
             open_aborted.add(waiting.pop()[0])
         if batch.is_control:
-            if any(_is_abort(key) for _, key, _ in _records(batch)):
+            if any(_is_abort(record.key) for _, record in _records(batch)):
                 open_aborted.discard(batch.producer_id)
         elif not (batch.is_transactional and batch.producer_id in open_aborted):
-            found += [Record(offset, value) for offset, _, value in _records(batch)]
+            found += [Record(offset, record.value) for offset, record in _records(batch)]
     return found, behind
 
 
@@ -55,25 +56,27 @@ def _batches(data: bytes) -> Iterator[RecordBatch]:
     try:
         for batch in read_batches(data):
             if crc32c(batch.checked) != batch.checksum:
+                offset = batch.base_offset
                 raise Unreadable(
-                    f"the batch at offset {batch.first} is damaged: its checksum is another"
+                    f"the batch at offset {offset} is damaged: its checksum is another"
                 )
             yield batch
-    except UnreadableRecords as error:
-        raise Unreadable(str(error)) from None
+    except Malformed as error:
+        raise Unreadable(error.reason) from None
 
 
-def _records(batch: RecordBatch) -> Iterator[tuple[int, bytes | None, bytes | None]]:
-    """Yield offset, key and value of each record.
+def _records(batch: RecordBatch) -> Iterator[tuple[int, record_batches.Record]]:
+    """Yield the records, each with its offset.
 
     Raises:
         Unreadable: the batch is damaged.
 
     """
     try:
-        yield from batch.records(decompress(batch.compression, batch.body))
-    except UnreadableRecords as error:
-        raise Unreadable(str(error)) from None
+        for record in batch.records(decompress(batch.compression, batch.body)):
+            yield batch.base_offset + record.offset_delta, record
+    except Malformed as error:
+        raise Unreadable(error.reason) from None
 
 
 def _is_abort(key: bytes | None) -> bool:

@@ -13,7 +13,6 @@ config       addresses, timeouts, credentials; properties reads a Java client's 
              variables of config_providers
 topics       records of topics, for readers without a group
 metadata_log the log of metadata, from the leader of the controllers
-record_batches  batches of records, as topics and the log of metadata have them
 connection   one connection: versions, login, pipelined requests
 open_by_default  allow.everyone.if.no.acl.found, as far as brokers tell it
 identity     the principal of a client, as far as its configuration tells it

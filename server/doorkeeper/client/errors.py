@@ -9,7 +9,6 @@
         NotServed         the server does not support an API, or no common version
         Unsendable        the request cannot be encoded
         NoSuchNode        no node of the cluster has an id
-        UnreadableRecords  batches of records are damaged, or of another format
         WatchRefused      the server does not have the changes from a revision on
         ApiFailure        a response with an error for the whole request
 
@@ -62,10 +61,6 @@ class NotServed(ClientError):
 
 class NoSuchNode(ClientError):
     """No node of the cluster has the id; a node that stopped may return."""
-
-
-class UnreadableRecords(ClientError):
-    """Batches of records are damaged, or of another format."""
 
 
 class WatchRefused(ClientError):

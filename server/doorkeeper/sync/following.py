@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.client.errors import ApiFailure, ClientError, UnreadableRecords
+from doorkeeper.client.errors import ApiFailure, ClientError
 from doorkeeper.client.metadata_log import BEGIN, MetadataLog
 from doorkeeper.client.properties import CommandConfigError
 from doorkeeper.server.runtime.turns import run_in_turns
@@ -112,7 +112,7 @@ class LogFollower:
                 is_elsewhere = error.code in _ELSEWHERE
                 failures = max(failures, 0 if is_elsewhere else len(_RETRY_S) - 1)
                 self._stop(str(error))
-            except (Malformed, UnreadableRecords) as error:
+            except Malformed as error:
                 # A part may have been applied.
                 self._begin_anew()
                 failures = len(_RETRY_S) - 1
@@ -136,7 +136,7 @@ class LogFollower:
         """Read and apply one part; return whether the log has more committed records.
 
         Raises:
-            UnreadableRecords, Malformed: the log cannot be read.
+            Malformed: the log cannot be read.
             ClientError: there is no answer.
         """
         acls = self._acls

@@ -16,11 +16,10 @@ from typing import Final
 from doorkeeper.acls.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper.acls.model import AccessControlEntry, AclBinding, ResourcePattern
 from doorkeeper.base.slices import SLICE_ITEMS, Slices
-from doorkeeper.client.errors import UnreadableRecords
 from doorkeeper.client.metadata_log import BEGIN, LogPosition
-from doorkeeper.client.record_batches import read_batches
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.reading import compact_text, octets, uvarint
+from doorkeeper_wire.record_batches import RecordBatch, read_batches
 
 _FRAME: Final = 1
 _ADDED, _REMOVED = 18, 19
@@ -42,14 +41,14 @@ class LogAcls:
         """Replace everything by the records of a snapshot.
 
         Raises:
-            UnreadableRecords, Malformed: the snapshot is damaged.
+            Malformed: the snapshot is damaged.
         """
         before = set(self.bindings.values())
         self.bindings, self._transaction = {}, None
         for batch in read_batches(snapshot):
             if not batch.is_control:
-                for _, _, value in batch.records(_plain(batch.compression, batch.body)):
-                    self._apply(value or b"")
+                for record in batch.records(_plain(batch)):
+                    self._apply(record.value or b"")
         now = set(self.bindings.values())
         self.changes |= dict.fromkeys(before - now, False) | dict.fromkeys(now - before, True)
         self.position = position
@@ -60,23 +59,24 @@ class LogAcls:
         A part that is applied twice, as after an interruption, changes nothing more.
 
         Raises:
-            UnreadableRecords, Malformed: a batch or a record is damaged.
+            Malformed: a batch or a record is damaged.
         """
         for batch in read_batches(records):
-            if batch.first >= high_watermark:
+            if batch.base_offset >= high_watermark:
                 return
             # Control batches have the leader's markers and no metadata.
             if not batch.is_control:
-                for offset, _, value in batch.records(_plain(batch.compression, batch.body)):
+                for record in batch.records(_plain(batch)):
+                    offset = batch.base_offset + record.offset_delta
                     # A Fetch from the middle of a batch returns the whole batch.
                     if self.position.offset <= offset < high_watermark:
-                        self._apply(value or b"")
+                        self._apply(record.value or b"")
                     if offset % SLICE_ITEMS == 0:
                         yield
             # The high watermark may be within a batch, whose rest comes with the next Fetch.
-            behind = min(batch.last + 1, high_watermark)
+            behind = min(batch.last_offset + 1, high_watermark)
             if behind > self.position.offset:
-                self.position = LogPosition(behind, batch.epoch)
+                self.position = LogPosition(behind, batch.leader_epoch)
 
     def _apply(self, record: bytes) -> None:
         frame, at = uvarint(record, 0, "frame version")
@@ -142,7 +142,7 @@ def _text(record: bytes, at: int, field: str) -> tuple[str, int]:
     return compact_text(record, at, first, field)
 
 
-def _plain(compression: int, body: bytes) -> bytes:
-    if compression:
-        raise UnreadableRecords("a compressed batch; controllers write none")
-    return body
+def _plain(batch: RecordBatch) -> bytes:
+    if batch.compression:
+        raise Malformed("records", 0, "a compressed batch; controllers write none")
+    return batch.body

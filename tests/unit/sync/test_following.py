@@ -9,10 +9,10 @@ import pytest
 
 from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
 from doorkeeper.base.slices import run_to_end
-from doorkeeper.client.errors import UnreadableRecords
 from doorkeeper.sync.config import ClusterConfig
 from doorkeeper.sync.following import LogFollower
 from doorkeeper.sync.log_acls import LogAcls
+from doorkeeper_wire.errors import Malformed
 from testkit.acl import READ, allow, topic
 from testkit.load import scaled
 from testkit.scripted_controller import (
@@ -183,5 +183,5 @@ def test_a_compressed_batch_is_refused() -> None:
     """Controllers write none."""
     data = batch(0, added(1, A))
 
-    with pytest.raises(UnreadableRecords):
+    with pytest.raises(Malformed):
         run_to_end(LogAcls().apply(data[:22] + b"\x01" + data[23:], 1))
