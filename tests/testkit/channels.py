@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Services
     from doorkeeper.server.authorizer.contract import AclCreateResult, Authorizer
     from doorkeeper.server.net.context import Accepted
-    from doorkeeper.server.net.protocol.response_cache import ResponseCache
 
 
 class Transport(asyncio.Transport):
@@ -125,7 +124,6 @@ class World:
         guarded = None if authorizer is None else GuardedAuthorizer(authorizer)
         self.services = HandServices(guarded, self.limits)
         self.fair_queue = FairQueue(asyncio.get_running_loop(), 1.0)
-        self.cache: ResponseCache | None = None
         self.context = ServerContext(
             asyncio.get_running_loop(),
             self.clock,
@@ -151,9 +149,7 @@ class World:
     def connect(self) -> tuple[Channel, Transport]:
         """Return a channel that is connected."""
         counts = Counts(answers=self.context.requests is not None)
-        inner = connection(
-            self.offers, self.limits, counts=counts, established=False, cache=self.cache
-        )
+        inner = connection(self.offers, self.limits, counts=counts, established=False)
         channel, transport = Channel(inner, self.context), Transport()
         transport.channel = channel
         channel.connection_made(transport)

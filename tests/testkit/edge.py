@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.base.errors import ApiError
     from doorkeeper.server.api.node import Node, Services
-    from doorkeeper.server.net.protocol.response_cache import ResponseCache
     from doorkeeper.server.runtime.metrics.requests import RequestMeter
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
@@ -263,7 +262,6 @@ def connection(
     properties: str = "",
     counts: Counts | None = None,
     established: bool = True,
-    cache: ResponseCache | None = None,
 ) -> Connection:
     """Return the protocol's side of a connection from 127.0.0.1; a shell establishes its own."""
     peer = Peer(
@@ -282,7 +280,6 @@ def connection(
         builder=offers.builder,
         limits=limits or Limits(),
         counts=counts or Counts(),
-        cache=cache,
     )
     if established:
         assert made.start() is None

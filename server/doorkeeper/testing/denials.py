@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclOperation, ResourceType
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.server.authorizer.contract import Action
-    from doorkeeper.server.authorizer.guard import GuardedAuthorizer, RecordedDecision
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 _ANY: Final = "*"
@@ -102,7 +102,7 @@ class Denials:
         context: AuthorizableRequestContext,
         actions: Sequence[Action],
         results: Sequence[AuthorizationResult],
-    ) -> RecordedDecision | None:
+    ) -> None:
         for action, result in zip(actions, results, strict=True):
             if result is AuthorizationResult.DENIED and action.log_if_denied:
                 resource = action.resource
@@ -110,7 +110,8 @@ class Denials:
                     context, action.operation, resource.resource_type, resource.name
                 )
                 self._add(context, question, self._state())
-        return None if self._next is None else self._next(context, actions, results)
+        if self._next is not None:
+            self._next(context, actions, results)
 
     def _record_type(
         self,

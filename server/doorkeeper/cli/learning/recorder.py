@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclOperation, ResourceType
     from doorkeeper.server.authorizer.contract import Action
-    from doorkeeper.server.authorizer.guard import GuardedAuthorizer, RecordedDecision
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 _NS_PER_S: Final = 1_000_000_000
@@ -73,12 +73,13 @@ class Recorder:
         context: AuthorizableRequestContext,
         actions: Sequence[Action],
         results: Sequence[AuthorizationResult],
-    ) -> RecordedDecision | None:
+    ) -> None:
         for action, result in zip(actions, results, strict=True):
             resource_type, name, _ = action.resource
             question = _question(context, action.operation, resource_type, name)
             self._count(context, question, result, log_if_denied=action.log_if_denied)
-        return None if self._next is None else self._next(context, actions, results)
+        if self._next is not None:
+            self._next(context, actions, results)
 
     def _record_type(
         self,

@@ -19,7 +19,6 @@ import asyncio
 import os
 import socket
 from contextlib import AsyncExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from doorkeeper.base.version import __version__
@@ -55,7 +54,6 @@ from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.config.loading import with_stored_values
 from doorkeeper.server.net import BindError, Server
 from doorkeeper.server.net.protocol.connection import Connection
-from doorkeeper.server.net.protocol.response_cache import ResponseCache
 from doorkeeper.server.net.request_log import LOGGER_NAME, RequestLog
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.runtime.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
@@ -76,7 +74,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.net.options import ConnectionSecurity
-    from doorkeeper.server.net.protocol.exchange import Version
     from doorkeeper.server.operations.audit.audit_log import AuditLog
     from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
     from doorkeeper.server.operations.logs.pipeline import Logger, Logs
@@ -315,24 +312,11 @@ class Assembly:
             services,
             self._logs.logger("doorkeeper.net"),
             apis=self.node.apis.finder(),
-            connect=self._connection_factory(),
+            connect=self._connect,
             requests=None if settings.http is None else RequestMeter(self.meters),
             audit_log=self.audit_log,
             request_log=RequestLog(self._logs.logger(LOGGER_NAME)),
         )
-
-    def _connection_factory(self) -> Callable[..., Connection]:
-        """Return the factory of connections; those of production share a response cache."""
-        if self._connect is not Connection:
-            return self._connect
-        guarded = self.guarded
-        version = self._version if guarded is None else guarded.version
-        cache = ResponseCache(version, guarded, limits_of(self._settings))
-        return partial(Connection, cache=cache)
-
-    def _version(self) -> Version:
-        """Return the version of responses without an authorizer: that of the state."""
-        return (self.node.version,)
 
     def _make_tokens(self, settings: Settings) -> DelegationTokens:
         tokens = DelegationTokens(

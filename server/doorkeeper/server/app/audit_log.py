@@ -69,7 +69,6 @@ def watch(audit_log: AuditLog, guarded: GuardedAuthorizer, authorizer: Authorize
     if isinstance(authorizer, StandardAuthorizer):
         audit_log.explain_by(authorizer)
     if audit_log.records_decisions:
-        guarded.on_decision, guarded.on_repeat = audit_log.on_decision, audit_log.on_repeat
-        guarded.on_earlier_decision = audit_log.on_decision
+        guarded.on_decision = guarded.on_earlier_decision = audit_log.on_decision
     if not isinstance(authorizer, KeepsInStore):
         guarded.on_update = audit_log.record_update

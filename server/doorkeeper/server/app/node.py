@@ -117,7 +117,6 @@ class LiveNode:
     def replace_settings(self, settings: Settings) -> None:
         """Use settings that differ only in reloadable keys."""
         self.settings = settings
-        self._log.amend()
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:
         """Return the live nodes that have the listener, with their advertised addresses, by id."""
@@ -127,11 +126,6 @@ class LiveNode:
     def registered_brokers(self, listener_name: str) -> Sequence[Broker]:
         """Return the live nodes and the fenced ones that have the listener, by id."""
         return self._brokers.get(listener_name, ())
-
-    @property
-    def version(self) -> object:
-        """Return the identity of all data above: it is unchanged while this is the same object."""
-        return self._log.state
 
     def is_advertised(self, listener_name: str) -> bool:
         return listener_name in self._brokers

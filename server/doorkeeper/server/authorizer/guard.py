@@ -61,10 +61,9 @@ if TYPE_CHECKING:
     )
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
-    Decisions = tuple[AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]]
     OnDecision = Callable[
         [AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]],
-        "RecordedDecision | None",
+        None,
     ]
     OnEarlierDecision = Callable[
         [
@@ -73,12 +72,11 @@ if TYPE_CHECKING:
             Sequence[AuthorizationResult],
             StandardAuthorizer,
         ],
-        "RecordedDecision | None",
+        None,
     ]
     OnTypeDecision = Callable[
         [AuthorizableRequestContext, AclOperation, ResourceType, AuthorizationResult], None
     ]
-    OnRepeat = Callable[["RecordedDecision", bytes], None]
     OnUpdate = Callable[[Sequence[Any], Sequence[Any], AuthorizableRequestContext], None]
 
 T = TypeVar("T")
@@ -97,41 +95,6 @@ _DENIED = AuthorizationResult.DENIED
 _UPDATES: Final = frozenset({"create_acls", "delete_acls"})
 
 _LISTS: Final[frozenset[type]] = frozenset({list, SortedBindings})
-
-
-class RecordedDecision:
-    """The decisions on one request's actions, as recorded by the audit log.
-
-    The fields after ``results`` belong to the audit log: the entries that count the decisions, the
-    time ``window`` in which these are open, the number of repetitions in it, and the time and
-    correlation id (a number, or its four bytes) of the last one. While ``count`` is above zero, the
-    decisions may be repeated by adding to it, with ``last_s`` (on the clock of the event loop) and
-    ``last_correlation_id``.
-    """
-
-    __slots__ = (
-        "actions",
-        "context",
-        "count",
-        "entries",
-        "last_correlation_id",
-        "last_ns",
-        "last_s",
-        "results",
-        "window",
-    )
-
-    def __init__(self, decisions: Decisions) -> None:
-        """Copy the lists, because their owner may change them."""
-        self.context, actions, results = decisions
-        self.actions = [*actions]
-        self.results = [*results]
-        self.entries: Sequence[Any] = ()
-        self.window: object = None
-        self.count = 0
-        self.last_ns = 0
-        self.last_s = 0.0
-        self.last_correlation_id: int | bytes = 0
 
 
 def name_of(authorizer: Authorizer) -> str:
@@ -164,29 +127,17 @@ class GuardedAuthorizer(Authorizer):
         self.allowed = 0
         self.denied = 0
         self.on_decision: OnDecision | None = None
-        """Called with each result of ``authorize`` if decisions are recorded. Must not block.
-
-        Returns a record that can be repeated; None if nothing was recorded.
-        """
+        """Called with each result of ``authorize`` if decisions are recorded. Must not block."""
         self.on_earlier_decision: OnEarlierDecision | None = None
         """As ``on_decision``, with the copy of the standard authorizer that decided in a thread."""
         self.on_type_decision: OnTypeDecision | None = None
         """Called with each result of ``authorize_by_resource_type``. Must not block."""
-        self.on_repeat: OnRepeat | None = None
-        """Called with a result of ``on_decision`` when a cached response repeats the decisions.
-
-        Also gets the four bytes of the correlation id. Must not block."""
-        self.recorded: list[RecordedDecision] | None = None
-        """Collects results of ``on_decision`` while a response is recorded for the cache."""
         self.on_update: OnUpdate | None = None
         """Called with the items of an update, their results and the request context.
 
         Only for an authorizer that keeps its ACLs outside the server's state. Must not block."""
         # Bound once: it is called for every request.
         self._authorize = inner.authorize
-        self._version: Callable[[], tuple[object, ...] | None] | None = (
-            inner.version if isinstance(inner, StandardAuthorizer) else None
-        )
         # Its items succeed or fail together: one coroutine changes all, without a future for each.
         self._standard_create = (
             inner.commit_creation if _is_standard(inner, "create_acls") else None
@@ -240,11 +191,7 @@ class GuardedAuthorizer(Authorizer):
         self.allowed += allowed
         self.denied += len(results) - allowed
         if self.on_decision is not None:
-            recorded = self.on_decision(context, actions, results)
-            # The response cache repeats these decisions with each cached response, so that the
-            # audit log counts them.
-            if recorded is not None and self.recorded is not None:
-                self.recorded.append(recorded)
+            self.on_decision(context, actions, results)
         return results
 
     def standard(self) -> StandardAuthorizer | None:
@@ -260,22 +207,6 @@ class GuardedAuthorizer(Authorizer):
         inner = self.inner
         # The exact class: a subclass may decide and describe by something else.
         return inner.snapshot if type(inner) is StandardAuthorizer else None
-
-    @property
-    def traces(self) -> int:
-        """Return the number of authorizer log lines; 0 if the authorizer does not count them."""
-        traces: int = getattr(self.inner, "traces", 0)
-        return traces
-
-    def version(self) -> tuple[object, ...] | None:
-        """Return the state that decisions depend on, as ``StandardAuthorizer.version``.
-
-        None with a plug-in, which may decide by anything, and if decisions are recorded that cannot
-        be repeated.
-        """
-        if self._version is None or (self.on_decision is not None and self.on_repeat is None):
-            return None
-        return self._version()
 
     async def create(
         self,

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from doorkeeper.base.slices import Slices
     from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.server.authorizer.contract import Action
-    from doorkeeper.server.authorizer.guard import RecordedDecision
     from doorkeeper.server.authorizer.standard import StandardAuthorizer
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
@@ -80,10 +79,10 @@ class RequestAuthorizer:
     ``close`` in that thread, then ``settle`` on the event loop.
     """
 
-    __slots__ = ("_context", "_denials", "_guard", "_log", "_made", "_own", "_standard", "reads")
+    __slots__ = ("_context", "_denials", "_guard", "_log", "_made", "_own", "reads")
 
     def __init__(self, guard: GuardedAuthorizer, standard: StandardAuthorizer) -> None:
-        self._guard, self._standard = guard, standard
+        self._guard = guard
         self._log = RequestLog(standard.authorizer_log)
         self._own = standard.at_one_state(self._log)
         # A slow call delays nobody here.
@@ -94,11 +93,6 @@ class RequestAuthorizer:
         self._made: list[
             tuple[AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]]
         ] = []
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """Return how many were allowed, how many denied, and the number of log lines."""
-        return self.reads.allowed, self.reads.denied, self._own.traces
 
     def _on_decision(
         self,
@@ -118,24 +112,19 @@ class RequestAuthorizer:
         if self._context is not None:
             self._log.write_omitted(self._context, self._denials)
 
-    def settle(self) -> Slices[list[RecordedDecision]]:
-        """Count and record the decisions; return the records that can be repeated."""
+    def settle(self) -> Slices[None]:
+        """Count and record the decisions."""
         guard = self._guard
         guard.allowed += self.reads.allowed
         guard.denied += self.reads.denied
         guard.faults += self.reads.faults
-        self._standard.traces += self._own.traces
-        recorded = []
         on_decision = guard.on_earlier_decision
         if on_decision is not None:
             for context, actions, results in self._made:
                 for at in range(0, len(actions), SLICE_ITEMS):
                     part = slice(at, at + SLICE_ITEMS)
-                    one = on_decision(context, actions[part], results[part], self._own)
-                    if one is not None:
-                        recorded.append(one)
+                    on_decision(context, actions[part], results[part], self._own)
                     yield
-        return recorded
 
 
 class LoopAuthorizer:

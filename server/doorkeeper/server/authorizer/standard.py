@@ -123,8 +123,6 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         self._ready = False
         self._closed = False
         self._tasks: set[asyncio.Task[None]] = set()
-        self.traces = 0
-        """The number of lines written to the authorizer log."""
 
     @property
     def authorizer_log(self) -> AuthorizerLog:
@@ -135,7 +133,6 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         other = copy(self)
         other.attach(cast("StateLog", _OneState(self._log.state)))
         other.write_to(authorizer_log)
-        other.traces = 0
         return other
 
     def write_to(self, authorizer_log: AuthorizerLog) -> None:
@@ -165,8 +162,6 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
     def reconfigure(self, configs: Mapping[str, str]) -> None:
         """Apply new values; an error leaves the old ones in effect."""
         self._read(configs)
-        # Invalidates cached responses, which the previous policy has decided.
-        self._log.amend()
 
     def _read(self, configs: Mapping[str, str]) -> None:
         policy, form = read_policy(configs), read_form(configs)
@@ -258,7 +253,6 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
                 level = INFO if action.log_if_denied else TRACE
                 results.append(_DENIED)
             if level >= self._threshold.level:
-                self.traces += 1
                 self._authorizer_log.write(
                     level, self._form(context, action, self.explain(context, action))
                 )
@@ -272,7 +266,6 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         for action in actions:
             level = INFO if action.log_if_denied else TRACE
             if level >= self._threshold.level:
-                self.traces += 1
                 self._authorizer_log.write(level, self._form(context, action, denied))
         return [_DENIED] * len(actions)
 
@@ -280,18 +273,6 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         return self.policy.allow_everyone and not snapshot.covers(
             resource.resource_type, resource.name
         )
-
-    def version(self) -> tuple[object, ...] | None:
-        """Return the state that decisions depend on; None if they must not be cached.
-
-        While the first item is the same object and the others are equal, the same question has the
-        same answer, and one that wrote no log line would write none again. A subclass may decide by
-        more, and at level DEBUG each decision must be logged.
-        """
-        if type(self) is not StandardAuthorizer or not self._ready:
-            return None
-        level = self._threshold.level
-        return None if level <= DEBUG else (self._log.state, level <= INFO)
 
     def explain(self, context: AuthorizableRequestContext, action: Action) -> Decision:
         """Return the decision on an action with the responsible rule. Nothing is logged."""

@@ -16,7 +16,7 @@ fair_queue         the work of unauthenticated connections
 transports         encryption and peer certificates of a transport
 ledger             bytes held over all connections
 server             all of it: bind, open, drain
-protocol           a connection without its socket: frames, session, response cache, responses
+protocol           a connection without its socket: frames, session, responses
 loops              uvloop where it is installed, else asyncio
 """
 

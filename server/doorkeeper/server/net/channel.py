@@ -153,11 +153,11 @@ class Channel(Accepted):
             self._settle()
 
     def data_received(self, data: bytes) -> None:
-        """Answer, from the cache where possible; queue the work before the authentication."""
+        """Answer; queue the work before the authentication."""
         self.last_active_s = now_s = self._clock()
         level = self._request_level
         if self._is_idle and (level is None or level.level > DEBUG):
-            answer = self._connection.cached_answer(data, now_s)
+            answer = self._connection.repeat(data, now_s)
             if answer is not None:
                 self._fair_queue.clients_active = True
                 self._write(answer)
@@ -278,11 +278,6 @@ class Channel(Accepted):
         ends_s = now_s + TURN_S
         room = limits.out_bytes_per_turn
         answers: list[bytes] = []
-        # Pipelined requests: one call answers all cached ones at the front.
-        if len(connection.frames) > 1 and not self._is_held:
-            answers = connection.cached_answers(now_s, left, room)
-            left -= len(answers)
-            room -= sum(map(len, answers))
         is_empty = False
         while left and room > 0 and not self._is_held:
             if connection.is_empty:

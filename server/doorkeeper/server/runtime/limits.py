@@ -129,19 +129,11 @@ class Limits(Value):
         " Beyond it they wait, address by address in turn. With twice the share, the slowest"
         " hundredth of other clients' answers takes half as long again.",
     )
-    response_cache_bytes_max: int = _limit(
-        33_554_432,
-        "Cached responses with their requests, for all clients. Beyond it the whole cache is"
-        " cleared: frequent requests fill it again at once.",
-    )
-    cached_response_bytes_max: int = _limit(
-        8_388_608,
-        "Larger responses are not cached. That of 100,000 ACLs has a third of it.",
-    )
-    cached_request_bytes_max: int = _limit(
-        65_536,
-        "Responses to larger requests are not cached. A Metadata request for three thousand"
-        " topics is smaller.",
+    repeated_bytes_max: int = _limit(
+        2_048,
+        "A request and its answer together, which a connection keeps to repeat the answer: ten"
+        " thousand connections keep at most 20 MB. ApiVersions takes 600 bytes, Metadata without"
+        " topics 70 and another 40 for each broker.",
     )
     sweeps_per_idle_time: int = _limit(
         20,

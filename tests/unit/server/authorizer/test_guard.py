@@ -28,10 +28,10 @@ from doorkeeper.server.authorizer.contract import (
     DecisionPending,
     completed,
 )
-from doorkeeper.server.authorizer.guard import GuardedAuthorizer, RecordedDecision, name_of
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer, name_of
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from testkit.acl import DESCRIBE, READ, allow, request_of, topic
-from testkit.authorizers import SERVER, CollectedAuthorizerLog, HeldStore, started
+from testkit.authorizers import SERVER, HeldStore, started
 from testkit.load import scaled
 
 if TYPE_CHECKING:
@@ -316,44 +316,15 @@ async def test_the_rest_is_handed_on() -> None:
     assert name_of(guard) == name_of(guard.inner) == f"{__name__}.Plugin"
 
 
-async def test_only_the_standard_authorizer_has_a_version() -> None:
-    """And not where decisions are recorded that cannot be repeated; it alone counts its lines."""
-    standard = GuardedAuthorizer(await started())
-    recorded = GuardedAuthorizer(await started(authorizer_log=CollectedAuthorizerLog()))
-    recorded.on_decision = lambda *_: None
-    recorded.authorize(ALICE, TWO)
-    plugin = GuardedAuthorizer(Plugin(lambda: None))
-
-    assert standard.version() is not None
-    assert (recorded.version(), recorded.traces) == (None, 2)
-    assert (plugin.version(), plugin.traces) == (None, 0)
-
-
 async def test_decisions_are_recorded() -> None:
-    """Each answer is, and is kept while a response is recorded; what can be repeated is cached."""
     guarded = GuardedAuthorizer(await started())
     found: list[object] = []
-    kept: list[RecordedDecision] = []
-
-    def on_decision(*decisions: Any) -> RecordedDecision:
-        found.append(decisions)
-        kept.append(RecordedDecision(decisions))
-        return kept[-1]
-
-    guarded.on_decision = on_decision
-    guarded.on_repeat = lambda recorded, id_bytes: found.append((recorded, id_bytes))
-    guarded.recorded = []
+    guarded.on_decision = lambda *decisions: found.append(decisions)
     context, actions = request_of("root"), [Action(READ, topic("a"))]
 
     results = guarded.authorize(context, actions)
-    guarded.on_decision = lambda *_: None
-    guarded.authorize(context, actions)
 
     assert found == [(context, actions, results)]
-    assert guarded.recorded == kept
-    (recorded,) = kept
-    assert (recorded.context, recorded.actions, recorded.results) == (context, actions, results)
-    assert guarded.version() is not None
 
 
 @pytest.mark.parametrize("name", ["x" * 32_768, "a\udcff"])

@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from itertools import pairwise
 
 import pytest
 
 from doorkeeper.acls.decision import DEFAULT_DENY, SUPER_USER, RuleKind
 from doorkeeper.acls.model import ANY_BINDING, AclOperation, Principal, ResourceType
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, TRACE
+from doorkeeper.server.authorizer.authorizer_log import INFO, TRACE
 from doorkeeper.server.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,
     AclDeleteResult,
     AuthorizationResult,
 )
-from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.schema.change import Author
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.memory import MemoryStore
@@ -39,7 +37,7 @@ from testkit.acl import (
     topic,
     wanted,
 )
-from testkit.authorizers import SERVER, CollectedAuthorizerLog, HeldStore, settled, started
+from testkit.authorizers import CollectedAuthorizerLog, HeldStore, settled, started
 
 ALLOWED, DENIED = AuthorizationResult.ALLOWED, AuthorizationResult.DENIED
 A, B = allow("alice", READ, topic("a", PREFIXED)), deny("alice", READ, topic("ab"))
@@ -103,7 +101,7 @@ async def test_a_configuration_that_is_refused_changes_nothing() -> None:
 
 
 async def test_lines_that_nobody_wants_are_not_written() -> None:
-    """The sink is asked for the level first; written lines are counted."""
+    """The sink is asked for the level first."""
     audit = CollectedAuthorizerLog(INFO)
     authorizer = await started(A, authorizer_log=audit, doorkeeper__authorizer__log__format="1.0")
 
@@ -115,7 +113,6 @@ async def test_lines_that_nobody_wants_are_not_written() -> None:
         "Principal = User:alice is Denied Operation = Read from host = 10.0.0.1 on resource ="
         " Topic:b"
     )
-    assert authorizer.traces == 1
 
 
 async def test_a_decision_can_be_explained() -> None:
@@ -361,41 +358,6 @@ async def test_masks_are_those_of_single_questions(user: str, open_to_all: str) 
     assert len(audit.lines) == 8 * 3 + 5
     with pytest.raises(ValueError, match="Only literal"):
         heard.authorized_operations(request_of(user), [topic("or", PREFIXED)])
-
-
-async def test_the_version_changes_with_acls_policy_and_levels() -> None:
-    """While it is the same, the same question has the same answer."""
-    audit = CollectedAuthorizerLog(INFO)
-    authorizer = await started(authorizer_log=audit)
-    seen = [authorizer.version()]
-    assert authorizer.version() == seen[0]
-
-    await authorizer.create_acls(None, [B])[0]
-    seen.append(authorizer.version())
-    authorizer.reconfigure({"super.users": "User:alice"})
-    seen.append(authorizer.version())
-    audit.threshold.level = 30
-    seen.append(authorizer.version())
-
-    for one, other in pairwise(seen):
-        assert one is not None
-        assert other is not None
-        assert one[0] is not other[0] or one[1:] != other[1:]
-
-
-async def test_answers_that_may_not_be_cached_have_no_version() -> None:
-    """Before the ACLs are loaded, where each decision is written, and of a subclass."""
-
-    class Other(StandardAuthorizer):
-        pass
-
-    other = Other(authorizer_log=CollectedAuthorizerLog(100))
-    await asyncio.gather(*other.start(SERVER).values())
-
-    assert StandardAuthorizer(authorizer_log=CollectedAuthorizerLog(100)).version() is None
-    assert (await started(authorizer_log=CollectedAuthorizerLog(DEBUG))).version() is None
-    assert other.version() is None
-    other.close()
 
 
 async def test_a_state_that_is_too_old_allows_nothing() -> None:

@@ -1,4 +1,4 @@
-"""Responses that are cached, or built in chunks in turns of the loop."""
+"""Responses that are repeated, or built in chunks in turns of the loop."""
 
 from __future__ import annotations
 
@@ -10,27 +10,16 @@ import pytest
 from doorkeeper.base.slices import SLICE_S
 from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net.chunked_responses import ChunkedResponses
-from doorkeeper.server.net.protocol.response_cache import ResponseCache
-from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.runtime.metrics.requests import RequestMeter
 from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.channels import PendingAuthorizer, Transport, World
-from testkit.edge import answer, create, describe, until
+from testkit.edge import answer, create, describe, until, versions
 
 if TYPE_CHECKING:
     from doorkeeper.base.slices import Slices
-
-
-class Remembering(World):
-    """Channels that cache responses; nothing ever changes what is true."""
-
-    def __init__(self) -> None:
-        self.authorizer, self.meters = PendingAuthorizer(), Meters()
-        super().__init__(authorizer=self.authorizer, requests=RequestMeter(self.meters))
-        self.cache = ResponseCache(lambda: (0,), None, Limits())
 
 
 def ids(transport: Transport) -> list[int]:
@@ -40,35 +29,37 @@ def ids(transport: Transport) -> list[int]:
 
 async def test_an_answer_from_memory_keeps_its_place() -> None:
     """Wherever the bytes are cut, and behind a change whose answer is pending; it is counted."""
-    world = Remembering()
+    authorizer, meters = PendingAuthorizer(), Meters()
+    world = World(authorizer=authorizer, requests=RequestMeter(meters))
     channel, transport = world.connect()
-    channel.data_received(describe("a", 1))
+    channel.data_received(versions(correlation_id=1))
 
-    channel.data_received(describe("a", 2)[:5])
-    channel.data_received(describe("a", 2)[5:] + describe("a", 3))
-    channel.data_received(create(["x"], 4))
-    channel.data_received(describe("a", 5))
-    assert ids(transport) == [1, 2, 3]
-    await until(lambda: bool(world.authorizer.futures))
-    world.authorizer.futures[0].set_result(AclCreateResult())
-    await until(lambda: len(ids(transport)) == 5)
+    channel.data_received(versions(correlation_id=2))
+    channel.data_received(versions(correlation_id=3)[:5])
+    channel.data_received(versions(correlation_id=3)[5:] + versions(correlation_id=4))
+    channel.data_received(create(["x"], 5))
+    channel.data_received(versions(correlation_id=6))
+    assert ids(transport) == [1, 2, 3, 4]
+    await until(lambda: bool(authorizer.futures))
+    authorizer.futures[0].set_result(AclCreateResult())
+    await until(lambda: len(ids(transport)) == 6)
 
-    assert ids(transport) == [1, 2, 3, 4, 5]
-    (requests,) = (each for each in world.meters.families() if each.metric is table.REQUESTS)
-    assert dict(requests.values) == {("DescribeAcls", "none"): 4, ("CreateAcls", "none"): 1}
+    assert ids(transport) == [1, 2, 3, 4, 5, 6]
+    (requests,) = (each for each in meters.families() if each.metric is table.REQUESTS)
+    assert dict(requests.values) == {("ApiVersions", "none"): 5, ("CreateAcls", "none"): 1}
 
 
 async def test_whoever_does_not_take_an_answer_from_memory_is_not_read_from() -> None:
     """The next one waits until it has left."""
-    world = Remembering()
+    world = World()
     channel, transport = world.connect()
-    channel.data_received(describe("a", 1))
+    channel.data_received(versions(correlation_id=1))
     transport.stuck = True
 
-    channel.data_received(describe("a", 2))
+    channel.data_received(versions(correlation_id=2))
     assert not transport.is_reading()
     assert world.context.outgoing.total == len(transport.writes[-1])
-    channel.data_received(describe("a", 3))
+    channel.data_received(versions(correlation_id=3))
     assert ids(transport) == [1, 2]
     transport.stuck = False
     channel.resume_writing()

@@ -1,1 +1,1 @@
-"""A connection without its socket: frames, session, response cache, responses."""
+"""A connection without its socket: frames, session, responses."""

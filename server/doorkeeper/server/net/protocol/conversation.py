@@ -33,10 +33,9 @@ from doorkeeper.server.net.protocol.exchange import (
     PendingDecision,
     PendingResponse,
     PendingUpdate,
-    SideEffects,
+    RepeatableAnswer,
 )
 from doorkeeper.server.net.protocol.large_request import LargeRequest, arrays_of
-from doorkeeper.server.net.protocol.response_cache import CACHED_APIS, ConnectionCache
 from doorkeeper.server.net.protocol.responses import (
     End,
     add_header,
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node, Response
     from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.net.protocol.exchange import Advance, AnyBytes, Peer
-    from doorkeeper.server.net.protocol.response_cache import ResponseCache
     from doorkeeper.server.runtime.limits import Limits
     from doorkeeper.server.security.contract import OfferedMechanism, PrincipalBuilder
     from doorkeeper_wire.headers import RequestHeader
@@ -75,7 +73,8 @@ DECODED_HERE_BYTES_MAX: Final = 8_192
 HANDLED_HERE_ELEMENTS_MAX: Final = 64
 """Requests of more elements are handled in a thread: each may take 10 us, and 20 if denied."""
 
-NO_EFFECTS: Final = (0, 0, 0)
+REPEATED_APIS: Final = frozenset({API_VERSIONS, int(ApiKey.METADATA)})
+"""APIs of which some answers may be repeated: see ``_keep``."""
 
 _WAITING: Final[frozenset[type]] = frozenset({Update, DelayedResponse})
 
@@ -85,9 +84,9 @@ class Conversation:
 
     __slots__ = (
         "_apis",
-        "_cache",
         "_description",
         "_limits",
+        "_repeatable",
         "_request_bytes",
         "answer_codes",
         "arrays",
@@ -110,7 +109,6 @@ class Conversation:
         builder: PrincipalBuilder,
         limits: Limits,
         counts: Counts,
-        cache: ResponseCache | None = None,
     ) -> None:
         """``mechanisms`` is None on a listener without SASL, ``builder`` the listener's."""
         self.peer = peer
@@ -120,15 +118,13 @@ class Conversation:
         self.counts = counts
         context = AuthenticationContext(peer.listener_name, peer.security_protocol, peer.host)
         # One for the whole connection: a reauthentication continues it (KIP-368).
-        self.session = session = Session(mechanisms, context, builder)
+        self.session = Session(mechanisms, context, builder)
         self._description = peer.description(release_of(node.state.features))
         self.client = ClientLimits()
         self.events: list[LogEvent | Login] = []
         self.answer_codes: list[tuple[int, int]] | None = [] if counts.answers else None
         """API key and error code of each answer; the channel counts and clears them."""
-        self._cache: ConnectionCache | None = None
-        if cache is not None:
-            self._cache = ConnectionCache(cache, peer, session, self.client, self.answer_codes)
+        self._repeatable: RepeatableAnswer | None = None
         self.request_records: list[CompletedRequest] | None = None
         """Requests for the request log, which clears it; None while that is off."""
         self._request_bytes = 0
@@ -195,12 +191,10 @@ class Conversation:
         # After the version check: an unsupported version must not cost a thread.
         if len(body.frame) > DECODED_HERE_BYTES_MAX:
             return self._large(api, header, body, None)
-        # Only cached responses need them.
-        counters = NO_EFFECTS if self._cache is None else self.effect_counters()
         request = self.decode(api, header, body)
         if len(body.frame) > HANDLED_HERE_ELEMENTS_MAX and self._is_large(api, body):
             return self._large(api, header, body, request)
-        return self._call(api, header, body, request, counters)
+        return self._call(api, header, body, request)
 
     def _is_large(self, api: Api, body: Body) -> bool:
         """Return whether a thread handles this decoded request."""
@@ -216,12 +210,8 @@ class Conversation:
         header: RequestHeader,
         body: Body,
         request: Any,  # noqa: ANN401 - the API's own class
-        counters: tuple[int, int, int],
     ) -> Advance:
-        """Call the handler; ``counters`` are from before the request was decoded."""
-        cache = self._cache if api.key in CACHED_APIS else None
-        recording = None if cache is None else cache.begin(api.key)
-        effects = None
+        """Call the handler."""
         try:
             outcome: Any = api.handle(request, self.context(header), self.node)
         except Malformed as error:
@@ -234,9 +224,6 @@ class Conversation:
                 if isinstance(error, DecisionPending)
                 else self.refuse(api, request, header, error)
             )
-        finally:
-            if cache is not None and recording is not None:
-                effects = cache.end(recording)
         # Exact classes, not isinstance: this is the path of every request.
         if outcome.__class__ in _WAITING:
             waiting: Any = outcome
@@ -247,16 +234,46 @@ class Conversation:
             )
         # A long body would hold up all other connections if it were built in one turn.
         if outcome.__class__ is Description and outcome.is_long:
-            kept = effects if counters == self.effect_counters() else None
             chunks = outcome.chunks(header.api_version, len(add_header(header, b"")))
-            return ChunkedResponse(chunks, outcome, api, request, header, body.frame, kept)
+            return ChunkedResponse(chunks, outcome, api, request, header)
         if self.arrays is not None:
             self.arrays += arrays_of(outcome)
         answer = self._answer(api, request, header, outcome)
-        if cache is not None and effects is not None and counters == self.effect_counters():
-            counted = self.answer_codes[-1] if self.answer_codes else (api.key, 0)
-            cache.put(body.frame, answer, counted, effects)
+        if api.key in REPEATED_APIS:
+            self._keep(request, header, body, outcome, answer)
         return answer
+
+    def _keep(
+        self,
+        request: Any,  # noqa: ANN401 - the API's own class
+        header: RequestHeader,
+        body: Body,
+        response: Response,
+        answer: bytes,
+    ) -> None:
+        """Keep an answer for the same request, if nothing happens but that it is answered.
+
+        ApiVersions, and Metadata without topics: no permission is asked for, so that there is
+        nothing that an audit log, an authorizer log or a counter would have to be told again.
+        """
+        frame, offset = body
+        is_metadata = header.api_key != API_VERSIONS
+        if is_metadata and (
+            request.topics != ()
+            or not header.api_version  # all topics
+            or request.include_cluster_authorized_operations
+        ):
+            return
+        self._repeatable = None
+        size = len(frame) + len(answer)
+        # Trailing bytes are counted each time.
+        ends_well = offset + len(request.encode(header.api_version)) == len(frame)
+        if ends_well and size <= self._limits.repeated_bytes_max:
+            asked = len(frame).to_bytes(4) + frame[:4] + frame[8:]
+            code = error_code_of(response)
+            self._repeatable = RepeatableAnswer(
+                asked, self.node.state, answer[:4], answer[8:], header.api_key, code
+            )
 
     # --- answers
 
@@ -362,10 +379,6 @@ class Conversation:
             )
         return answer
 
-    def effect_counters(self) -> tuple[int, int, int]:
-        """Return counters that change where a request has effects that cannot be replayed."""
-        return self.counts.trailing_bytes, self.counts.withheld_acls, len(self.events)
-
     # --- large requests
 
     def _large(
@@ -376,9 +389,7 @@ class Conversation:
         request: Any,  # noqa: ANN401 - the API's own class, or None
     ) -> LargeRequest:
         """Return a request for the thread; ``request`` is None where it is not decoded yet."""
-        cache = self._cache if api.key in CACHED_APIS else None
-        version = None if cache is None else cache.version()
-        return LargeRequest(self, api, header, body, request, version)
+        return LargeRequest(self, api, header, body, request)
 
     def for_thread(self, on_loop: Callable[[object], Any]) -> tuple[Self, RequestAuthorizer | None]:
         """Return a copy, whose node stays at the present state, and its authorizer."""
@@ -390,7 +401,6 @@ class Conversation:
     def detach(self, node: Node) -> None:
         """Note for itself what the connection takes later, in a new copy."""
         self.node = node
-        self._cache = None
         self.counts = Counts(answers=self.counts.answers)
         self.arrays = []
         self.events = []
@@ -404,16 +414,14 @@ class Conversation:
             large.request = self.decode(api, header, body)
         if not api.in_thread:
             return None
-        return self._call(api, header, body, large.request, NO_EFFECTS)
+        return self._call(api, header, body, large.request)
 
     def _take_large(self, large: LargeRequest) -> Advance:
         """Take what the copy has noted, and the outcome."""
         other = cast("Conversation", large.connection)
-        trailing, withheld, events = noted = other.effect_counters()
-        self.counts.trailing_bytes += trailing
-        self.counts.withheld_acls += withheld
-        if events:
-            self.events += other.events
+        self.counts.trailing_bytes += other.counts.trailing_bytes
+        self.counts.withheld_acls += other.counts.withheld_acls
+        self.events += other.events
         codes, records = other.answer_codes, other.request_records
         if self.answer_codes is not None and codes:
             self.answer_codes += codes
@@ -422,13 +430,7 @@ class Conversation:
         outcome: Advance = large.outcome()
         api, header, body = large.api, large.header, large.body
         if not api.in_thread:
-            return self._call(api, header, body, large.request, self.effect_counters())
-        allowed, denied, lines = large.counts
-        can_repeat = not lines and noted == NO_EFFECTS
-        if self._cache and large.version and can_repeat and isinstance(outcome, bytes):
-            effects = SideEffects(large.version, allowed, denied, tuple(large.recorded))
-            counted = codes[-1] if codes else (api.key, 0)
-            self._cache.put(body.frame, outcome, counted, effects)
+            return self._call(api, header, body, large.request)
         return outcome
 
 

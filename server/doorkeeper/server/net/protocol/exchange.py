@@ -4,8 +4,8 @@ Peer              the two ends of a connection
 Advance           the result of a frame: an answer, a ``PendingUpdate``, a ``PendingResponse``, a
                   ``LargeRequest``, a ``PendingDecision``, a ``ChunkedResponse``,
                   ``Authenticating``, ``Refused``, ``Closed``, or None
+RepeatableAnswer  an answer for the same request, as long as the state is the same
 LogEvent          an event for the log
-SideEffects       the effects of handling a request beside its response
 CompletedRequest  a request and its answer, for the request log
 Login             an authentication that succeeded or failed
 Counts            counters of all connections
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.api.node import Response, Update
     from doorkeeper.server.authorizer.contract import DecisionPending
-    from doorkeeper.server.authorizer.guard import RecordedDecision
     from doorkeeper.server.security.contract import Step
+    from doorkeeper.server.state.state import State
     from doorkeeper_wire.headers import RequestHeader
 
 
@@ -67,22 +67,6 @@ class PendingUpdate(NamedTuple):
     header: RequestHeader
 
 
-Version = tuple[object, ...]
-"""The inputs of a response: the state, compared by identity, then plain values."""
-
-
-class SideEffects(NamedTuple):
-    """The effects of a request beside its response, and the version it was handled with.
-
-    ``allowed`` and ``denied`` count decisions; ``decisions`` are those in the audit log.
-    """
-
-    version: Version
-    allowed: int
-    denied: int
-    decisions: tuple[RecordedDecision, ...]
-
-
 class Body(NamedTuple):
     """A frame, and the offset of the request's body."""
 
@@ -112,8 +96,7 @@ class PendingDecision(NamedTuple):
 class ChunkedResponse(NamedTuple):
     """A request whose response is large: its ``body`` is built in chunks.
 
-    ``response`` can complete the rows that other requests reuse if this client leaves. ``effects``
-    is None where the response is not cached.
+    ``response`` can complete the rows that other requests reuse if this client leaves.
     """
 
     body: Slices[bytearray]
@@ -121,8 +104,6 @@ class ChunkedResponse(NamedTuple):
     api: Api
     request: Any
     header: RequestHeader
-    frame: bytes
-    effects: SideEffects | None
 
 
 class Authenticating(NamedTuple):
@@ -145,6 +126,21 @@ class Closed(NamedTuple):
 
     reason: str
     fields: Mapping[str, object] = {}
+
+
+class RepeatableAnswer(NamedTuple):
+    """An answer that is given again, and its ``size``, without the correlation id between them.
+
+    ``request`` is the frame without its correlation id, behind its size; ``state`` is what the
+    answer was made of.
+    """
+
+    request: bytes
+    state: State
+    size: bytes
+    body: bytes
+    api_key: int
+    error_code: int
 
 
 class LogEvent(NamedTuple):

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from doorkeeper.base.slices import Slices
     from doorkeeper.server.api.declaration import Api
-    from doorkeeper.server.authorizer.guard import RecordedDecision
     from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper_wire.headers import RequestHeader
     from doorkeeper_wire.message import Message
@@ -53,8 +52,7 @@ def arrays_of(value: object) -> Iterator[list[Any]]:
 class LargeRequest:
     """One request; ``request`` is None until it is decoded.
 
-    ``connection`` is the copy after ``begin``. ``version`` is None where the response is not
-    cached. ``recorded`` are the decisions in the audit log.
+    ``connection`` is the copy after ``begin``.
     """
 
     __slots__ = (
@@ -65,9 +63,7 @@ class LargeRequest:
         "body",
         "connection",
         "header",
-        "recorded",
         "request",
-        "version",
     )
 
     def __init__(
@@ -77,22 +73,16 @@ class LargeRequest:
         header: RequestHeader,
         body: Any,  # noqa: ANN401 - the ``Body`` of a frame
         request: Message | None,
-        version: tuple[object, ...] | None,
     ) -> None:
         self.connection = connection
         self.api, self.header, self.body, self.request = api, header, body, request
-        self.version = version
         self._authorizer: RequestAuthorizer | None = None
         self._outcome: Any = None
         self._error: Exception | None = None
-        self.recorded: list[RecordedDecision] = []
 
     def begin(self, on_loop: Callable[[object], Any]) -> None:
         """``on_loop`` is that of ``Node.at_one_state``."""
         self.connection, self._authorizer = self.connection.for_thread(on_loop)
-        if self._authorizer is None:
-            # What was decided is not counted here, so that it could not be repeated.
-            self.version = None
 
     def run(self) -> None:
         """Handle the request, in any thread; an error is kept for ``outcome``."""
@@ -113,12 +103,7 @@ class LargeRequest:
     def settle(self) -> Slices[None]:
         """Count and record the decisions, on the event loop."""
         if self._authorizer is not None:
-            self.recorded = yield from self._authorizer.settle()
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """Return how many decisions allowed, how many denied, and the number of log lines."""
-        return (0, 0, 0) if self._authorizer is None else self._authorizer.counts
+            yield from self._authorizer.settle()
 
     def outcome(self) -> Any:  # noqa: ANN401 - an ``Advance``
         """Return what the thread made.

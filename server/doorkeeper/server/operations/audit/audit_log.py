@@ -79,8 +79,6 @@ class AuditLog:
         meter.queue(lambda: self._queue.length)
         self.on_decision = self._merging.on_decision
         """Counts decisions of an authorizer."""
-        self.on_repeat = self._merging.on_repeat
-        """Counts decisions again for another request."""
         self._last_change: asyncio.Future[str | None] | None = None
         """Completed when the last change, and all before it, are written."""
         self._stopping = False

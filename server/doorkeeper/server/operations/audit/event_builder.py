@@ -39,7 +39,7 @@ SET, DELETED = "set", "deleted"
 class Seen(msgspec.Struct, kw_only=True, eq=False):
     """A decision, its count, and its first and last time.
 
-    ``key`` identifies equal decisions. ``last_correlation_id`` is the number, or its four bytes.
+    ``key`` identifies equal decisions.
     """
 
     key: object
@@ -50,7 +50,7 @@ class Seen(msgspec.Struct, kw_only=True, eq=False):
     snapshot: Snapshot | None
     first_ns: int
     last_ns: int
-    last_correlation_id: int | bytes
+    last_correlation_id: int
     count: int = 1
 
 
@@ -70,7 +70,7 @@ class Repetition(NamedTuple):
     entries: Sequence[Seen]
     times: int
     last_ns: int
-    last_correlation_id: int | bytes
+    last_correlation_id: int
 
     def add(self) -> None:
         for seen in self.entries:
@@ -146,7 +146,7 @@ def decision_event(seen: Seen) -> Decision:
         api_key=context.request_type,
         api_version=context.request_version,
         correlation_id=context.correlation_id,
-        last_correlation_id=_number(seen.last_correlation_id),
+        last_correlation_id=seen.last_correlation_id,
         operation=action.operation.name,
         resource_type=resource.resource_type.name,
         pattern_type=resource.pattern_type.name,
@@ -165,12 +165,6 @@ def decision_event(seen: Seen) -> Decision:
 def _in_order(seen: Seen | SeenLogin) -> tuple[int, int]:
     """Return the first and last time in order, even if the clock was set back between them."""
     return min(seen.first_ns, seen.last_ns), max(seen.first_ns, seen.last_ns)
-
-
-def _number(correlation_id: int | bytes) -> int:
-    if isinstance(correlation_id, int):
-        return correlation_id
-    return int.from_bytes(correlation_id, signed=True)
 
 
 def login_event(seen: SeenLogin) -> Login:

@@ -4,9 +4,8 @@ Decisions are equal if their events would differ only in times and correlation i
 the ACLs is the same object, because the rule is computed later from that state. Entries of several
 states that turn out to have the same rule become one event.
 
-A client that repeats its last request, or is answered from the cache, costs the event loop one
-increment for the whole request, however many decisions it has: the writer's thread adds it to the
-entries.
+A client that repeats its last request costs the event loop one increment for the whole request,
+however many decisions it has: the writer's thread adds it to the entries.
 
  first            -> an entry with the state
  equal            -> count, last time, last correlation id
@@ -26,7 +25,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from doorkeeper.acls.snapshot import EMPTY as NO_ACLS
 from doorkeeper.server.authorizer.contract import AuthorizationResult
-from doorkeeper.server.authorizer.guard import RecordedDecision
 from doorkeeper.server.operations.audit.event_builder import (
     Repetition,
     Seen,
@@ -75,6 +73,26 @@ class MergingMeter(Protocol):
     def record_dropped(self, events: int = 1) -> None: ...
 
 
+class RecordedRequest:
+    """The decisions on one request, the entries that count them, and its repetitions since."""
+
+    __slots__ = ("actions", "count", "entries", "last_correlation_id", "last_ns", "results")
+
+    def __init__(
+        self,
+        actions: Sequence[Action],
+        results: Sequence[AuthorizationResult],
+        entries: Sequence[Seen],
+    ) -> None:
+        """Copy the lists, because their owner may change them."""
+        self.actions = [*actions]
+        self.results = [*results]
+        self.entries = entries
+        self.count = 0
+        self.last_ns = 0
+        self.last_correlation_id = 0
+
+
 class ClientDecisions:
     """The counts of one client: of each decision, and of its last request as a whole."""
 
@@ -82,7 +100,7 @@ class ClientDecisions:
 
     def __init__(self) -> None:
         self.seen: dict[tuple[Action, bool], Seen] = {}
-        self.recorded: RecordedDecision | None = None
+        self.recorded: RecordedRequest | None = None
         """The last request; its decisions used the two values below."""
         self.policy: Policy | None = None
         self.snapshot: Snapshot | None = None
@@ -114,12 +132,9 @@ class Merging:
         self._allowed_too = options.decisions is Recorded.ALL
         self._seen: dict[object, ClientDecisions] = {}
         """The counts by client: by all fields of a context except the correlation id."""
-        self._window = object()
-        """The identity of the current window. It refers to nothing, so recorded decisions can refer
-        to it without a reference cycle."""
         self._entries: list[Seen] = []
         """All entries of the window in order, including those of earlier states."""
-        self._again: list[RecordedDecision] = []
+        self._again: list[RecordedRequest] = []
         """Repeated requests."""
         self._logins: dict[object, SeenLogin] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -130,11 +145,8 @@ class Merging:
         actions: Sequence[Action],
         results: Sequence[AuthorizationResult],
         basis: Basis | None = None,
-    ) -> RecordedDecision | None:
-        """Count the decisions on a request's actions; ``basis`` is what decided, if not the own.
-
-        Return a handle for repetitions; None if nothing is recorded.
-        """
+    ) -> None:
+        """Count the decisions on a request's actions; ``basis`` is what decided, if not the own."""
         now_ns = self._now_ns()
         policy, snapshot = by = self._basis_of(context, basis or self.basis)
         # The client: all fields of the context but its eighth, the correlation id.
@@ -154,30 +166,8 @@ class Merging:
                 recorded.count += 1
                 recorded.last_ns = now_ns
                 recorded.last_correlation_id = context[7]
-                return recorded
-        return self._count_each(asked, context, actions, results, now_ns, by)
-
-    def on_repeat(self, recorded: RecordedDecision, correlation_id: bytes) -> None:
-        """Count decisions again for a request that was answered like the one before.
-
-        The correlation id stays as four bytes until an event is built. While the count is above
-        zero, callers may increment it themselves (see ``RecordedDecision``).
-        """
-        now_ns = self._now_ns()
-        if recorded.window is self._window:
-            if not recorded.count:
-                self._again.append(recorded)
-            recorded.count += 1
-            recorded.last_ns = now_ns
-            recorded.last_correlation_id = correlation_id
-            return
-        number = int.from_bytes(correlation_id, signed=True)
-        context = recorded.context._replace(correlation_id=number)
-        asked = context[:7] + context[8:]
-        by = self._basis_of(context, self.basis)
-        new = self._count_each(asked, context, recorded.actions, recorded.results, now_ns, by)
-        if new is not None:
-            recorded.entries, recorded.window = new.entries, new.window
+                return
+        self._count_each(asked, context, actions, results, now_ns, by)
 
     def _basis_of(
         self, context: AuthorizableRequestContext, basis: Basis | None
@@ -200,9 +190,9 @@ class Merging:
         results: Sequence[AuthorizationResult],
         now_ns: int,
         by: tuple[Policy | None, Snapshot | None],
-    ) -> RecordedDecision | None:
+    ) -> None:
         """Count decisions one by one; ``by`` has the policy and the ACLs that decided."""
-        window = self._window
+        window = self._seen
         policy, snapshot = by
         client = self._seen.get(asked) or ClientDecisions()
         entries: list[Seen] = []
@@ -234,21 +224,16 @@ class Merging:
                 self._entries.append(entry)
                 # _has_room may have handed over the window: then the client's counts start again.
                 client = self._seen.setdefault(
-                    asked, client if self._window is window else ClientDecisions()
+                    asked, client if self._seen is window else ClientDecisions()
                 )
                 client.seen[action, allowed] = entry
             else:
                 continue
             entries.append(entry)
-        if not wanted:
-            return None
-        recorded = RecordedDecision((context, actions, results))
         # If some had no room or were handed over, the next request counts one by one again.
-        # Only then do the entries cover every action of the request.
-        if len(entries) == wanted and self._window is window:
-            recorded.entries, recorded.window = entries, window
-            client.recorded, client.policy, client.snapshot = recorded, policy, snapshot
-        return recorded
+        if entries and len(entries) == wanted and self._seen is window:
+            client.recorded = RecordedRequest(actions, results, entries)
+            client.policy, client.snapshot = policy, snapshot
 
     def record_login(self, login: Login) -> None:
         """Count a successful or failed login."""
@@ -285,7 +270,7 @@ class Merging:
         if not count:
             return
         again = [
-            Repetition(each.entries, each.count, self._last_ns(each), each.last_correlation_id)
+            Repetition(each.entries, each.count, each.last_ns, each.last_correlation_id)
             for each in self._again
         ]
         events = partial(window_events, decisions, again, logins)
@@ -295,17 +280,7 @@ class Merging:
             # Counting on costs no space; there may be room at the end of the next window.
             self._start_timer()
             return
-        for recorded in self._again:
-            recorded.count, recorded.last_s = 0, 0.0
         self._seen, self._entries, self._again, self._logins = {}, [], [], {}
-        self._window = object()
-
-    def _last_ns(self, recorded: RecordedDecision) -> int:
-        """Return the time of the last decision; repetitions from the cache have the loop's time."""
-        if not recorded.last_s:
-            return recorded.last_ns
-        since_ns = int((self._loop.time() - recorded.last_s) * 1e9)
-        return max(recorded.last_ns, self._now_ns() - since_ns)
 
     def close(self) -> None:
         """Hand over the last window; without room its events are counted as dropped."""

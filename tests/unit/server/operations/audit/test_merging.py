@@ -8,7 +8,6 @@ from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.acls.snapshot import EMPTY
 from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
-from doorkeeper.server.authorizer.guard import RecordedDecision
 from doorkeeper.server.operations.audit.merging import Merging
 from doorkeeper.server.operations.audit.options import Recorded
 from doorkeeper.server.operations.audit.queue import Queue
@@ -206,30 +205,6 @@ def test_logins_are_counted_too(tmp_path: Path) -> None:
     assert (one.count, one.reason, other.count) == (2, "wrong password", 1)
 
 
-def id_of(number: int) -> bytes:
-    """Return a correlation id as it is in a request."""
-    return number.to_bytes(4, signed=True)
-
-
-def test_decisions_that_are_repeated(tmp_path: Path) -> None:
-    """They count as new ones: while their entries are counted, and when they are no longer."""
-    w = World(tmp_path)
-    quiet = READ._replace(log_if_allowed=False)
-    recorded = RecordedDecision((request_of("bob"), [READ, quiet], [ALLOWED, ALLOWED]))
-    w.decide("bob", READ, number=1)
-    for number in (2, 3):
-        w.merging.on_repeat(recorded, id_of(number))
-    w.merging.hand_over()
-    w.merging.on_repeat(recorded, id_of(-4))
-    w.merging.hand_over()
-
-    events = w.events()
-    assert [(event.count, event.correlation_id, event.last_correlation_id) for event in events] == [
-        (3, 1, 3),
-        (1, -4, -4),
-    ]
-
-
 def test_the_same_request_is_counted_as_a_whole(tmp_path: Path) -> None:
     """Each of its decisions has the count, the last time and the last correlation id; what others
     ask in between, and parts of it that come alone, count as well."""
@@ -303,16 +278,3 @@ def test_lists_that_change_are_others(tmp_path: Path) -> None:
         ("orders", "DENIED", 1),
         ("bills", "DENIED", 1),
     ]
-
-
-def test_what_is_not_recorded_is_not_repeated(tmp_path: Path) -> None:
-    """Otherwise the recorded decision is returned, the same object while it stays the same."""
-    w = World(tmp_path, decisions=Recorded.DENIED)
-    context = request_of("bob")
-
-    assert w.merging.on_decision(context, [READ], [ALLOWED]) is None
-    recorded = w.merging.on_decision(context, [READ], [DENIED])
-    assert recorded is not None
-    assert w.merging.on_decision(context._replace(correlation_id=9), [READ], [DENIED]) is recorded
-    w.basis.policy = Policy(super_users=frozenset({"User:eve"}))
-    assert w.merging.on_decision(context, [READ], [DENIED]) is not recorded
