@@ -317,6 +317,7 @@ async def test_the_rest_is_handed_on() -> None:
 
 
 async def test_decisions_are_recorded() -> None:
+    """With all that was asked and found."""
     guarded = GuardedAuthorizer(await started())
     found: list[object] = []
     guarded.on_decision = lambda *decisions: found.append(decisions)

@@ -135,6 +135,7 @@ def test_nothing_is_repeated_when_the_session_is_over(handled: list[int]) -> Non
 
 
 def test_long_answers_are_not_kept_nor_given_while_requests_are_logged(handled: list[int]) -> None:
+    """The request log has a line for each request."""
     short, long = connection(limits=Limits(repeated_bytes_max=100)), connection()
     ask(short, versions(), versions())
     ask(long, versions())
