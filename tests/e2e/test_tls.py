@@ -146,10 +146,10 @@ def test_files_are_looked_at_without_a_signal(tmp_path: Path) -> None:
         with Talk(port, alice) as held:
             held.ask()
             replaced(tmp_path / "server.pem", "nothing")
-            line = server.line("a changed file is not used")
+            line = server.line("files not reloaded: the previous values stay in use")
             assert line["problem"] == (
                 "ssl.keystore.location: server.pem: found no PEM at all; allowed: PEM with a block"
-                " PRIVATE KEY; the previous certificates remain in use"
+                " PRIVATE KEY"
             )
             with Talk(port, alice) as other:
                 other.ask()
@@ -158,7 +158,7 @@ def test_files_are_looked_at_without_a_signal(tmp_path: Path) -> None:
             server.line("failed TLS handshake") if refused(port, alice) else pytest.fail("served")
             held.ask()
 
-        assert len(server.of("a changed file is not used")) == 1
+        assert len(server.of("files not reloaded: the previous values stay in use")) == 1
         assert server.stop() == 0
 
 

@@ -9,8 +9,6 @@ from doorkeeper.server.security.mechanisms import MODULES
 from doorkeeper.server.security.provider import Provider, Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pytest
 
     from doorkeeper.server.config.mechanisms import MechanismSettings
@@ -21,7 +19,7 @@ ISSUER = "sasl.oauthbearer.expected.issuer"
 """A key that a test may use to make one provider differ from another."""
 
 EVENTS: list[str] = []
-PROBLEMS: list[str] = []
+FAULTS: list[Exception] = []
 
 
 class Yes(NamedTuple):
@@ -56,12 +54,11 @@ class Watched(Provider):
             raise ValueError(f"{ISSUER}: lame")
         EVENTS.append(f"{self.name} starts")
 
-    def refresh(self) -> Sequence[str]:
-        """Say what is wrong."""
+    def refresh(self) -> None:
+        """Note it, or fail."""
         self.refreshes += 1
-        if "raise" in PROBLEMS:
-            raise RuntimeError("hush")
-        return tuple(PROBLEMS)
+        if FAULTS:
+            raise FAULTS[0]
 
     async def close(self) -> None:
         """Close."""
@@ -77,4 +74,4 @@ def use(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put it in the place of SCRAM-SHA-256, with nothing written down."""
     monkeypatch.setitem(MODULES, MECHANISM, __name__)
     EVENTS.clear()
-    PROBLEMS.clear()
+    FAULTS.clear()

@@ -45,8 +45,8 @@ _BOUNDS: Final = frozenset({"connections.max.reauth.ms", "max.connections"})
 class FileUser(Protocol):
     """A part that reads files."""
 
-    def refresh(self) -> Sequence[str]:
-        """Use changed files; return one line for each problem."""
+    def refresh(self) -> object:
+        """Use changed files."""
         ...
 
 
@@ -114,7 +114,7 @@ class ServerSecurity:
         self._securities: dict[str, ListenerSecurity] = {}
         self._providers: list[Provider] = []
         """All running providers, including those that only older connections use."""
-        self._reported: dict[int, tuple[str, ...]] = {}
+        self._reported: dict[int, str | None] = {}
         self._refreshing = asyncio.Lock()
         self._tasks: set[asyncio.Future[None]] = set()
         self._on_change: Callable[[str, ConnectionSecurity], None] | None = None
@@ -188,11 +188,10 @@ class ServerSecurity:
         async with self._refreshing:
             for watched in self._file_users():
                 # In a thread: files may be on a slow disk.
-                problems = await asyncio.to_thread(refresh_files, watched)
-                for problem in problems:
-                    if problem not in self._reported.get(id(watched), ()):
-                        self._log.error("a changed file is not used", problem=problem)
-                self._reported[id(watched)] = problems
+                problem = await asyncio.to_thread(refresh_files, watched)
+                if problem not in (None, self._reported.get(id(watched))):
+                    self._log.error("a changed file is not used", problem=problem)
+                self._reported[id(watched)] = problem
         for name, security in self._securities.items():
             if security.tls is not None and self._on_change is not None:
                 self._on_change(name, security.for_connections)
@@ -265,7 +264,7 @@ class ServerSecurity:
             or before.tls is None
             or tls_values(before.listener) != tls_values(listener)
         ):
-            tls = tls_of(listener)
+            tls = tls_of(listener, self._log)
             for warning in tls.warnings:
                 self._log.warning(warning)
             return tls
@@ -324,12 +323,13 @@ async def _problems(work: Awaitable[None]) -> list[str]:
     return []
 
 
-def refresh_files(watched: FileUser) -> tuple[str, ...]:
-    """Use changed files; return the problems, including unexpected errors."""
+def refresh_files(watched: FileUser) -> str | None:
+    """Use changed files; return an unexpected error."""
     try:
-        return tuple(watched.refresh())
+        watched.refresh()
     except Exception as error:  # the watch goes on
-        return (f"{type(watched).__name__}: {type(error).__name__}",)
+        return f"{type(watched).__name__}: {type(error).__name__}"
+    return None
 
 
 def is_unchanged(old: MechanismSettings, new: MechanismSettings) -> bool:
@@ -360,7 +360,7 @@ def tls_values(listener: Listener) -> dict[str, str]:
     return values | given
 
 
-def tls_of(listener: Listener) -> Tls:
+def tls_of(listener: Listener, logger: Logger) -> Tls:
     """Return the TLS of a listener.
 
     Raises:
@@ -377,7 +377,8 @@ def tls_of(listener: Listener) -> Tls:
             security_protocol=listener.security_protocol,
             values=listener.values,
             given_as=listener.given_as,
-        )
+        ),
+        logger,
     )
 
 

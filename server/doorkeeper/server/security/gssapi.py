@@ -20,6 +20,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.contract import Challenge, Failure, Step, Success
 from doorkeeper.server.security.kerberos_setup import (
     acceptor,
@@ -31,7 +32,7 @@ from doorkeeper.server.security.provider import Provider
 from doorkeeper_wire.java_text import JAVA
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable
 
     from doorkeeper.server.config.mechanisms import MechanismSettings
     from doorkeeper.server.security.contract import AuthenticationContext
@@ -75,8 +76,7 @@ class GssapiProvider(Provider):
         self._listener_name = settings.listener_name
         self._key = settings.given_as.get("sasl.jaas.config", "sasl.jaas.config")
         self._login = login_of(settings, self._key)
-        self._credentials: Any = None
-        self._seen: tuple[int, int, int] | None = None
+        self._keytab: ReloadedFiles[Any] | None = None
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="gssapi")
 
     async def start(self) -> None:
@@ -86,11 +86,7 @@ class GssapiProvider(Provider):
             ValueError: one is missing or unreadable; the text begins with the key.
         """
         use_configuration(self._originals)
-        self._seen = self._stamp()
-        try:
-            self._credentials = acceptor(self._login.keytab, self._login.principal)
-        except ValueError as error:
-            raise ValueError(f"{self._key}: {error}") from None
+        self._keytab = ReloadedFiles(self._acceptor, self._logger, self._login.keytab)
         service = self._login.principal.partition("@")[0].partition("/")[0]
         if service != self._login.service:
             self._logger.warning(
@@ -105,39 +101,30 @@ class GssapiProvider(Provider):
         await self.start()
 
     def begin(self, context: AuthenticationContext) -> GssapiMechanism:
-        assert self._credentials is not None, "a provider is started before it begins"
+        assert self._keytab is not None, "a provider is started before it begins"
         gssapi = bindings()
-        security = gssapi.SecurityContext(creds=self._credentials, usage="accept")
+        security = gssapi.SecurityContext(creds=self._keytab.value, usage="accept")
         # Else the first error would be a token for the client; Kafka sends none.
         security.__DEFER_STEP_ERRORS__ = False
         return GssapiMechanism(security, gssapi.exceptions.GSSError, self._threads)
 
-    def refresh(self) -> Sequence[str]:
-        """Report a keytab that has changed and cannot be used.
+    def refresh(self) -> None:
+        """Check a changed keytab.
 
         New keys are effective without this: the library reads the file at each login.
         """
-        stamp = self._stamp()
-        if stamp == self._seen:
-            return ()
-        self._seen = stamp
-        try:
-            self._credentials = acceptor(self._login.keytab, self._login.principal)
-        except ValueError as error:
-            return (f"{self._key}: {error}",)
-        self._logger.info("keytab reloaded", keytab=str(self._login.keytab))
-        return ()
+        assert self._keytab is not None, "a provider is started before it is refreshed"
+        self._keytab.refresh()
 
     async def close(self) -> None:
         # A call in progress cannot be interrupted; waiting for it would block the loop.
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _stamp(self) -> tuple[int, int, int] | None:
+    def _acceptor(self) -> Any:  # noqa: ANN401 - the binding's
         try:
-            found = self._login.keytab.stat()
-        except OSError:
-            return None
-        return (found.st_mtime_ns, found.st_size, found.st_ino)
+            return acceptor(self._login.keytab, self._login.principal)
+        except ValueError as error:
+            raise ValueError(f"{self._key}: {error}") from None
 
 
 class GssapiMechanism:

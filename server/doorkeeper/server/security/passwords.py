@@ -25,9 +25,10 @@ from doorkeeper.server.security.password_records import as_bytes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
     from doorkeeper.server.security.contract import AuthenticationContext
     from doorkeeper.server.security.handlers_contract import PlainPasswords
-    from doorkeeper.server.security.users_file import HashedUsers, UsersFile
+    from doorkeeper.server.security.users_file import HashedUsers
 
 # Each check needs 16 MiB or more, and every thread may run one.
 HASHING_THREADS_MAX: Final = 4
@@ -86,7 +87,9 @@ class FilePasswords:
     file too.
     """
 
-    def __init__(self, file: UsersFile, jaas: PlainUsers, *, timeout_s: float) -> None:
+    def __init__(
+        self, file: ReloadedFiles[HashedUsers], jaas: PlainUsers, *, timeout_s: float
+    ) -> None:
         """Create the check; the thread pool starts its threads on first use."""
         self.file = file
         self._jaas = jaas
@@ -102,7 +105,7 @@ class FilePasswords:
         self, name: str, password: str, context: AuthenticationContext
     ) -> bool | Awaitable[bool]:
         """Answer at once for the login module, and for a password that was verified before."""
-        users = self.file.users
+        users = self.file.value
         if self._jaas.accepts(name, password) or users.was_verified(name, password):
             return True
         return self._check(users, name, password, context.client_address)

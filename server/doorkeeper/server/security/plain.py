@@ -20,11 +20,11 @@ from doorkeeper.server.security.passwords import (
     PlainUsers,
 )
 from doorkeeper.server.security.provider import Provider
-from doorkeeper.server.security.users_file import UsersFile
+from doorkeeper.server.security.users_file import users_file
 from doorkeeper_wire.java_text import JAVA
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable
 
     from doorkeeper.server.config.mechanisms import MechanismSettings
     from doorkeeper.server.security.contract import AuthenticationContext
@@ -100,9 +100,10 @@ class PlainProvider(Provider):
 class FileProvider(PlainProvider):
     """PLAIN with a users file."""
 
-    def __init__(self, passwords: FilePasswords, sources: Sources) -> None:
+    def __init__(self, passwords: FilePasswords, path: Path, sources: Sources) -> None:
         super().__init__(passwords)
         self._own = passwords
+        self._path = path
         self._logger = sources.logger
 
     async def check(self) -> None:
@@ -110,12 +111,11 @@ class FileProvider(PlainProvider):
 
     async def start(self) -> None:
         """Warn if other users of the system can access the file."""
-        path = self._own.file.path
-        if path.stat().st_mode & 0o077:
-            self._logger.warning("a users file is accessible to other users", file=str(path))
+        if self._path.stat().st_mode & 0o077:
+            self._logger.warning("a users file is accessible to other users", file=str(self._path))
 
-    def refresh(self) -> Sequence[str]:
-        return self._own.file.refresh()
+    def refresh(self) -> None:
+        self._own.file.refresh()
 
     async def close(self) -> None:
         self._own.close()
@@ -172,10 +172,11 @@ def _with_handler(settings: MechanismSettings, sources: Sources) -> Provider | N
 
 
 def _with_file(settings: MechanismSettings, jaas: PlainUsers, sources: Sources) -> Provider:
+    path = Path(settings.values[USERS_FILE_KEY].strip())
     try:
-        file = UsersFile(Path(settings.values[USERS_FILE_KEY].strip()))
+        file = users_file(path, sources.logger)
     except ValueError as error:
         key = settings.given_as.get(USERS_FILE_KEY, USERS_FILE_KEY)
         raise ValueError(f"{key}: {error}") from error
     timeout_s = int(settings.values[TIMEOUT_KEY]) / 1000
-    return FileProvider(FilePasswords(file, jaas, timeout_s=timeout_s), sources)
+    return FileProvider(FilePasswords(file, jaas, timeout_s=timeout_s), path, sources)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from doorkeeper.acls.model import Principal
     from doorkeeper.base.credentials import ScramCredential
@@ -71,13 +71,11 @@ class Provider(ABC):
             ValueError: a file cannot be used; the text begins with the key.
         """
 
-    def refresh(self) -> Sequence[str]:
-        """Reload changed files; return one line for each problem.
+    def refresh(self) -> None:
+        """Reload changed files; a file with a problem is logged, and leaves the data in use.
 
-        A file with a problem leaves the previous data in use. Called every few seconds in a thread,
-        never concurrently.
+        Called every few seconds in a thread, never concurrently.
         """
-        return ()
 
     async def close(self) -> None:
         """Release threads and connections."""

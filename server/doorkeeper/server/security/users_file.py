@@ -15,6 +15,7 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.password_records import (
     BLOCK_SIZE,
     COST_LOGARITHM,
@@ -26,8 +27,10 @@ from doorkeeper.server.security.password_records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
+
+    from doorkeeper.server.runtime.logger import Logger
 
 PROBLEMS_MAX = 10
 """The number of faulty lines that an error text lists."""
@@ -70,32 +73,13 @@ class HashedUsers:
         return hmac.digest(self._key, as_bytes(password), "sha256")
 
 
-class UsersFile:
-    """A users file, in its last valid version."""
+def users_file(path: Path, logger: Logger) -> ReloadedFiles[HashedUsers]:
+    """Return the users of a file.
 
-    __slots__ = ("_seen", "path", "users")
-
-    def __init__(self, path: Path) -> None:
-        """Read the file.
-
-        Raises:
-            ValueError: it is unreadable, or has faulty lines; the text lists them.
-        """
-        self.path = path
-        self._seen = _version_of(path)
-        self.users = HashedUsers(read(path))
-
-    def refresh(self) -> Sequence[str]:
-        """Reload the file if it has changed; on a problem return it, and keep the users."""
-        version = _version_of(self.path)
-        if version == self._seen:
-            return ()
-        self._seen = version
-        try:
-            self.users = HashedUsers(read(self.path))
-        except ValueError as error:
-            return (f"the previous users remain in effect: {error}",)
-        return ()
+    Raises:
+        ValueError: it is unreadable, or has faulty lines; the text lists them.
+    """
+    return ReloadedFiles(lambda: HashedUsers(read(path)), logger, path)
 
 
 def read(path: Path) -> dict[str, PasswordRecord]:
@@ -156,11 +140,3 @@ def _record_for_unknown(records: Iterable[PasswordRecord]) -> PasswordRecord:
         return PasswordRecord("", 1 << COST_LOGARITHM, BLOCK_SIZE, 1, bytes(SALT_BYTES), b"")
     ((usual, _),) = costs.most_common(1)
     return usual._replace(salt=bytes(SALT_BYTES))
-
-
-def _version_of(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino

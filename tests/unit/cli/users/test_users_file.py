@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.server.security.users_file import UsersFile
+from doorkeeper.server.security.users_file import HashedUsers, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,11 +26,11 @@ def test_a_user_comes_and_changes_and_goes(tmp_path: Path) -> None:
 
     added = run("set", file, "alice", password="hush-hush\n")
     assert (added.exit_code, added.output) == (0, f"{file}: alice added\n")
-    assert UsersFile(file).users.check("alice", "hush-hush")
+    assert HashedUsers(read(file)).check("alice", "hush-hush")
 
     changed = run("set", file, "alice", password="newer\n")
     assert changed.output == f"{file}: alice has a new password\n"
-    assert UsersFile(file).users.check("alice", "newer")
+    assert HashedUsers(read(file)).check("alice", "newer")
 
     assert run("set", file, "bob", password="b\r\n").exit_code == 0
     assert run("list", file).output == "alice\nbob\n"

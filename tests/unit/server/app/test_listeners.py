@@ -14,7 +14,7 @@ from testkit.certificates import world
 from testkit.plain import NO_SOURCES
 from testkit.recording_logger import RecordingLogger
 from testkit.settings import settings_of
-from testkit.watched_mechanism import EVENTS, ISSUER, MECHANISM, PROBLEMS, use
+from testkit.watched_mechanism import EVENTS, FAULTS, ISSUER, MECHANISM, use
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,9 +38,10 @@ listener.name.b.ssl.client.auth=none
 """
     ).listeners
 
-    assert tls_of(a).context.get_ciphers()
+    log = RecordingLogger()
+    assert tls_of(a, log).context.get_ciphers()
     with pytest.raises(ValueError, match=r"^listener\.name\.b\.ssl\.keystore\.location: "):
-        tls_of(b)
+        tls_of(b, log)
     assert tls_values(a) != tls_values(b)
 
 
@@ -109,13 +110,13 @@ async def test_what_connections_still_use_stays_open(log: RecordingLogger) -> No
     held = (await prepared(doors, settings("old")))["A"]
     new = (await prepared(doors, settings("new")))["A"]
     await turns()
-    PROBLEMS.append("x: a file is broken")
+    FAULTS.append(RuntimeError("hush"))
     await doors.refresh()
     await doors.refresh()
 
     assert (await name_of(held), await name_of(new)) == ("old", "new")
     assert EVENTS == ["old starts", "new starts"]
-    assert [fields["problem"] for _, _, fields in log.lines] == ["x: a file is broken"] * 2
+    assert [fields["problem"] for _, _, fields in log.lines] == ["Watched: RuntimeError"] * 2
     del held
     await turns()
     assert EVENTS[2:] == ["old closes"]
@@ -144,10 +145,10 @@ async def test_the_watch_goes_on(log: RecordingLogger) -> None:
     """What a refresh raises is told by its kind, once; the next refresh is made."""
     doors = ServerSecurity(NO_SOURCES, log)
     offers = await prepared(doors, settings("a"))
-    PROBLEMS.append("raise")
+    FAULTS.append(RuntimeError("hush"))
     await doors.refresh()
     await doors.refresh()
-    PROBLEMS.clear()
+    FAULTS.clear()
     await doors.refresh()
 
     assert log.lines == [

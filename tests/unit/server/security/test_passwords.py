@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper.server.runtime.logger import NO_LOG
 from doorkeeper.server.security.contract import AuthenticationContext
 from doorkeeper.server.security.password_records import PasswordRecord
 from doorkeeper.server.security.passwords import FilePasswords, NotVerified, PlainUsers
-from doorkeeper.server.security.users_file import UsersFile
+from doorkeeper.server.security.users_file import users_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,7 @@ def passwords(tmp_path: Path) -> Iterator[FilePasswords]:
     path = tmp_path / "users.txt"
     path.write_text(line("alice", "hush") + line("both", "file"))
     jaas = PlainUsers({"bob": "bob-secret", "both": "jaas"})
-    made = FilePasswords(UsersFile(path), jaas, timeout_s=3600)
+    made = FilePasswords(users_file(path, NO_LOG), jaas, timeout_s=3600)
     yield made
     made.close()
 
@@ -74,24 +75,26 @@ async def test_either_password_of_a_user_in_both_is_right(passwords: FilePasswor
     assert await accepted(passwords, "both", "file") == (True, False)
 
 
-async def test_a_password_of_a_replaced_file_is_not_remembered(passwords: FilePasswords) -> None:
+async def test_a_password_of_a_replaced_file_is_not_remembered(
+    passwords: FilePasswords, tmp_path: Path
+) -> None:
     """A check that began before counts for the users of before."""
-    before = passwords.file.users
+    before = passwords.file.value
     checking = passwords.accepts("alice", "hush", CONTEXT)
     assert isinstance(checking, Awaitable)
-    passwords.file.path.write_text(line("alice", "a newer one"))
-    assert passwords.file.refresh() == ()
+    (tmp_path / "users.txt").write_text(line("alice", "a newer one"))
+    passwords.file.refresh()
 
     assert await checking
     assert before.was_verified("alice", "hush")
-    assert not passwords.file.users.was_verified("alice", "hush")
+    assert not passwords.file.value.was_verified("alice", "hush")
 
 
 async def test_what_gets_no_turn_is_not_verified(tmp_path: Path) -> None:
     """Neither right nor wrong; the text holds no password."""
     path = tmp_path / "users.txt"
     path.write_text(line("alice", "hush"))
-    passwords = FilePasswords(UsersFile(path), PlainUsers({}), timeout_s=0)
+    passwords = FilePasswords(users_file(path, NO_LOG), PlainUsers({}), timeout_s=0)
 
     with pytest.raises(NotVerified, match="no free thread to hash a password in 0 s"):
         await accepted(passwords, "alice", "hush")

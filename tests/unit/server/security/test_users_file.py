@@ -1,14 +1,14 @@
-"""The users file: its lines, its problems, and how it is read again."""
+"""The users file: its lines, its problems, and new versions."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from doorkeeper.server.security.password_records import PasswordRecord
-from doorkeeper.server.security.users_file import HashedUsers, UsersFile, is_user_name, read
+from doorkeeper.server.security.users_file import HashedUsers, is_user_name, read, users_file
+from testkit.edge import Log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,52 +26,23 @@ def written(path: Path, **users: str) -> Path:
     return path
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> UsersFile:
-    return UsersFile(written(tmp_path / "users.txt", alice="hush"))
+def test_a_wrong_version_changes_nothing(tmp_path: Path) -> None:
+    """The previous users log in until the file is right; no line is quoted."""
+    path, log = written(tmp_path / "users.txt", alice="hush"), Log()
+    file = users_file(path, log)
+    before = file.value
+    path.write_text("alice:secret-in-clear\n")
 
+    assert file.current() is before
 
-def changed(file: UsersFile, **users: str) -> None:
-    """Write it anew; a later second than that of the last version."""
-    before = file.path.stat().st_mtime
-    written(file.path, **users)
-    os.utime(file.path, (before + 7, before + 7))
-
-
-def test_an_unchanged_file_is_not_read(file: UsersFile) -> None:
-    """The users stay the very same."""
-    before = file.users
-
-    assert file.refresh() == ()
-    assert file.users is before
-
-
-def test_a_wrong_version_changes_nothing(file: UsersFile) -> None:
-    """It is told once, and the next right one counts."""
-    before = file.users
-    file.path.write_text("alice:secret-in-clear\n")
-
-    (problem,) = file.refresh()
-
-    assert problem.startswith(
-        f"the previous users remain in effect: {file.path} line 1: no password record"
-    )
+    problem = str(log.one("files not reloaded: the previous values stay in use").fields["problem"])
+    assert problem.startswith(f"{path} line 1: no password record")
     assert "secret" not in problem
-    assert file.users is before
-    assert file.refresh() == ()
-    changed(file, bob="hush")
-    assert file.refresh() == ()
-    assert file.users.check("bob", "hush")
-
-
-def test_a_file_that_is_gone_changes_nothing(file: UsersFile) -> None:
-    """The same, with the system's words."""
-    file.path.unlink()
-
-    (problem,) = file.refresh()
-
-    assert problem.endswith("users.txt: cannot be read: No such file or directory")
-    assert len(file.users) == 1
+    path.unlink()
+    assert file.current() is before
+    assert "users.txt: cannot be read: No such file" in str(log.lines[-1].fields["problem"])
+    written(path, bob="hush")
+    assert file.current().check("bob", "hush")
 
 
 def test_all_wrong_lines_are_told(tmp_path: Path) -> None:
@@ -122,8 +93,9 @@ def test_nobody_costs_what_most_cost() -> None:
     assert not users.check("nobody", "")
 
 
-def test_nothing_shows_in_print(file: UsersFile) -> None:
+def test_nothing_shows_in_print() -> None:
     """Neither names nor records."""
-    file.users.cache_verified("alice", "hush")
+    users = HashedUsers({"alice": record("hush")})
+    users.cache_verified("alice", "hush")
 
-    assert repr(file.users) == "HashedUsers(1 users)"
+    assert repr(users) == "HashedUsers(1 users)"

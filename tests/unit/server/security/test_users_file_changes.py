@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.server.security.users_file import UsersFile
+from doorkeeper.server.security.users_file import HashedUsers, read
 from doorkeeper.server.security.users_file_changes import delete_user, set_user, user_names
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:
 
     assert file.stat().st_mode & 0o777 == 0o600
     assert list(tmp_path.iterdir()) == [file]
-    assert UsersFile(file).users.check("alice", "hush")
+    assert HashedUsers(read(file)).check("alice", "hush")
 
 
 def test_other_lines_stay(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_other_lines_stay(tmp_path: Path) -> None:
 
     assert file.read_text().startswith(f"# ours\n\n{bob}# the end\na:b c:$scrypt$")
     assert user_names(file) == ["bob", "a:b c"]
-    assert UsersFile(file).users.check("a:b c", "two")
+    assert HashedUsers(read(file)).check("a:b c", "two")
     assert file.stat().st_mode & 0o777 == 0o640
     delete_user(file, "a:b c")
     assert file.read_text() == f"# ours\n\n{bob}# the end\n"

@@ -6,7 +6,6 @@ answers      requests and answers as values
 pages        the pages, and the access to them
 history_pages  the changes of the store, in pages and as a stream
 credentials  bearer tokens and passwords, from files
-file_value   values that are read again when their files change
 checks       the checks of readiness
 heartbeat    the lag of the event loop
 exposition   metrics for Prometheus; the only module that imports its library

@@ -25,8 +25,8 @@ from doorkeeper.server.net.options import ListenerSpec
 from doorkeeper.server.operations.http.answers import Page, PageRequest
 from doorkeeper.server.operations.http.connection import OneRequest
 from doorkeeper.server.operations.http.credentials import read_credentials
-from doorkeeper.server.operations.http.file_value import FileValue
 from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -102,7 +102,7 @@ class HttpPort:
     @property
     def credentials(self) -> Callable[[], Credentials] | None:
         """Return a reader of the current credentials; None admits every client."""
-        return None if self._credentials is None else self._credentials.now
+        return None if self._credentials is None else self._credentials.current
 
     @property
     def url(self) -> str:
@@ -127,7 +127,7 @@ class HttpPort:
             self._spec,
             admission=self._admission,
             make=self._connection,
-            tls=lambda _: None if self._tls is None else self._tls.now(),
+            tls=lambda _: None if self._tls is None else self._tls.current(),
             # A queue of its own: clients of Kafka and of this port do not wait for each other.
             fair_queue=FairQueue(asyncio.get_running_loop(), share=1.0),
             logger=self._logger,
@@ -348,19 +348,19 @@ def _response(page: Page) -> web.StreamResponse:
 # --- files
 
 
-def _credentials_of(settings: HttpSettings, logger: Logger) -> FileValue[Credentials] | None:
+def _credentials_of(settings: HttpSettings, logger: Logger) -> ReloadedFiles[Credentials] | None:
     files = [each for each in (settings.tokens_file, settings.users_file) if each is not None]
     if not files:
         return None
     try:
-        return FileValue(
+        return ReloadedFiles(
             lambda: read_credentials(settings.tokens_file, settings.users_file), logger, *files
         )
     except ValueError as error:
         raise ValueError(f"{LISTENER}: the login cannot be used: {error}") from None
 
 
-def _tls_of(settings: HttpSettings, logger: Logger) -> FileValue[ssl.SSLContext] | None:
+def _tls_of(settings: HttpSettings, logger: Logger) -> ReloadedFiles[ssl.SSLContext] | None:
     certificate, key = settings.certificate_file, settings.key_file
     if certificate is None or key is None:
         return None
@@ -381,6 +381,6 @@ def _tls_of(settings: HttpSettings, logger: Logger) -> FileValue[ssl.SSLContext]
         return made
 
     try:
-        return FileValue(context, logger, certificate, key)
+        return ReloadedFiles(context, logger, certificate, key)
     except ValueError as error:
         raise ValueError(f"{LISTENER}: https cannot be used: {error}") from None

@@ -93,9 +93,8 @@ class UrlKeys:
             self._requested_s = now_s
         return self._fetch_and_log()
 
-    def refresh(self) -> str | None:
+    def refresh(self) -> None:
         """Do nothing: the timer refreshes the keys."""
-        return None
 
     async def _fetch_and_log(self) -> None:
         problem = await self._join_fetch()

@@ -23,7 +23,7 @@ from doorkeeper.server.security.oauth.unsecured import UnsecuredTokens
 from doorkeeper.server.security.provider import Provider
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable
 
     from doorkeeper.server.config.mechanisms import MechanismSettings
     from doorkeeper.server.security.contract import AuthenticationContext, Mechanism
@@ -164,9 +164,8 @@ class SignedProvider(Provider):
         if urlsplit(_value(self._settings, URL)).scheme == "file":
             await self.start()
 
-    def refresh(self) -> Sequence[str]:
-        problem = self._keys.refresh()
-        return () if problem is None else (f"{_key_name(self._settings, URL)}: {problem}",)
+    def refresh(self) -> None:
+        self._keys.refresh()
 
     async def close(self) -> None:
         await self._keys.close()
@@ -229,7 +228,7 @@ def _key_source(settings: MechanismSettings, sources: Sources) -> FileKeys | Url
         if not parts.path.startswith("/"):
             raise ValueError(f"{key}: a URL of a file has a whole path: file:///etc/keys.json")
         # Kafka takes the path as it is written, without resolving percent signs.
-        return FileKeys(Path(parts.path))
+        return FileKeys(Path(parts.path), sources.logger)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"{key}: allowed: a URL with http, https or file")
     return _url_keys(settings, sources, url)

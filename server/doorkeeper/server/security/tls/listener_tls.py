@@ -7,21 +7,22 @@ use; so does a certificate for another name, unless the configuration allows it,
 
 from __future__ import annotations
 
-import hashlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.distinguished_name import name_of
 from doorkeeper.base.tls.settings import TlsError
-from doorkeeper.base.tls.sources import KEY_STORE, files_of
+from doorkeeper.base.tls.sources import FILES, KEY_STORE, files_of
+from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.tls.context import BuiltContext, build_context
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Mapping, Sequence
 
     from cryptography.x509 import Certificate
 
     from doorkeeper.base.tls.settings import TlsSettings
+    from doorkeeper.server.runtime.logger import Logger
 
 
 class ListenerTls:
@@ -30,42 +31,39 @@ class ListenerTls:
     ``refresh`` may run in another thread than the readers of ``context``.
     """
 
-    __slots__ = ("_built", "_digests", "settings")
+    __slots__ = ("_files", "_used", "settings")
 
-    def __init__(self, settings: TlsSettings) -> None:
+    def __init__(self, settings: TlsSettings, logger: Logger) -> None:
         """Read the files.
 
         Raises:
             TlsError: a key, or a file that it names, cannot be used.
         """
         self.settings = settings
-        files = files_of(settings)
-        self._built = _build(settings, files)
-        self._digests = _digests(files)
+        self._used: BuiltContext | None = None
+        paths = (settings.text(key) for key in FILES)
+        self._files = ReloadedFiles(
+            self._build, logger, *(Path(path) for path in paths if path is not None)
+        )
 
     @property
     def context(self) -> ssl.SSLContext:
-        return self._built.context
+        return self._files.value.context
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return self._built.warnings
+        return self._files.value.warnings
 
-    def refresh(self) -> Sequence[str]:
-        """Reload changed files; return one line for each problem."""
-        try:
-            files = files_of(self.settings)
-            digests = _digests(files)
-            # By content: tools that renew certificates may touch files without a change.
-            if digests == self._digests:
-                return ()
-            built = _build(self.settings, files)
-            _check_same_name(self.settings, self._built, built)
-        except TlsError as error:
-            return (f"{error}; the previous certificates remain in use",)
-        # One assignment each: readers in other threads see the old or the new context.
-        self._built, self._digests = built, digests
-        return ()
+    def refresh(self) -> None:
+        """Reload changed files."""
+        self._files.refresh()
+
+    def _build(self) -> BuiltContext:
+        built = _build(self.settings)
+        if self._used is not None:
+            _check_same_name(self.settings, self._used, built)
+        self._used = built
+        return built
 
     def check_follows(self, before: ListenerTls) -> None:
         """Reject a certificate for another name than the one before, as after a refresh.
@@ -73,7 +71,7 @@ class ListenerTls:
         Raises:
             TlsError: the subject or the alternative names have changed.
         """
-        _check_same_name(self.settings, before._built, self._built)
+        _check_same_name(self.settings, before._files.value, self._files.value)
 
 
 def _check_same_name(settings: TlsSettings, before: BuiltContext, built: BuiltContext) -> None:
@@ -101,13 +99,13 @@ def _check_same_name(settings: TlsSettings, before: BuiltContext, built: BuiltCo
         )
 
 
-def _build(settings: TlsSettings, files: Mapping[str, bytes]) -> BuiltContext:
+def _build(settings: TlsSettings) -> BuiltContext:
     """Build a context; any exception becomes a TlsError.
 
     Certificates are parsed lazily, so that malformed ones raise various errors only when used.
     """
     try:
-        return build_context(settings, files)
+        return build_context(settings, files_of(settings))
     except TlsError:
         raise
     except Exception as error:
@@ -126,7 +124,3 @@ def _alternative_names(certificate: Certificate) -> set[str]:
     except ExtensionNotFound:
         return set()
     return {str(each.value) for each in names}
-
-
-def _digests(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    return {key: hashlib.sha256(data).digest() for key, data in files.items()}

@@ -1,0 +1,83 @@
+"""Values of files that change."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
+from testkit.edge import Log
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FAULT = "files not reloaded: the previous values stay in use"
+
+
+class Number:
+    """A number in a file, and the number of reads."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path, self.log, self.reads = path, Log(), 0
+        self.readable = True
+        self.replace(text)
+        self.files = ReloadedFiles(self.read, self.log, path)
+
+    def read(self) -> int:
+        self.reads += 1
+        if not self.readable:
+            raise PermissionError(13, "Permission denied", str(self.path))
+        return int(self.path.read_text())
+
+    def replace(self, text: str) -> None:
+        """Write a new file of this name, with an old time of modification."""
+        new = self.path.with_name("new")
+        new.write_text(text)
+        os.utime(new, (1000, 1000))
+        new.replace(self.path)
+
+
+def test_a_file_is_read_again_only_after_a_change(tmp_path: Path) -> None:
+    """A replaced file counts, whatever its time and size; the reload is logged."""
+    number = Number(tmp_path / "number", "1")
+    assert [number.files.current(), number.files.current(), number.reads] == [1, 1, 1]
+
+    number.replace("2")
+
+    assert [number.files.current(), number.files.current(), number.reads] == [2, 2, 2]
+    assert number.log.one("files reloaded").fields == {"files": str(number.path)}
+
+
+def test_a_faulty_file_is_read_and_logged_once(tmp_path: Path) -> None:
+    """Unauthenticated clients can cause checks; the previous value stays until a file is right."""
+    number = Number(tmp_path / "number", "1")
+    number.replace("x")
+
+    assert [number.files.current(), number.files.current(), number.reads] == [1, 1, 2]
+    assert "invalid literal" in str(number.log.one(FAULT).fields["problem"])
+    number.path.unlink()
+    assert number.files.current() == 1
+    assert "number: No such file" in str(number.log.lines[-1].fields["problem"])
+    number.replace("3")
+    assert number.files.current() == 3
+
+
+def test_a_permission_that_is_granted_later_counts_as_a_change(tmp_path: Path) -> None:
+    """Size and time of modification stay as they were."""
+    number = Number(tmp_path / "number", "1")
+    number.readable = False
+    number.replace("2")
+    assert number.files.current() == 1
+    assert "number: Permission denied" in str(number.log.one(FAULT).fields["problem"])
+
+    number.readable = True
+    number.path.chmod(0o400)
+
+    assert number.files.current() == 2
+
+
+def test_the_first_version_must_be_usable(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"number: No such file or directory"):
+        ReloadedFiles((tmp_path / "number").read_text, Log(), tmp_path / "number")
