@@ -22,6 +22,7 @@ from doorkeeper_schemas.model import (
     Module,
     Versions,
 )
+from doorkeeper_wire import reading
 
 _API_KEYS = {"api", "key", "versions", "flexible", "meaning", "request", "response", "omitted_tags"}
 _MESSAGE_KEYS = {"message", "versions", "flexible", "meaning", "fields"}
@@ -38,7 +39,8 @@ _FIELD_KEYS = {
     "meaning",
     "fields",
 }
-_RESERVED = {"item", "items", "data", "at", "end", "out", "found", "size", "stop"}
+_RESERVED = {"item", "items", "data", "at", "end", "out", "found", "size", "stop", *vars(reading)}
+"""Names of generated functions' variables, and of the readers that they call."""
 
 
 class SchemaError(Exception):
@@ -175,7 +177,7 @@ class _Reader(FileReader):
             else self._without_fields(entry, where)
         )
         if snake(name) in _RESERVED:
-            raise self._error(where, "the name is taken by the generated code")
+            raise self._error(where, "the name is taken by the generated code: choose another")
         return Field(
             name=snake(name),
             kind=kind,

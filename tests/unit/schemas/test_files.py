@@ -118,6 +118,7 @@ def test_errors_of_operations(tmp_path: Path, before: str, after: str, text: str
         ("tag: 3", "tag: -3", "Odd.Level: tag must be a number from 0, found -3"),
         ("name: Names", "name: Level", "Odd: a field stands there twice"),
         ("name: Blob", "name: Size", "Odd.Size: the name is taken by the generated code"),
+        ("name: Blob", "name: Text", "Odd.Text: the name is taken by the generated code"),
         ("    default: null\n", "", "Odd.Inner: a struct that is no array needs default: null"),
         ("tag: 3", "tag: 3\n    nullable: 0+", "Odd.Level: int16 cannot be nullable"),
         ("ignorable: true", "ignorable: 1", "ignorable must be true or false, found 1"),
