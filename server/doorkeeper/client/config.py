@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    import socket
+    from collections.abc import Awaitable, Callable
     from ssl import SSLContext
 
     from doorkeeper.client.logins import Login
@@ -33,6 +35,9 @@ class ClientConfig:
     uses plaintext. ``certificate_name`` is the subject of the certificate in ``tls``, in Java's
     form; empty without one.
 
+    ``connect`` returns a connected socket in place of one to an address: that of a server in this
+    process.
+
     ``request_timeout_ms`` bounds one response, ``timeout_ms`` a call with its
     retries; ``retry_ms`` is the first pause, which doubles up to ``retry_max_ms``. A ``patient``
     client waits for servers that are not up yet; otherwise its first call fails at once if no
@@ -45,6 +50,7 @@ class ClientConfig:
     login: Login | None = None
     tls: SSLContext | None = field(default=None, repr=False)
     certificate_name: str = ""
+    connect: Callable[[], Awaitable[socket.socket]] | None = field(default=None, repr=False)
     client_id: str = "doorkeeper"
     patient: bool = False
     request_timeout_ms: int = 30_000

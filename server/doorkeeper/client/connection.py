@@ -359,6 +359,8 @@ def _retrieve_exception(leaving: asyncio.Future[None]) -> None:
 
 
 async def _streams(address: Address, config: ClientConfig) -> Streams:
+    if config.connect is not None:
+        return await asyncio.open_connection(sock=await config.connect(), limit=_READ_BYTES)
     tls = {} if config.tls is None else {"ssl_shutdown_timeout": _FAREWELL_S}
     try:
         async with asyncio.timeout(config.request_timeout_ms / 1000):

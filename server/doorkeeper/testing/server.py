@@ -22,16 +22,17 @@ from doorkeeper.acls.recorded_access import RecordedAccess, least_acls
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.cli.learning.recorder import Recorder
-from doorkeeper.cli.offline.acls import OfflineAcls
 from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.authorizer.contract import Authorizer
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.operations.logs.pipeline import Logs
 from doorkeeper.server.schema.change import Change
 from doorkeeper.server.state.memory import MemoryStore
+from doorkeeper.server.state.outcome import Results
 from doorkeeper.testing.acl_options import bindings_of
 from doorkeeper.testing.answers import Answer, operation_of, question_of, resource_of
 from doorkeeper.testing.any_server import AnyServer
@@ -209,22 +210,20 @@ class DoorkeeperServer(AnyServer):
         self._recorder = Recorder(guarded, time.time_ns)
 
     def acls(self) -> list[AclBinding]:
-        acls = self._acls()
+        guarded, _ = self._acls()
 
         async def find() -> list[AclBinding]:
-            return acls.find([ANY_BINDING])
+            return sorted(set(guarded.acls(ANY_BINDING)))
 
         return self._run(find())
 
     def _add(self, bindings: Iterable[AclBinding]) -> None:
-        for result in self._run(self._acls().add(list(bindings))):
-            if result.error is not None:
-                raise result.error
+        guarded, timeout_s = self._acls()
+        _check(self._run(guarded.create(None, list(bindings), timeout_s)))
 
     def _remove(self, filters: Iterable[AclBindingFilter]) -> None:
-        for result in self._run(self._acls().remove(list(filters))):
-            if result.error is not None:
-                raise result.error
+        guarded, timeout_s = self._acls()
+        _check(self._run(guarded.delete(None, list(filters), timeout_s)))
 
     def _answer(
         self,
@@ -270,11 +269,12 @@ class DoorkeeperServer(AnyServer):
         # Both are immutable; reading the references needs no turn of the loop.
         return authorizer.policy, authorizer.snapshot
 
-    def _acls(self) -> OfflineAcls:
+    def _acls(self) -> tuple[GuardedAuthorizer, float]:
+        """Return the authorizer, and the time-out of its changes in seconds."""
         assembly = self._running()
         if assembly.guarded is None:
             raise TypeError("there are no ACLs: authorizer.class.name names no authorizer")
-        return OfflineAcls(assembly.guarded, assembly.node.settings.update_timeout_ms / 1000)
+        return assembly.guarded, assembly.node.settings.update_timeout_ms / 1000
 
     def _running(self) -> Assembly:
         if self._assembly is None:
@@ -287,6 +287,13 @@ class DoorkeeperServer(AnyServer):
 
     def _settings(self) -> Settings:
         return load_values(self._keys(), "the test's").settings
+
+
+def _check(results: Results) -> None:
+    for result in results.values:
+        if result.error is not None:
+            # A client gets a code; the test gets the exception of the authorizer.
+            raise (results.errors or (result.error,))[0]
 
 
 async def _open(settings: Settings, initial: Change, faults: LocalFaults) -> Assembly:

@@ -1,4 +1,8 @@
-"""Deletion of dynamic values without a server, for example after one locked out all clients."""
+"""Deletion of dynamic values without a server, for example after one locked out all clients.
+
+The server is not started: the values may be what keeps it from starting. Kafka's request changes
+those of the cluster and of the node that is asked; this deletes those of all nodes.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import asyncio
 from collections.abc import Collection
 from typing import Final
 
-from doorkeeper.cli.offline.log import audit_log_output, offline_log, submit
+from doorkeeper.cli.offline.single_user import commit, open_log
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.schema.change import Author, Origin, edit
 from doorkeeper.server.schema.declared import CONFIG, StoredConfig
@@ -26,18 +30,16 @@ def forget(settings: Settings, names: Collection[str] | None) -> list[StoredConf
         StartError: the audit log cannot be written.
 
     """
-    with audit_log_output(settings):
-        return asyncio.run(_forget(settings, names))
+    return asyncio.run(_forget(settings, names))
 
 
 async def _forget(settings: Settings, names: Collection[str] | None) -> list[StoredConfig]:
     def matching(state: State) -> list[StoredConfig]:
         return sorted(row for row in state.configs if names is None or row.name in names)
 
-    async with offline_log(settings, make_store=False) as (log, audit_log):
-        rows = matching(log.state)
+    async with open_log(settings) as assembly:
+        rows = matching(assembly.log.state)
         if rows:
-            await submit(
-                log, audit_log, lambda state: edit(CONFIG, deleted=matching(state)), ORIGIN
-            )
+            await assembly.log.start()
+            await commit(assembly, lambda state: edit(CONFIG, deleted=matching(state)), ORIGIN)
     return rows

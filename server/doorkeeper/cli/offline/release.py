@@ -1,4 +1,7 @@
-"""The release of Kafka whose rules a store's cluster follows: reading and changing it."""
+"""The release of Kafka whose rules a store's cluster follows: reading and changing it.
+
+The server is not started: it refuses a store of another release than its configuration names.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from doorkeeper.acls.model import AclBinding, AclPermissionType
 from doorkeeper.acls.necessity import without_effect
 from doorkeeper.acls.networks import network_of
 from doorkeeper.acls.snapshot import Snapshot
-from doorkeeper.cli.offline.log import audit_log_output, offline_log
 from doorkeeper.cli.offline.repository import policy_of
+from doorkeeper.cli.offline.single_user import commit, open_log
 from doorkeeper.server.app.config_changes import dynamic_values
 from doorkeeper.server.config.loading import with_stored_values
 from doorkeeper.server.config.settings import Settings
@@ -64,16 +67,15 @@ def change_release(
         StartError: the audit log cannot be written.
 
     """
-    with audit_log_output(settings):
-        return asyncio.run(_change_release(settings, release, confirm))
+    return asyncio.run(_change_release(settings, release, confirm))
 
 
 async def _change_release(
     settings: Settings, release: str | None, confirm: Callable[[ReleaseChange], bool]
 ) -> ReleaseChange | None:
-    async with offline_log(settings, make_store=False) as (log, audit_log):
-        await log.start()
-        state = log.state
+    async with open_log(settings) as assembly:
+        await assembly.log.start()
+        state = assembly.log.state
         stored, _ = with_stored_values(settings, dynamic_values(state.configs, settings.node_id))
         found = effect_of(state, release or release_of(state.features), policy_of(stored))
         if found.before == found.after:
@@ -86,8 +88,7 @@ async def _change_release(
                 return {}
             return release_change(found.after)
 
-        async with audit_log.recording():
-            await log.submit(plan, ORIGIN)
+        await commit(assembly, plan, ORIGIN)
         return found
 
 

@@ -1,8 +1,8 @@
 """The ACLs in the store of a server, as a repository.
 
 With the standard authorizer they are read from the database, beside a server that runs. To change
-them, or to read those of another authorizer, the embedded store must not be in use: its server is
-stopped. A shared store can be changed while nodes run.
+them, or to read those of another authorizer, the server starts in single-user mode: the embedded
+store must not be in use. A shared store can be changed while nodes run.
 
 The ACLs as of a moment of the past come from the store's history, and so do those of a backup.
 """
@@ -13,30 +13,34 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, contextmanager
-from typing import NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.model import ANY_BINDING, AclBinding, AclBindingFilter
 from doorkeeper.acls.plan import Plan
 from doorkeeper.acls.search import find
-from doorkeeper.base.errors import ApiError, AuthorizerFault
-from doorkeeper.cli.offline.acls import OfflineAcls, open_acls
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.cli.offline.single_user import client_config, start
 from doorkeeper.cli.offline.stores import open_backup, open_for_reading, place_of
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
+from doorkeeper.cli.repositories.clusters import ClusterSession
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.files import matching
-from doorkeeper.cli.repositories.repository import AclContents, AclRepository, AclSession
+from doorkeeper.cli.repositories.repository import AclContents, AclRepository
+from doorkeeper.client.admin import AdminClient
+from doorkeeper.client.errors import ClientError
 from doorkeeper.server.app.config_changes import dynamic_values
 from doorkeeper.server.app.decision_settings import settings_of
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.stores import open_store
 from doorkeeper.server.authorizer.loading import KEY, authorizer_class
-from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.server.authorizer.standard_keys import POLICY_DEFAULTS, read_policy
 from doorkeeper.server.config.loading import with_stored_values
-from doorkeeper.server.config.plug_ins import UnusableClass
+from doorkeeper.server.config.plug_ins import UnusableClass, one_line
 from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.schema.change import Edit
 from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
 from doorkeeper.server.schema.features import has_networks, metadata_level
 from doorkeeper.server.state.history.moments import Moment
@@ -44,7 +48,16 @@ from doorkeeper.server.state.history.reading import state_at
 from doorkeeper.server.state.state import State
 from doorkeeper.server.state.storage.files import DATABASE_NAME
 from doorkeeper.server.state.storage.reading import StoredRows, read_acls
-from doorkeeper.server.state.store import StorageError
+from doorkeeper.server.state.store import StorageError, StoreInUse
+
+if TYPE_CHECKING:
+    from doorkeeper.acls.entities.model import EntitySet
+    from doorkeeper.base.errors import AuthorizerFault
+    from doorkeeper.client.config import ClientConfig
+    from doorkeeper.server.app.assembly import Assembly
+    from doorkeeper.server.schema.change import Committed
+
+_NO_AUTHORIZER: Final = f"there are no ACLs: {KEY} names no authorizer"
 
 
 class StoreRepository(AclRepository):
@@ -85,8 +98,8 @@ class StoreRepository(AclRepository):
         return live_cluster_of(networks=contents.networks, policy=policy)
 
     @asynccontextmanager
-    async def change(self, *, create: bool = False) -> AsyncIterator[AclSession]:
-        """Start the authorizer on the store, without listeners.
+    async def change(self, *, create: bool = False) -> AsyncIterator[StoreSession]:
+        """Start the server of the store in single-user mode.
 
         Raises:
             RepositoryError: a server uses the store, there is none, or there is no authorizer;
@@ -96,8 +109,20 @@ class StoreRepository(AclRepository):
         if self._at is not None:
             raise RepositoryError(f"{self.description}: it is read only")
         with _translate_errors():
-            async with open_acls(self._settings, make_store=create) as acls:
-                yield StoreSession(acls)
+            async with self._session(self._settings, changes=True, create=create) as session:
+                yield session
+
+    @asynccontextmanager
+    async def _session(
+        self, settings: Settings, *, changes: bool, create: bool = False
+    ) -> AsyncIterator[StoreSession]:
+        if not settings.authorizer_class_name:
+            raise StartError(_NO_AUTHORIZER)
+        async with (
+            start(settings, changes=changes, authorizer=True, make_store=create) as server,
+            AdminClient(config := client_config(server)) as client,
+        ):
+            yield StoreSession(client, config, server)
 
     async def _read(self) -> AclContents:
         settings = self._settings
@@ -107,13 +132,16 @@ class StoreRepository(AclRepository):
         except UnusableClass as error:
             raise StartError(str(error)) from error
         if found is None:
-            raise StartError(f"there are no ACLs: {KEY} names no authorizer")
+            raise StartError(_NO_AUTHORIZER)
         if found is not StandardAuthorizer:
             if self._at is not None:
                 raise StartError(f"there is no history of the ACLs of {name}")
             # Its ACLs may be anywhere: only the authorizer itself can list them.
-            async with open_acls(settings) as acls:
-                return AclContents(acls.find([ANY_BINDING]), policy_of(settings), authorizer=name)
+            # One that is attached to the store may write from its start on.
+            changes = issubclass(found, KeepsInStore)
+            async with self._session(settings, changes=changes) as session:
+                bindings = await session.find([ANY_BINDING])
+                return AclContents(bindings, policy_of(settings), authorizer=name)
         try:
             if self._at is not None:
                 async with open_for_reading(place_of(settings), alone=False) as past:
@@ -256,36 +284,95 @@ def _policy(configs: Mapping[str, str]) -> Policy:
         raise StartError(str(error)) from error
 
 
-class StoreSession(AclSession):
-    """An authorizer on a store. The change log names Server:doorkeeper as the author."""
+class StoreSession(ClusterSession):
+    """A client of the server of a store, in single-user mode."""
 
-    def __init__(self, acls: OfflineAcls) -> None:
-        """Take the authorizer's ACLs."""
-        self._acls = acls
+    def __init__(self, client: AdminClient, config: ClientConfig, server: Assembly) -> None:
+        """Take an open client, its configuration, and the server."""
+        super().__init__(client, config, self._report_faults)
+        self._server = server
+        self._others: list[Committed] = []
+        self._conflict = 0
+        # Before the first request: the log follows other nodes.
+        server.log.subscribe(self._note_other, ACL)
 
-    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
-        """Return the bindings that match any of the filters, sorted, each once."""
-        return self._acls.find(filters)
-
-    def refuse_after(self, revision: int, concerns: Callable[[AclBinding], bool]) -> None:
-        """Refuse further changes once another node has changed ACLs of a condition."""
-        self._acls.refuse_after(revision, concerns)
+    async def entities(self, wanted: EntitySet) -> None:
+        """Return None: a file's topics, users and quotas are for a running cluster."""
+        del wanted
 
     async def live_cluster(self, present: AbstractSet[AclBinding], plan: Plan) -> LiveCluster:
         """Return what the rules of changes need to know; nobody logs in to a store."""
         del present, plan
-        return live_cluster_of(networks=self._acls.matches_networks(), policy=self._acls.policy)
+        authorizer = self._server.authorizer
+        return live_cluster_of(
+            networks=await self.matches_networks(),
+            policy=authorizer.policy if type(authorizer) is StandardAuthorizer else None,
+        )
+
+    async def matches_networks(self) -> bool | None:
+        """Say whether the standard authorizer matches networks; None of another one."""
+        guarded = self._server.guarded
+        snapshot = None if guarded is None else guarded.snapshot()
+        return None if snapshot is None else snapshot.matches_networks
+
+    def refuse_after(self, revision: int, concerns: Callable[[AclBinding], bool]) -> None:
+        """Refuse further changes once another node has changed ACLs of a condition.
+
+        Changes behind ``revision`` count, up to the state that a change is planned on. A change
+        that is refused is not stored, and raises RepositoryError. No request has such a condition.
+        """
+
+        def check(_: State) -> None:
+            for committed in self._others:
+                rows = committed.change.get(ACL, Edit())
+                # What a reload of everything brought is not known.
+                is_known = bool(committed.change)
+                if committed.revision > revision and (
+                    not is_known or any(concerns(row.binding) for row in (*rows.set, *rows.deleted))
+                ):
+                    self._conflict = committed.revision
+                    raise ApiError(ErrorCode.INVALID_REQUEST)
+
+        self._server.log.check = check
 
     async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         """Create bindings; return the error of each, or None, in order."""
-        return [each.error for each in await self._acls.add(bindings)]
+        return self._explain(await super().add(bindings))
 
     async def remove_matching(self, filters: Sequence[AclBindingFilter]) -> list[ApiError | None]:
         """Delete the bindings that match filters; return the first error of each, or None."""
+        return self._explain(await super().remove_matching(filters))
+
+    @contextmanager
+    def _report_faults(self) -> Iterator[None]:
+        """Report what the authorizer has raised, which a response hides."""
+        try:
+            yield
+        except ClientError as error:
+            raise RepositoryError(str(next(self._faults(), error))) from error
+
+    def _faults(self) -> Iterator[AuthorizerFault]:
+        authorizer = self._server.operator_authorizer
+        while authorizer is not None and authorizer.faults:
+            yield authorizer.faults.pop(0)
+
+    def _explain(self, errors: list[ApiError | None]) -> list[ApiError | None]:
+        if self._conflict:
+            raise RepositoryError(
+                f"not changed: revision {self._conflict}, which another node has made meanwhile,"
+                " concerns the plan (doorkeeper history show REVISION)"
+            )
+        faults = self._faults()
         return [
-            each.error or next((one.error for one in each.bindings if one.error), None)
-            for each in await self._acls.remove(filters)
+            ApiError(error.code, one_line(next(faults, error)))
+            if error is not None and error.code is ErrorCode.UNKNOWN_SERVER_ERROR
+            else error
+            for error in errors
         ]
+
+    def _note_other(self, committed: Committed) -> None:
+        if committed.origin is None:
+            self._others.append(committed)
 
 
 def live_cluster_of(*, networks: bool | None, policy: Policy | None) -> LiveCluster:
@@ -306,5 +393,8 @@ def _translate_errors() -> Iterator[None]:
         yield
     except StartError as error:
         raise RepositoryError(*map(str, error.problems)) from error
-    except AuthorizerFault as fault:
-        raise RepositoryError(str(fault)) from fault
+    except StoreInUse as error:
+        hint = "use the address of the server that has it (kafka://HOST:PORT)"
+        raise RepositoryError(f"{error}; {hint}") from error
+    except (ClientError, StorageError) as error:
+        raise RepositoryError(str(error)) from error

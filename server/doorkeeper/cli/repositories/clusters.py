@@ -26,6 +26,7 @@ from doorkeeper.server.schema.features import has_networks
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
+    from contextlib import AbstractContextManager
 
     from doorkeeper.acls.entities.model import Entity, EntitySet
     from doorkeeper.acls.entities.plan import EntityChange
@@ -97,7 +98,7 @@ class ClusterRepository(AclRepository):
             config = self._config()
             client = AdminClient(config, on_retry=self._on_retry)
         async with client:
-            yield ClusterSession(client, config, self)
+            yield ClusterSession(client, config, self._translate_errors)
 
     async def own_credential(self) -> ScramLogin | None:
         """Return the credential of SCRAM that its sessions log in with; None without one."""
@@ -158,13 +159,15 @@ class ClusterSession(AclSession):
     """A client of a live cluster."""
 
     def __init__(
-        self, client: AdminClient, config: ClientConfig, repository: ClusterRepository
+        self,
+        client: AdminClient,
+        config: ClientConfig,
+        translate_errors: Callable[[], AbstractContextManager[None]],
     ) -> None:
-        """Take an open client, its configuration, and the repository that it belongs to."""
+        """Take an open client, its configuration, and what makes its errors RepositoryErrors."""
         self._client = client
         self._config = config
-        self._is_controllers = repository.address.kind is AddressKind.CONTROLLERS
-        self._translate_errors = repository._translate_errors  # noqa: SLF001  one module
+        self._translate_errors = translate_errors
 
     async def cluster_id(self) -> str:
         """Return the id of the cluster; empty if it does not tell."""
@@ -218,7 +221,7 @@ class ClusterSession(AclSession):
     async def entities(self, wanted: EntitySet) -> list[Entity] | None:
         """Return the present topics, credentials and quotas of the wanted or owned kinds."""
         # Controllers describe no topics.
-        if self._is_controllers:
+        if self._config.controllers:
             return None
         with self._translate_errors():
             return await self._client.describe_entities(wanted)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
@@ -27,11 +27,13 @@ from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say
 from doorkeeper.cli.users.passwords import new_password
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.profiles import Profile
-    from doorkeeper.client.identity import ScramLogin
+    from doorkeeper.cli.users.live import LiveUsers
+    from doorkeeper.client.config import ClientConfig
+    from doorkeeper.server.config.settings import Settings
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
@@ -39,27 +41,6 @@ MECHANISMS: Final = tuple(DIGESTS)
 
 _NAME = re.compile(r"[\x01-\x7F]+")
 """A name with other characters could never log in: see ``authn.scram_messages``."""
-
-
-class Users(Protocol):
-    """The users of a store or of a live cluster."""
-
-    @property
-    def login(self) -> ScramLogin | None:
-        """Return the credential that the users are managed with; None for another login."""
-        ...
-
-    def iterations(self) -> Mapping[str, Mapping[str, int]]:
-        """Return the iterations of each user by mechanism."""
-        ...
-
-    def put(self, user: str, iterations: Mapping[str, int], password: str) -> None:
-        """Set the password of a user, for each mechanism with its number of iterations."""
-        ...
-
-    def delete(self, user: str, mechanisms: Iterable[str]) -> None:
-        """Delete credentials."""
-        ...
 
 
 class UsersLocation(NamedTuple):
@@ -279,7 +260,7 @@ Examples:
 @_where_options
 def list_users(output: str, **options: Any) -> None:
     """List users with their mechanisms and iterations."""
-    with _open(_where(**options)) as users:
+    with _open(_where(**options), changes=False) as users:
         rows = [
             {"user": user, "mechanism": mechanism, "iterations": iterations}
             for user, has in users.iterations().items()
@@ -353,52 +334,53 @@ def _check_name(name: str) -> None:
 
 
 @contextmanager
-def _open(where: UsersLocation, *, make_store: bool = False) -> Iterator[Users]:
+def _open(
+    where: UsersLocation, *, changes: bool = True, make_store: bool = False
+) -> Iterator[LiveUsers]:
     """Give the users; an error ends the process."""
-    try:
-        if where.bootstrap_server is None:
-            with _open_store(where, make_store=make_store) as users:
-                yield users
-        else:
-            with _open_cluster(where.bootstrap_server, where.command_config) as users:
-                yield users
-    except (ValueError, OSError) as error:
-        fail([error])
-
-
-@contextmanager
-def _open_store(where: UsersLocation, *, make_store: bool) -> Iterator[Users]:
-    from doorkeeper.cli.offline.users import offline_users
-    from doorkeeper.server.app.errors import (
-        StartError,
-    )
-    from doorkeeper.server.state.store import StorageError
-
-    # The same store, audit log and author as in a start of the server.
-    settings = load_or_fail(where.file, where.overrides).settings
-    try:
-        with offline_users(settings, make_store=make_store) as users:
-            yield users
-    except StorageError as error:
-        # The server that has the store can do the same over the wire.
-        running = " in use by " in str(error)
-        hint = "; use the server that has it: --bootstrap-server" if running else ""
-        fail([f"{error}{hint}"])
-    except StartError as error:
-        fail(error.problems)
-
-
-@contextmanager
-def _open_cluster(addresses: str, file: PropertiesFile | None) -> Iterator[Users]:
     from doorkeeper.base.config_errors import ConfigError
     from doorkeeper.cli.users.live import open_users
     from doorkeeper.client.errors import ClientError
-    from doorkeeper.client.properties import client_config
 
     try:
-        with open_users(client_config(addresses, file)) as users:
+        if where.bootstrap_server is None:
+            settings = load_or_fail(where.file, where.overrides).settings
+            with _failing(), open_users(_server(settings, changes, make_store)) as users:
+                yield users
+            return
+        from doorkeeper.client.properties import client_config
+
+        config = client_config(where.bootstrap_server, where.command_config)
+        with open_users(nullcontext(config)) as users:
             yield users
     except ConfigError as error:
         fail(error.problems)
-    except ClientError as error:
+    except (ClientError, ValueError, OSError) as error:
         fail([error])
+
+
+@asynccontextmanager
+async def _server(
+    settings: Settings, changes: bool, make_store: bool
+) -> AsyncIterator[ClientConfig]:
+    from doorkeeper.cli.offline.single_user import client_config, start
+
+    # Without the authorizer, which may be what keeps the server from starting.
+    async with start(settings, changes=changes, authorizer=False, make_store=make_store) as server:
+        yield client_config(server, "doorkeeper users")
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    from doorkeeper.server.app.errors import StartError
+    from doorkeeper.server.state.store import StorageError, StoreInUse
+
+    try:
+        yield
+    except StoreInUse as error:
+        # The server that has the store can do the same over the wire.
+        fail([f"{error}; use the server that has it: --bootstrap-server"])
+    except StorageError as error:
+        fail([error])
+    except StartError as error:
+        fail(error.problems)

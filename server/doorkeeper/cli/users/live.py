@@ -1,10 +1,10 @@
-"""SCRAM users of a live cluster, Kafka or Doorkeeper, through Kafka's APIs."""
+"""SCRAM users of a live cluster, or of a server in single-user mode, through Kafka's APIs."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 
 from doorkeeper.cli.terminal import say_once
 from doorkeeper.client.admin import AdminClient
@@ -15,19 +15,31 @@ from doorkeeper.client.scram import ScramDeletion, ScramPassword
 
 
 @contextmanager
-def open_users(config: ClientConfig) -> Iterator[LiveUsers]:
-    """Give the users of a cluster; retries are reported on stderr, each reason once.
+def open_users(server: AbstractAsyncContextManager[ClientConfig]) -> Iterator[LiveUsers]:
+    """Give the users of a server; retries are reported on stderr, each reason once.
 
     Raises:
         ValueError: there is no bootstrap address, or one has a syntax error.
 
     """
-    with asyncio.Runner() as runner:
+    with asyncio.Runner() as runner, _entered(server, runner) as config:
         client = AdminClient(config, on_retry=say_once(lambda error: f"{error}; trying again"))
         try:
             yield LiveUsers(client, config, runner)
         finally:
             runner.run(client.close())
+
+
+@contextmanager
+def _entered(
+    server: AbstractAsyncContextManager[ClientConfig], runner: asyncio.Runner
+) -> Iterator[ClientConfig]:
+    opened = AsyncExitStack()
+    config = runner.run(opened.enter_async_context(server))
+    try:
+        yield config
+    finally:
+        runner.run(opened.aclose())
 
 
 class LiveUsers:

@@ -1,7 +1,7 @@
 """Construction of a server from settings, and its orderly shutdown.
 
- audit log   opened, if configured
  store       opened; everything but the ACLs is read
+ audit log   opened, if configured
  authorizer  constructed and configured
  node        combines the state log and the authorizer
  edge        ports bound, no connection accepted yet
@@ -11,6 +11,8 @@
  edge        each listener opens when the authorizer permits
 
 The shutdown runs in reverse: the edge drains; authorizer, state log and audit log close.
+
+A command on a stopped store starts the same parts in single-user mode: ``start_single_user``.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ from doorkeeper.server.app.node import LiveNode, membership_of
 from doorkeeper.server.app.policies import policies_of
 from doorkeeper.server.app.reconfiguration import Reconfiguration
 from doorkeeper.server.app.services import NodeServices
+from doorkeeper.server.app.single_user import OperatorAuthorizer
 from doorkeeper.server.app.stores import check_release, open_store, utc_ms
 from doorkeeper.server.authorizer.awaitables import forget
 from doorkeeper.server.authorizer.contract import Endpoint
@@ -65,7 +68,7 @@ from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from doorkeeper.base.credentials import ScramCredential
     from doorkeeper.server.api.node import AuthorizerUpdates
@@ -73,7 +76,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.net.options import ConnectionSecurity
+    from doorkeeper.server.net.options import ConnectionSecurity, ListenerSpec
     from doorkeeper.server.operations.audit.audit_log import AuditLog
     from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
     from doorkeeper.server.operations.logs.pipeline import Logger, Logs
@@ -98,11 +101,13 @@ class Assembly:
         *,
         store: Store | None = None,
         connect: Callable[..., Connection] = Connection,
+        single_user: bool = False,
     ) -> None:
         """Nothing is opened yet.
 
         ``store`` replaces the configured one. ``connect`` constructs the protocol's side of each
-        connection: a test server injects faults there.
+        connection: a test server injects faults there. In ``single_user`` mode the process is not
+        a node of the store, and the audit log has no event of its end.
         """
         self._settings = settings
         self._logs = logs
@@ -110,6 +115,7 @@ class Assembly:
         self._store_now_ms = now_ms
         self._store = store
         self._connect = connect
+        self._single_user = single_user
         self._log: Logger = logs.logger("doorkeeper.server")
         self._opened = AsyncExitStack()
         self._waits: Mapping[Endpoint, asyncio.Future[None]] = {}
@@ -117,6 +123,8 @@ class Assembly:
         """The authorizer as configured."""
         self.guarded: GuardedAuthorizer | None = None
         """The same authorizer behind its guard, as the server calls it."""
+        self.operator_authorizer: OperatorAuthorizer | None = None
+        """The same authorizer in single-user mode, as the operator's connection sees it."""
         self.policies = Policies()
         self.meters = Meters()
         self.reloads = ReloadMeter(self.meters)
@@ -148,36 +156,77 @@ class Assembly:
         except (BindError, StorageError) as error:
             raise StartError(locate(self._settings.entries, error)) from error
 
+    async def start_single_user(self, *, changes: bool, authorizer: bool) -> None:
+        """Start without ports, pages, clusters and other nodes, for ``connect_operator``.
+
+        ``changes`` says that the client may change something, which the audit log then records.
+        Without ``authorizer`` none is constructed: there are no ACLs then.
+
+        Raises:
+            StorageError: a server uses the store, there is none, or it cannot be opened.
+            StartError: another part did not start; closing the assembly closes the open parts.
+
+        """
+        if changes:
+            self.open_audit_log()
+        # The server logs values that do not fit the file.
+        values = dynamic_values(self.log.state.configs, self._settings.node_id)
+        settings, _ = with_stored_values(self._settings, values)
+        self._settings = settings
+        if authorizer:
+            self._make_authorizer(settings)
+        self.tokens = self._make_tokens(settings)
+        self.node = self._make_node(settings)
+        if self.guarded is not None:
+            self.operator_authorizer = OperatorAuthorizer(self.guarded)
+        self._operator_node = self.node.for_operator(self.operator_authorizer)
+        timeout_s = settings.update_timeout_ms / 1000
+        services = NodeServices(self.log, self.tokens, self.operator_authorizer, timeout_s)
+        self.edge = self._make_edge(settings, (), services)
+        await self.edge.bind()
+        self._opened.push_async_callback(self._drain)
+        self.log.start()
+        if self.guarded is not None:
+            endpoints = [
+                Endpoint(
+                    each.name, each.security_protocol, each.advertised_host or each.host, each.port
+                )
+                for each in settings.listeners
+            ]
+            self._start_authorizer(self.guarded, endpoints)
+            for wait in self._waits.values():
+                await self._wait_for(wait)
+
+    async def connect_operator(self) -> socket.socket:
+        """Return the client's end of a connection inside the process, in single-user mode."""
+        return await self.edge.connect_operator(self._operator_node)
+
     async def _start(self) -> None:
-        self.audit_log = self._open_audit_log(asyncio.get_running_loop())
-        self.log = await self._open_log()
+        await self.open_log()
+        self.open_audit_log()
+        check_release(self._settings, self.log.state.features)
         # From here on settings include the dynamic values of the store.
         settings = self._use_stored()
         problems: list[str] = []
-        groups = self._make_authorizer(settings, problems)
+        try:
+            self._make_authorizer(settings)
+        except StartError as error:
+            problems += error.problems
+        groups = self._make_policies(settings, problems)
         self.tokens = self._make_tokens(settings)
         security = await self._open_security(settings, problems)
         if problems:
             raise StartError(*problems)
         self.log.amend(groups=groups)
-        self.node = LiveNode(
-            settings=settings,
-            log=self.log,
-            authorizer=self.guarded,
-            tokens=self.tokens,
-            random_bytes=os.urandom,
-            now_ms=self._now_ms,
-            policies=self.policies,
-        )
-        if self.guarded is not None:
-            self.node.acl_rows = AclRows(self.guarded.snapshot)
+        self.node = self._make_node(settings)
         data_path = open_data_path(settings, self.node, self.log)
         if data_path is not None:
             self._opened.callback(data_path.close)
             self.node.apis = self.node.apis.with_apis(data_path.apis)
             self._log.warning(NOTICE, memory_bytes=settings.test_broker_memory_bytes)
         services = self._make_services(settings)
-        self.edge = self._make_edge(settings, security, services)
+        specs = [options_of(each, security[each.name]) for each in settings.listeners]
+        self.edge = self._make_edge(settings, specs, services)
         self.reconfiguration = Reconfiguration(
             node=self.node,
             authorizer=self.authorizer,
@@ -206,6 +255,20 @@ class Assembly:
         await self._open_listeners(self.guarded, endpoints)
         self.tokens.start()
         self._record_start(settings)
+
+    def _make_node(self, settings: Settings) -> LiveNode:
+        node = LiveNode(
+            settings=settings,
+            log=self.log,
+            authorizer=self.guarded,
+            tokens=self.tokens,
+            random_bytes=os.urandom,
+            now_ms=self._now_ms,
+            policies=self.policies,
+        )
+        if self.guarded is not None:
+            node.acl_rows = AclRows(self.guarded.snapshot)
+        return node
 
     def _make_services(self, settings: Settings) -> NodeServices:
         """Construct the services of connections, and the clusters that get changes of ACLs."""
@@ -245,15 +308,27 @@ class Assembly:
                 listeners=[f"{name}={address}" for name, address in self.addresses.items()],
             )
 
-    def _open_audit_log(self, loop: asyncio.AbstractEventLoop) -> AuditLog | None:
+    def open_audit_log(self) -> None:
+        """Open the configured audit log, if any; from now on it has the changes of the log.
+
+        Raises:
+            StartError: the folder cannot be used, or another server writes there.
+
+        """
         settings = self._settings
-        logger = self._logs.logger("doorkeeper.audit")
-        audit_log = open_audit_log(
-            settings.audit, settings.node_id, loop, logger=logger, meter=AuditMeter(self.meters)
+        self.audit_log = open_audit_log(
+            settings.audit,
+            settings.node_id,
+            asyncio.get_running_loop(),
+            logger=self._logs.logger("doorkeeper.audit"),
+            meter=AuditMeter(self.meters),
         )
-        if audit_log is not None:
-            self._opened.callback(audit_log.close)
-        return audit_log
+        if self.audit_log is not None:
+            self.log.subscribe(self.audit_log.record_commit)
+
+    def _close_audit_log(self) -> None:
+        if self.audit_log is not None:
+            self.audit_log.close(serves=not self._single_user)
 
     async def _open_operations(self, settings: Settings) -> None:
         if settings.http is None:
@@ -302,10 +377,10 @@ class Assembly:
         return membership
 
     def _make_edge(
-        self, settings: Settings, security: Mapping[str, ConnectionSecurity], services: NodeServices
+        self, settings: Settings, specs: Sequence[ListenerSpec], services: NodeServices
     ) -> Server:
         return Server(
-            [options_of(each, security[each.name]) for each in settings.listeners],
+            specs,
             limits_of(settings),
             self.node,
             self.guarded,
@@ -357,11 +432,20 @@ class Assembly:
     def _scram_iterations(self, mechanism: str) -> int:
         return self.log.state.credentials.usual_iterations(mechanism)
 
-    async def _open_log(self) -> StateLog:
-        """Open the store, and the state log over it."""
+    async def open_log(self, *, make_store: bool = True) -> None:
+        """Open the store, and the state log over it; ``make_store`` permits its creation.
+
+        Raises:
+            StorageError: a server uses the store, there is none, or it cannot be opened.
+
+        """
         settings = self._settings
+        # Closed last: closing the state log may still commit changes.
+        self._opened.callback(self._close_audit_log)
         store = self._store
-        if store is None:
+        if store is None and self._single_user:
+            store = await open_store(settings, make_store=make_store, is_node=False)
+        elif store is None:
             store = await open_store(
                 settings,
                 now_ms=self._store_now_ms,
@@ -371,17 +455,13 @@ class Assembly:
             )
         self._opened.push_async_callback(store.aclose)
         max_age_ms = settings.store_max_age_ms
-        log = StateLog(
+        self.log = StateLog(
             store,
             self._logs.logger("doorkeeper.state"),
             max_age_s=max_age_ms / 1000 if max_age_ms >= 0 else None,
         )
-        self._opened.push_async_callback(log.aclose)
-        check_release(settings, log.state.features)
-        if self.audit_log is not None:
-            log.subscribe(self.audit_log.record_commit)
-        log.subscribe(self._note_credentials, CREDENTIAL)
-        return log
+        self._opened.push_async_callback(self.log.aclose)
+        self.log.subscribe(self._note_credentials, CREDENTIAL)
 
     def _note_credentials(self, committed: Committed) -> None:
         """Log changes of SCRAM credentials by this node."""
@@ -404,34 +484,37 @@ class Assembly:
         path = settings.authorizer_log_file
         return authorizer_log_of(path, self._logs.authorizer_log, self._log, close_later)
 
-    def _make_authorizer(self, settings: Settings, problems: list[str]) -> Mapping[str, Group]:
-        """Construct the authorizer and policies; return the declared groups, append problems."""
-        groups: Mapping[str, Group] = {}
-        try:
-            self.authorizer = authorizer_of(
-                settings.entries, self.log, self._authorizer_log(settings)
-            )
-        except StartError as error:
-            problems += error.problems
-        if self.authorizer is not None:
-            self.guarded = GuardedAuthorizer(
-                self.authorizer,
-                slow_ms=settings.authorizer_slow_ms,
-                updates_in_thread=settings.authorizer_updates_thread,
-            )
-            self._opened.callback(self._close_authorizer, self.guarded)
-            if self.audit_log is not None:
-                watch(self.audit_log, self.guarded, self.authorizer)
+    def _make_authorizer(self, settings: Settings) -> None:
+        """Construct the authorizer.
+
+        Raises:
+            StartError: it cannot be loaded, or rejects its configuration.
+
+        """
+        self.authorizer = authorizer_of(settings.entries, self.log, self._authorizer_log(settings))
+        if self.authorizer is None:
+            return
+        self.guarded = GuardedAuthorizer(
+            self.authorizer,
+            slow_ms=settings.authorizer_slow_ms,
+            updates_in_thread=settings.authorizer_updates_thread,
+        )
+        self._opened.callback(self._close_authorizer, self.guarded)
+        if self.audit_log is not None:
+            watch(self.audit_log, self.guarded, self.authorizer)
+
+    def _make_policies(self, settings: Settings, problems: list[str]) -> Mapping[str, Group]:
+        """Construct the policies; return the declared groups, append problems."""
         try:
             self.policies = policies_of(settings.given, slow_ms=settings.authorizer_slow_ms)
             self._opened.callback(self.policies.close)
         except StartError as error:
             problems += error.problems
         try:
-            groups = groups_of(settings.groups_file)
+            return groups_of(settings.groups_file)
         except StartError as error:
             problems += error.problems
-        return groups
+            return {}
 
     def _use_stored(self) -> Settings:
         """Apply the dynamic values of the store; log those that do not fit the file."""
@@ -464,9 +547,7 @@ class Assembly:
             for endpoint in endpoints:
                 await self.edge.open(endpoint.listener_name)
             return
-        info = server_info(self._settings, self.node.cluster_id, endpoints)
-        self._waits = start_authorizer(authorizer, self._settings, info)
-        self._authorizer_started = True
+        self._start_authorizer(authorizer, endpoints)
         try:
             async with asyncio.TaskGroup() as group:
                 for endpoint in endpoints:
@@ -474,20 +555,29 @@ class Assembly:
         except ExceptionGroup as failures:
             raise failures.exceptions[0] from None
 
+    def _start_authorizer(self, authorizer: Authorizer, endpoints: list[Endpoint]) -> None:
+        info = server_info(self._settings, self.node.cluster_id, endpoints)
+        self._waits = start_authorizer(authorizer, self._settings, info)
+        self._authorizer_started = True
+
     async def _open_after(self, wait: asyncio.Future[None] | None, endpoint: Endpoint) -> None:
         # An endpoint that the authorizer does not return opens at once, as in Kafka.
         if wait is not None:
-            try:
-                # Endpoints may share a future: one that is cancelled must not cancel it for others.
-                await asyncio.shield(wait)
-            except asyncio.CancelledError as error:
-                if not wait.cancelled():
-                    raise
-                # The authorizer cancelled its own future; this start was not cancelled.
-                raise refused_start(self._settings, error) from error
-            except Exception as error:
-                raise refused_start(self._settings, error) from error
+            await self._wait_for(wait)
         await self.edge.open(endpoint.listener_name)
+
+    async def _wait_for(self, wait: asyncio.Future[None]) -> None:
+        """Wait until the authorizer permits an endpoint."""
+        try:
+            # Endpoints may share a future: one that is cancelled must not cancel it for others.
+            await asyncio.shield(wait)
+        except asyncio.CancelledError as error:
+            if not wait.cancelled():
+                raise
+            # The authorizer cancelled its own future; this start was not cancelled.
+            raise refused_start(self._settings, error) from error
+        except Exception as error:
+            raise refused_start(self._settings, error) from error
 
     def _close_authorizer(self, authorizer: GuardedAuthorizer) -> None:
         close(authorizer, self._log)

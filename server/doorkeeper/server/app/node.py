@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from doorkeeper.server.api import registry
+from doorkeeper.server.net.server import OPERATOR_LISTENER
 from doorkeeper.server.resources.cluster import Broker, Member
 from doorkeeper.server.resources.groups import all_groups
 from doorkeeper.server.resources.policies.guard import Policies
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.postgres.membership import Membership
     from doorkeeper.server.state.state import State
+
+OPERATOR_ADDRESS = ("localhost", 1)
+"""The advertised address inside the process; nothing listens there."""
 
 # The value of - in URL-safe base64.
 _HYPHEN = 62
@@ -112,6 +116,14 @@ class LiveNode:
         other._log = cast("StateLog", _OneState(self._log.state))  # noqa: SLF001  of its own class
         other.authorizer = authorizer
         other.policies = on_loop(self.policies)
+        return other
+
+    def for_operator(self, authorizer: AuthorizerReads | None) -> LiveNode:
+        """Return a copy for the connection of single-user mode, whose only broker is this node."""
+        other = copy(self)
+        other.authorizer = authorizer
+        broker = Broker(self.node_id, *OPERATOR_ADDRESS, None)
+        other._brokers = {OPERATOR_LISTENER: (broker,)}  # noqa: SLF001  of its own class
         return other
 
     def replace_settings(self, settings: Settings) -> None:

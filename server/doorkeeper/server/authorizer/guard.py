@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     OnTypeDecision = Callable[
         [AuthorizableRequestContext, AclOperation, ResourceType, AuthorizationResult], None
     ]
-    OnUpdate = Callable[[Sequence[Any], Sequence[Any], AuthorizableRequestContext], None]
+    OnUpdate = Callable[[Sequence[Any], Sequence[Any], AuthorizableRequestContext | None], None]
 
 T = TypeVar("T")
 
@@ -226,7 +226,7 @@ class GuardedAuthorizer(Authorizer):
             results = await self._results(
                 call, len(bindings), AclCreateResult, is_create_result, timeout_s
             )
-            if self.on_update is not None and context is not None:
+            if self.on_update is not None:
                 self.on_update(bindings, results.values, context)
             return results
         try:
@@ -254,7 +254,7 @@ class GuardedAuthorizer(Authorizer):
             results = await self._results(
                 call, len(filters), AclDeleteResult, is_delete_result, timeout_s
             )
-            if self.on_update is not None and context is not None:
+            if self.on_update is not None:
                 self.on_update(filters, results.values, context)
             return results
         try:

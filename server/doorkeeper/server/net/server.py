@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, cast
+import socket
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.net.addresses import address_of, connection_id, java_host_address
@@ -14,27 +15,40 @@ from doorkeeper.server.net.context import PendingUpdates, ServerContext
 from doorkeeper.server.net.fair_queue import FairQueue
 from doorkeeper.server.net.large_requests import LargeRequests
 from doorkeeper.server.net.ledger import Ledger
-from doorkeeper.server.net.listener import Listener
-from doorkeeper.server.net.options import ENCRYPTED, UNAUTHENTICATED
+from doorkeeper.server.net.listener import Listener, attach
+from doorkeeper.server.net.options import ENCRYPTED, UNAUTHENTICATED, ListenerSpec
 from doorkeeper.server.net.peer_log import PeerLog
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Counts, Peer
 from doorkeeper.server.runtime.limits import SWEEP_INTERVAL_S_MAX
+from doorkeeper.server.runtime.request_context import OPERATOR
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable, Iterable, Mapping
     from ssl import SSLContext
 
+    from doorkeeper.acls.model import Principal
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.api.node import Node, Services
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.net.context import Accepted, AuditLog
-    from doorkeeper.server.net.options import ConnectionSecurity, ListenerSpec
+    from doorkeeper.server.net.options import ConnectionSecurity
     from doorkeeper.server.net.request_log import RequestLog
     from doorkeeper.server.runtime.limits import Limits
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.metrics.requests import RequestMeter
+    from doorkeeper.server.security.contract import AuthenticationContext
+
+OPERATOR_LISTENER: Final = ""
+"""The listener name of connections inside the process: no configuration can give it."""
+
+
+class Operator:
+    """Builds the principal of a connection inside the process."""
+
+    def build(self, context: AuthenticationContext) -> Principal:
+        del context
+        return OPERATOR
 
 
 class Server:
@@ -292,6 +306,33 @@ class Server:
         self._channels[channel] = spec
         self._logger.debug("connection accepted", connection=peer.connection_id)
         return channel
+
+    async def connect_operator(self, node: Node) -> socket.socket:
+        """Return the client's end of a connection inside the process, which has no address.
+
+        The peer is the operator, and ``node`` what it sees.
+        """
+        assert self._context is not None, "bound before"
+        client, accepted = socket.socketpair()
+        client.setblocking(False)
+        accepted.setblocking(False)
+        spec = ListenerSpec(name=OPERATOR_LISTENER, security_protocol="PLAINTEXT", host="", port=0)
+        peer = Peer("operator", "", spec.name, spec.security_protocol)
+        # The limit of connections from one address is for clients.
+        self._admission.enter(spec, peer.host)
+        connection = Connection(
+            peer,
+            node=node,
+            apis=self._apis,
+            mechanisms=None,
+            builder=Operator(),
+            limits=self._limits,
+            counts=self.counts,
+        )
+        channel = Channel(connection, self._context)
+        self._channels[channel] = spec
+        await attach(channel, accepted)
+        return client
 
     def _tls(self, spec: ListenerSpec) -> SSLContext | None:
         return self._security[spec.name].tls

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from doorkeeper.acls.model import Principal
+from doorkeeper.acls.model import Principal
+
+OPERATOR: Final = Principal("Server", "doorkeeper")
+"""The principal of a command on a stopped store: this object, which no client can have."""
 
 
 class AuthorizableRequestContext(NamedTuple):

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from doorkeeper.base.slices import SLICE_S
 from doorkeeper.server.runtime.logger import NO_LOG
 from doorkeeper.server.runtime.metrics.hooks import StoreStatus
+from doorkeeper.server.runtime.request_context import OPERATOR
 from doorkeeper.server.schema.change import SERVER, Author, Change, Committed, Origin
 from doorkeeper.server.schema.declared import ACL, KINDS
 from doorkeeper.server.state.loading import load_snapshot, state_without_acls, with_acls
@@ -79,6 +80,9 @@ def origin_of(request: AuthorizableRequestContext | None) -> Origin:
     if request is None:
         return SERVER
     principal = request.principal
+    if principal is OPERATOR:
+        # A command on a stopped store: no client sent the request.
+        return Origin(SERVER.author._replace(client_id=request.client_id))
     author = Author(
         f"{principal.principal_type}:{principal.name}",
         request.client_address,

@@ -152,7 +152,10 @@ class AuditLog:
         self._queue.put(item, self._last_change)
 
     def record_update(
-        self, items: Sequence[Any], results: Sequence[Any], context: AuthorizableRequestContext
+        self,
+        items: Sequence[Any],
+        results: Sequence[Any],
+        context: AuthorizableRequestContext | None,
     ) -> None:
         """Record the changes that a plug-in with its own storage reports."""
         self.record_change(change_from_results(items, results), None, origin_of(context))

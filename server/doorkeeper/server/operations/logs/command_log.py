@@ -18,7 +18,7 @@ STDERR: Final = 2
 
 
 @contextmanager
-def command_logs() -> Iterator[None]:
+def command_logs() -> Iterator[Logs]:
     """Log events of plug-ins and parts of the server until the end of the block."""
     root, configuration = logging.root, structlog.get_config()
     handlers, level = root.handlers, root.level
@@ -30,7 +30,7 @@ def command_logs() -> Iterator[None]:
         now_ns=time.time_ns,
     )
     try:
-        yield
+        yield logs
     finally:
         logs.close()
         structlog.configure(**configuration)

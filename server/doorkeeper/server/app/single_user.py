@@ -1,0 +1,94 @@
+"""Single-user mode: the authorizer as the operator's connection sees it.
+
+A command on a stopped store starts the server for itself, as PostgreSQL's single-user mode does.
+Whoever has the files may do everything, so no permission is asked for: the way back for an
+administrator who is locked out, also by an authorizer that denies everything.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from doorkeeper.acls.operations import full_mask
+from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
+from doorkeeper.server.authorizer.contract import AuthorizationResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from doorkeeper.acls.model import (
+        AclBinding,
+        AclBindingFilter,
+        AclOperation,
+        ResourcePattern,
+        ResourceType,
+    )
+    from doorkeeper.server.authorizer.contract import Action
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+    from doorkeeper.server.state.outcome import Results
+
+
+class OperatorAuthorizer:
+    """Allows everything. The configured authorizer has the ACLs, and sees no request context."""
+
+    def __init__(self, guarded: GuardedAuthorizer) -> None:
+        self._guarded = guarded
+        self.faults: list[AuthorizerFault] = []
+        """The exceptions of the authorizer, which a response hides: the command reports them."""
+
+    def authorize(
+        self, context: AuthorizableRequestContext, actions: Sequence[Action]
+    ) -> list[AuthorizationResult]:
+        del context
+        return [AuthorizationResult.ALLOWED] * len(actions)
+
+    def authorize_by_resource_type(
+        self,
+        context: AuthorizableRequestContext,
+        operation: AclOperation,
+        resource_type: ResourceType,
+    ) -> AuthorizationResult:
+        del context, operation, resource_type
+        return AuthorizationResult.ALLOWED
+
+    def authorized_operations(
+        self, context: AuthorizableRequestContext, resources: Sequence[ResourcePattern]
+    ) -> list[int]:
+        del context
+        return [full_mask(each.resource_type) for each in resources]
+
+    def acls(self, wanted: AclBindingFilter) -> Iterable[AclBinding]:
+        with self._noting_faults():
+            return self._guarded.acls(wanted)
+
+    async def create(
+        self, context: AuthorizableRequestContext, bindings: Sequence[AclBinding], timeout_s: float
+    ) -> Results:
+        del context
+        with self._noting_faults():
+            return self._note(await self._guarded.create(None, bindings, timeout_s))
+
+    async def delete(
+        self,
+        context: AuthorizableRequestContext,
+        filters: Sequence[AclBindingFilter],
+        timeout_s: float,
+    ) -> Results:
+        del context
+        with self._noting_faults():
+            return self._note(await self._guarded.delete(None, filters, timeout_s))
+
+    def _note(self, results: Results) -> Results:
+        name = self._guarded.name
+        self.faults += [AuthorizerFault(name, "an item", each) for each in results.errors]
+        return results._replace(errors=())
+
+    @contextmanager
+    def _noting_faults(self) -> Iterator[None]:
+        try:
+            yield
+        except AuthorizerFault as fault:
+            self.faults.append(fault)
+            raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR) from fault

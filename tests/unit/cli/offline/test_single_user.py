@@ -1,0 +1,326 @@
+"""The server of a stopped store in single-user mode, as commands start it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.acls.model import ANY_BINDING, exactly
+from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.cli.offline.repository import StoreRepository, StoreSession
+from doorkeeper.cli.offline.single_user import client_config
+from doorkeeper.cli.repositories.addresses import parse_address
+from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.client.admin import AdminClient
+from doorkeeper.server.app.assembly import Assembly
+from doorkeeper.server.authorizer.contract import AuthorizationResult
+from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.operations.audit.files import AuditFolder
+from doorkeeper.server.operations.audit.names import open_name
+from doorkeeper.server.operations.logs.command_log import command_logs
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import ACL, CONFIG
+from doorkeeper.server.state.store import LogEntry
+from testkit.plugins import InMemory
+from testkit.settings import settings_of
+from testkit.state_logs import OTHER, Database, ScriptedStore
+from testkit.stores import adding, binding, config, fill, open_store, query
+from testkit.trails import Disk, line_of, lines_in, written
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from doorkeeper.plugins import (
+        AclBinding,
+        AclBindingFilter,
+        AclCreateResult,
+        AclDeleteResult,
+        Action,
+        AuthorizableRequestContext,
+        Eventually,
+    )
+    from doorkeeper.server.config.settings import Settings
+
+STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+BINDINGS = [binding(number).binding for number in (1, 2)]
+
+
+def settings(folder: Path, text: str = "", *, name: str = STANDARD, audit: bool = True) -> Settings:
+    """Return a configuration, with an audit log unless it says otherwise."""
+    audit_dir = f"doorkeeper.audit.dir={folder / 'audit'}\n" if audit else ""
+    return settings_of(
+        f"listeners=A://:0,B://localhost:1\nlistener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT"
+        f"\nadvertised.listeners=A://a.example:1,B://b.example:2\nauthorizer.class.name={name}"
+        f"\ndoorkeeper.data.dir={folder / 'data'}\n{audit_dir}{text}"
+    )
+
+
+def store(configured: Settings) -> StoreRepository:
+    return StoreRepository(parse_address(f"store:{configured.data_dir}"), configured)
+
+
+def acls_in(data_dir: Path) -> list[AclBinding]:
+    opened = open_store(data_dir)
+    try:
+        return sorted(row.binding for row in opened.rows(ACL))
+    finally:
+        opened.close()
+
+
+async def add(configured: Settings, number: int) -> str:
+    """Add an ACL as a command does; return the error, or no text."""
+    async with store(configured).change(create=True) as session:
+        (error,) = await session.add([binding(number).binding])
+    return str(error or "")
+
+
+class Denies(StandardAuthorizer):
+    """Locks everyone out."""
+
+    def authorize(
+        self, context: AuthorizableRequestContext, actions: Sequence[Action]
+    ) -> list[AuthorizationResult]:
+        return [AuthorizationResult.DENIED] * len(actions)
+
+
+async def test_an_authorizer_that_denies_everything_lets_the_operator_in(tmp_path: Path) -> None:
+    """No permission is asked for; the author is the server, without host and request."""
+    configured = settings(tmp_path, name=f"{__name__}.Denies")
+
+    async with store(configured).change(create=True) as session:
+        assert await session.add(BINDINGS) == [None, None]
+        assert await session.find([ANY_BINDING]) == BINDINGS
+        assert await session.remove(BINDINGS[:1]) == [None]
+
+    events = [each for each in lines_in(tmp_path / "audit") if each["kind"] == "change"]
+    assert [(each["principal"], each["host"], each["api"]) for each in events] == [
+        ("Server:doorkeeper", "", None)
+    ] * 2
+    assert acls_in(tmp_path / "data") == [binding(2).binding]
+
+
+def test_users_and_values_are_changed_without_the_authorizer(tmp_path: Path) -> None:
+    """An authorizer that does not start keeps nobody from the way back; no password is stored."""
+    asyncio.run(fill(tmp_path / "data", edit(CONFIG, set=[config("super.users", "User:x")])))
+    (tmp_path / "password").write_text("alice-secret\n")
+    words = [
+        *("--override", f"doorkeeper.data.dir={tmp_path / 'data'}"),
+        *("--override", "authorizer.class.name=testkit.plugins.BadStart"),
+        *("--override", "plugin.way=raise"),
+        *("--override", "listeners=SASL_PLAINTEXT://:1"),
+        *("--override", "sasl.enabled.mechanisms=SCRAM-SHA-256,SCRAM-SHA-512"),
+    ]
+    added = ["users", "add", "alice", "--password-file", str(tmp_path / "password"), *words]
+
+    results = [
+        CliRunner().invoke(doorkeeper, each)
+        for each in (added, ["config", "reset", "super.users", *words])
+    ]
+    listed = CliRunner().invoke(doorkeeper, ["users", "list", *words])
+
+    assert [(each.exit_code, each.stderr) for each in results] == [(0, "")] * 2, results
+    assert listed.stdout.count("alice") == 2
+    assert query(
+        tmp_path / "data",
+        "SELECT DISTINCT author_principal, author_host, author_client_id FROM change_log"
+        " WHERE revision > 1",
+    ) == [
+        ("Server:doorkeeper", "", "doorkeeper users"),
+        ("Server:doorkeeper", "", "doorkeeper config reset"),
+    ]
+    for file in (tmp_path / "data").iterdir():
+        assert b"-secret" not in file.read_bytes()
+
+
+async def test_what_another_node_changes_meanwhile_refuses_a_change(tmp_path: Path) -> None:
+    """If it concerns the plan; it is checked on the state that the change would be made on."""
+    database = Database()
+    opened = ScriptedStore(database, timeout_s=10)
+
+    def other(number: int) -> None:
+        entry = LogEntry(database.revision + 1, OTHER, adding(number))
+        database.write([entry], uuid.uuid4())
+
+    with command_logs() as logs:
+        configured = settings(tmp_path, audit=False)
+        async with Assembly(configured, logs, store=opened, single_user=True) as server:
+            await server.open_log()
+            await server.start_single_user(changes=True, authorizer=True)
+            chosen = client_config(server)
+            async with AdminClient(chosen) as client:
+                session = StoreSession(client, chosen, server)
+                concerned = binding(3).binding.pattern
+                session.refuse_after(0, lambda each: each.pattern == concerned)
+                other(2)
+                assert await session.add(BINDINGS[:1]) == [None]
+
+                other(3)
+
+                with pytest.raises(RepositoryError, match="3, which another node has made"):
+                    await session.add([binding(4).binding])
+                with pytest.raises(RepositoryError, match="not changed: revision 3"):
+                    await session.remove_matching([exactly(BINDINGS[0])])
+
+    assert database.revision == 3
+    assert opened.is_closed
+
+
+class Watches(InMemory):
+    """Remembers what it was called with."""
+
+    calls: list[tuple[str, object]] = []  # noqa: RUF012  the test's hand on the instance
+
+    def create_acls(
+        self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
+    ) -> Sequence[Eventually[AclCreateResult]]:
+        self.calls.append(("create", context))
+        return super().create_acls(context, bindings)
+
+    def delete_acls(
+        self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
+    ) -> Sequence[Eventually[AclDeleteResult]]:
+        self.calls.append(("delete", context))
+        return super().delete_acls(context, filters)
+
+    def close(self) -> None:
+        self.calls.append(("close", None))
+
+
+async def test_a_plug_in_changes_acls(tmp_path: Path) -> None:
+    """It gets no context and is closed once; the audit log has its changes without revisions."""
+    Watches.calls.clear()
+
+    async with store(settings(tmp_path, name=f"{__name__}.Watches")).change(create=True) as session:
+        assert await session.add(BINDINGS) == [None, None]
+        assert await session.find([ANY_BINDING, ANY_BINDING]) == sorted(BINDINGS)
+        assert await session.remove_matching([ANY_BINDING]) == [None]
+
+    assert Watches.calls == [("create", None), ("delete", None), ("close", None)]
+    one, two = lines_in(tmp_path / "audit")
+    assert (one["revision"], two["revision"]) == (None, None)
+    assert [each["id"] for each in (*one["added"], *two["removed"])] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("", "", "there are no ACLs: authorizer.class.name names no authorizer"),
+        (STANDARD, "", "there is no store"),
+        ("testkit.plugins.BadStart", "plugin.way=configure\n", "plugin.url: found nothing"),
+        ("testkit.plugins.BadStart", "plugin.way=fail\n", "does not start: no policies"),
+        ("testkit.plugins.BadStart", "plugin.way=raise\n", "does not start: the policy server is"),
+    ],
+)
+async def test_what_does_not_start(tmp_path: Path, name: str, text: str, said: str) -> None:
+    """One line says why; the store is free again."""
+    if "no store" not in said:
+        open_store(tmp_path / "data").close()
+
+    with pytest.raises(RepositoryError, match=said):
+        await store(settings(tmp_path, text, name=name)).change().__aenter__()
+
+    open_store(tmp_path / "data").close()
+
+
+async def test_an_update_that_never_ends_times_out(tmp_path: Path) -> None:
+    """The error is that of the item, and the command does not try again."""
+    text = "doorkeeper.update.timeout.ms=20\n"
+    configured = settings(tmp_path, text, name="testkit.plugins.Unhurried", audit=False)
+    never = BINDINGS[0]._replace(pattern=BINDINGS[0].pattern._replace(name="never-1"))
+
+    async with store(configured).change(create=True) as session:
+        (error,) = await session.add([never])
+
+    assert error is not None
+    assert error.code.name == "REQUEST_TIMED_OUT"
+
+
+async def test_numbers_of_the_audit_log_go_on(tmp_path: Path) -> None:
+    """The first event comes after the server's last one, and a file that a killed server left is
+    completed first."""
+    (tmp_path / "audit").mkdir()
+    written(tmp_path / "audit", 1, 3)
+    (tmp_path / "audit" / open_name(1, 4)).write_bytes(line_of(4) + b"{")
+
+    await add(settings(tmp_path, "doorkeeper.audit.compression=none\n"), 1)
+
+    events = lines_in(tmp_path / "audit")
+    assert [event["seq"] for event in events] == [1, 2, 3, 4, 5, 6]
+    assert [event["kind"] for event in events[4:]] == ["recovered", "change"]
+    assert list((tmp_path / "audit").glob("*.open")) == []
+
+
+async def test_the_audit_log_of_a_server_that_runs(tmp_path: Path) -> None:
+    """Where nodes share a store, one of them may run: who writes the folder is named, nothing is
+    changed, and the line says what can be done; with another node.id it is done."""
+    (tmp_path / "audit").mkdir()
+    folder = AuditFolder(tmp_path / "audit", 1, compress=False)
+
+    with pytest.raises(RepositoryError) as caught:
+        await add(settings(tmp_path), 1)
+    await add(settings(tmp_path, "node.id=77\n"), 2)
+
+    assert str(caught.value) == (
+        f"doorkeeper.audit.dir: {tmp_path / 'audit'}: another server writes the audit log of"
+        " node 1 here; ask it (--bootstrap-server), or give the command a node.id that no server"
+        " has"
+    )
+    folder.release()
+    assert acls_in(tmp_path / "data") == [binding(2).binding]
+    assert [event["node"] for event in lines_in(tmp_path / "audit")] == [77]
+
+
+async def test_a_full_disk_refuses_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With strict nothing is changed where there is no room, as by the server."""
+    open_store(tmp_path / "data").close()
+    Disk(monkeypatch).no_room = True
+
+    error = await add(settings(tmp_path, "doorkeeper.audit.sync=strict\n"), 1)
+
+    assert error.startswith("Nothing was changed: the audit log cannot be written")
+    assert acls_in(tmp_path / "data") == []
+
+
+async def test_a_full_disk_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Without strict the change is made, and stderr tells that the audit log lacks it."""
+
+    def full(_folder: AuditFolder, _first: int) -> tuple[Path, int]:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(AuditFolder, "open", full)
+
+    assert await add(settings(tmp_path), 1) == ""
+
+    assert acls_in(tmp_path / "data") == [binding(1).binding]
+    assert "the audit log cannot be written" in capfd.readouterr().err
+
+
+async def test_an_event_is_synced_before_the_command_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With strict the event is on the disk when the change is said to be made."""
+    synced: list[int] = []
+    fdatasync = os.fdatasync
+
+    def syncing(descriptor: int) -> None:
+        synced.append(len(lines_in(tmp_path / "audit")))
+        fdatasync(descriptor)
+
+    monkeypatch.setattr("doorkeeper.server.operations.audit.writer.os.fdatasync", syncing)
+    configured = settings(tmp_path, "doorkeeper.audit.sync=strict\n")
+    async with store(configured).change(create=True) as session:
+        await session.add(BINDINGS[:1])
+        seen: list[Any] = list(synced)
+
+    assert seen == [1]
