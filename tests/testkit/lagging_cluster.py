@@ -9,7 +9,7 @@ import asyncio
 from collections import Counter
 from contextlib import asynccontextmanager
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from doorkeeper.acls.filters import matches
 from doorkeeper.acls.live_changes import LiveCluster, RemovalLimits
@@ -24,7 +24,7 @@ from doorkeeper.sync import synchronization
 from doorkeeper.sync.config import ClusterConfig, EnforcementLimits, Mode
 from doorkeeper.sync.descriptions import Descriptions
 from doorkeeper.sync.remote import ClusterError, SentBatch
-from doorkeeper.sync.synchronization import ClusterSynchronization
+from doorkeeper.sync.synchronization import ClusterHooks, ClusterSynchronization
 from testkit.descriptions import answer
 
 if TYPE_CHECKING:
@@ -59,6 +59,10 @@ class Lagging:
         self.refuses: Callable[[AclBinding], ErrorCode | None] = lambda _: None
         self.loses: Callable[[], bool] = lambda: False
         """Whether the answer to a batch is lost; its changes are made, or are not."""
+        self.fails: Callable[[], bool] = lambda: False
+        """Whether a broker does not answer a question."""
+        self.sent = 0
+        """The number of batches that were sent."""
         self.on_change: Callable[[], None] = lambda: None
         """Called after each change of the log."""
         self._chance = chance
@@ -91,7 +95,7 @@ class Lagging:
     async def brokers(self) -> tuple[int, ...]:
         return self.listed
 
-    async def facts(self) -> LiveCluster:
+    async def facts(self, _now_s: float) -> LiveCluster:
         return self.live
 
     async def read(self, broker: int, desired: AbstractSet[AclBinding]) -> AclDrift:
@@ -109,6 +113,7 @@ class Lagging:
         for adds, bindings in stages:
             for at in range(0, len(bindings), BATCH):
                 batch = bindings[at : at + BATCH]
+                self.sent += 1
                 is_lost = self.loses()
                 codes = [self.refuses(each) for each in batch]
                 if not is_lost or self._chance.random() < 0.5:
@@ -127,16 +132,20 @@ class Lagging:
 
     def _turn(self, broker: int) -> Bindings:
         """Return what a broker has; it goes on some way."""
+        if self.fails():
+            raise ClusterError("no answer")
         rest = len(self._log) - self._ends[broker]
         self._ends[broker] += self._chance.choice((0, self._chance.randint(0, rest), rest))
         return self.present(broker)
 
 
 class Lease:
-    """The lease of a node that is alone."""
+    """The lease of a node: held where it is alone."""
+
+    is_held = True
 
     async def keep(self) -> bool:
-        return True
+        return self.is_held
 
     async def release(self) -> None:
         pass
@@ -160,20 +169,20 @@ class Kept:
         remote.descriptions = Descriptions(scope)
         config = ClusterConfig(
             *("a", "k:1", {}, scope),
-            mode=Mode.ENFORCE,
             store=STORE_ID,
             interval_s=interval_s,
-            **{"limits": EnforcementLimits(RemovalLimits(1_000, 1.0)), **keys},
+            **{
+                "mode": Mode.ENFORCE,
+                "limits": EnforcementLimits(RemovalLimits(1_000, 1.0)),
+                **keys,
+            },
         )
-        lease: Any = Lease()
+        self.lease = lease = cast("Any", Lease())
         self.task = ClusterSynchronization(
             config,
             lease,
-            store_id=store_id,
-            target=lambda: self.state,
-            on_event=self.events.append,
-            on_receipt=lambda: None,
-            now_ms=count().__next__,
+            store_id,
+            ClusterHooks(lambda: self.state, self.events.append, lambda: None, count().__next__),
         )
 
     def change(self, added: Iterable[AclBinding] = (), removed: Iterable[AclBinding] = ()) -> None:

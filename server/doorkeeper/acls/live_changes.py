@@ -198,6 +198,15 @@ def unenforced(bindings: Iterable[AclBinding], cluster: LiveCluster) -> Bindings
     )
 
 
+def binding_text(binding: AclBinding) -> str:
+    """Return a binding in a few words."""
+    (resource_type, name, pattern_type), entry = binding
+    return (
+        f"{entry.permission_type.name} {entry.operation.name} on {pattern_type.name}"
+        f" {resource_type.name} {name!r} for {entry.principal} from {entry.host}"
+    )
+
+
 class _Judgement:
     """The state of one call."""
 
@@ -296,7 +305,8 @@ class _Judgement:
             self._hold(
                 Rule.NETWORKS,
                 found,
-                f"{_count(found)} with a network as host: {why}, for example {_text(min(found))}",
+                f"{_count(found)} with a network as host: {why}, for example"
+                f" {binding_text(min(found))}",
             )
         ignored = _Regions(self._ignored_denies)
         limited = {each for each in self._added if not _is_deny(each) and ignored.meet(each)}
@@ -307,7 +317,7 @@ class _Judgement:
                 Rule.NETWORKS,
                 limited,
                 f"{_count(limited)} would allow what only a DENY for a network limits: {why},"
-                f" for example {_text(min(limited))}",
+                f" for example {binding_text(min(limited))}",
             )
 
     def _open(self) -> None:
@@ -458,7 +468,7 @@ class _Judgement:
                 Rule.ORDER,
                 waiting,
                 f"{_count(waiting)} to allow wait until a DENY is in force, for example"
-                f" {_text(min(waiting))}",
+                f" {binding_text(min(waiting))}",
             )
         removals = {each for each in self._removed if _is_deny(each)}
         if not removals:
@@ -470,7 +480,7 @@ class _Judgement:
                 Rule.ORDER,
                 waiting,
                 f"{_count(waiting)} to deny stay until what they limit is gone, for example"
-                f" {_text(min(waiting))}",
+                f" {binding_text(min(waiting))}",
             )
 
 
@@ -534,11 +544,3 @@ def _names(patterns: AbstractSet[ResourcePattern]) -> str:
 
 def _count(bindings: AbstractSet[AclBinding]) -> str:
     return "1 ACL" if len(bindings) == 1 else f"{len(bindings)} ACLs"
-
-
-def _text(binding: AclBinding) -> str:
-    (resource_type, name, pattern_type), entry = binding
-    return (
-        f"{entry.permission_type.name} {entry.operation.name} on {pattern_type.name}"
-        f" {resource_type.name} {name!r} for {entry.principal} from {entry.host}"
-    )

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
-from doorkeeper.acls.live_changes import Rule
+from doorkeeper.acls.live_changes import Rule, binding_text
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
 from doorkeeper.base.properties import PropertiesFile
@@ -31,7 +31,7 @@ from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.state.store import StorageError
 from doorkeeper.sync.comparison import ClusterComparison, compare_cluster
 from doorkeeper.sync.config import ACCEPTED, ClusterConfig, Foreign, Mode
-from doorkeeper.sync.drift import NO_BINDINGS, binding_text, ignored_text
+from doorkeeper.sync.drift import NO_BINDINGS, ignored_text
 from doorkeeper.sync.enforcement import Enforcement
 from doorkeeper.sync.plug import configs_of
 from doorkeeper.sync.remote import ClusterError, RemoteCluster
@@ -385,9 +385,9 @@ async def _change(
 ) -> None:
     """Make the changes that may be made, and say which are not."""
     enforcement, drift, goal = Enforcement(config), found.drift, desired.of(config)
-    live = (await remote.facts())._replace(other_owner=found.refusal)
+    live = (await remote.facts(0))._replace(other_owner=found.refusal)
     while True:
-        edits = enforcement.plan(drift, goal, live)
+        edits = enforcement.plan(drift, goal, live, 0)
         is_refused = False
         async for sent in remote.send(edits.stages):
             added, removed = (

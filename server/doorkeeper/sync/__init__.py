@@ -9,10 +9,10 @@ drift            the difference between a cluster and the desired ACLs, and its 
 readings         what brokers have, each asked by itself: all ACLs, or a few
 enforcement      the changes that remove a drift, within the limits; repeated reverts
 receipts         the revision that all brokers of a cluster enforce, and waiting for one
-synchronization  the task of one cluster
+states           the synchronization of one cluster as a table: roles, states, events; its pauses
+synchronization  the task of one cluster, which takes the actions of the states
 comparison       a cluster as it is at the moment, for commands
-fleet            all clusters of a server: order, status
-acknowledgement  changes of ACLs that complete when all brokers enforce them
+fleet            all clusters of a server: order, status; changes that brokers acknowledge
 plug             what a server uses of this package
 
 The package is imported only where ``doorkeeper.clusters.file`` names a file.

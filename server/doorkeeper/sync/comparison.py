@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doorkeeper.acls.live_changes import unenforced
-from doorkeeper.sync.drift import NO_BINDINGS, NO_DRIFT, AclDrift, binding_text, common
+from doorkeeper.acls.live_changes import binding_text, unenforced
+from doorkeeper.sync.drift import NO_BINDINGS, NO_DRIFT, AclDrift, common
 from doorkeeper.sync.following import log_refusal
 from doorkeeper.sync.remote import ClusterError, RemoteCluster
 
@@ -82,7 +82,7 @@ async def compare_cluster(
         brokers = await remote.brokers()
         found = await asyncio.gather(*map(one, brokers))
         reason = await log_refusal(config)
-        ignored = unenforced(networks, await remote.facts()) if networks else NO_BINDINGS
+        ignored = unenforced(networks, await remote.facts(0)) if networks else NO_BINDINGS
         pairs = dict(zip(brokers, found, strict=True))
         return ClusterComparison(config, pairs, "", reason, refusal, ignored)
     except ClusterError as error:

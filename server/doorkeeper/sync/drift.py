@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from doorkeeper.acls.live_changes import binding_text
 from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.search import find
 from doorkeeper.server.schema.declared import ACL
@@ -22,16 +23,28 @@ if TYPE_CHECKING:
 
     Bindings = frozenset[AclBinding]
 
+NO_BINDINGS: Final[Bindings] = frozenset()
+
+# A cluster behind a canary that is down for days: its set is then made from the whole state.
+_CHANGES_MAX: Final = 10_000
+
 
 class AclDrift(NamedTuple):
     """Bindings that a cluster lacks, has too many, and has outside of the scope."""
 
-    missing: Bindings
-    extra: Bindings
-    outside: Bindings
+    missing: Bindings = NO_BINDINGS
+    extra: Bindings = NO_BINDINGS
+    outside: Bindings = NO_BINDINGS
 
     def __bool__(self) -> bool:
         return bool(self.missing or self.extra)
+
+    def __str__(self) -> str:
+        return f"{len(self.missing)} ACLs are missing, {len(self.extra)} are to be removed"
+
+    @property
+    def parts(self) -> Bindings:
+        return self.missing | self.extra
 
     def has(self, binding: AclBinding, desired: AbstractSet[AclBinding]) -> bool:
         """Return whether the cluster has a binding of the scope."""
@@ -43,20 +56,18 @@ class AclDrift(NamedTuple):
 
     def after_goal(self, goal: DesiredChange) -> AclDrift:
         """Return the drift of the same cluster from the set that is desired after a change."""
-        return AclDrift(
-            (self.missing - goal.removed) | (goal.added - self.extra),
-            (self.extra - goal.added) | (goal.removed - self.missing),
-            self.outside,
+        return self._replace(
+            missing=(self.missing - goal.removed) | (goal.added - self.extra),
+            extra=(self.extra - goal.added) | (goal.removed - self.missing),
         )
 
     def after_edit(
         self, desired: AbstractSet[AclBinding], added: Bindings, removed: Bindings
     ) -> AclDrift:
         """Return the drift after the cluster got and lost some bindings of the scope."""
-        return AclDrift(
-            (self.missing - added) | (removed & desired),
-            (self.extra - removed) | (added - desired),
-            self.outside,
+        return self._replace(
+            missing=(self.missing - added) | (removed & desired),
+            extra=(self.extra - removed) | (added - desired),
         )
 
     def after_others(self, changes: Mapping[AclBinding, bool]) -> AclDrift:
@@ -75,11 +86,7 @@ class DesiredChange(NamedTuple):
         return bool(self.added or self.removed)
 
 
-# A cluster behind a canary that is down for days: its set is then made from the whole state.
-_CHANGES_MAX: Final = 10_000
-
-NO_BINDINGS: Final[Bindings] = frozenset()
-NO_DRIFT: Final = AclDrift(NO_BINDINGS, NO_BINDINGS, NO_BINDINGS)
+NO_DRIFT: Final = AclDrift()
 
 
 def desired_bindings(acls: Snapshot, scope: SelectorUnion) -> Bindings:
@@ -101,8 +108,8 @@ def compare(
 def common(drifts: Sequence[AclDrift]) -> AclDrift:
     """Return the drift that all brokers show: one broker alone may only lag behind."""
     return AclDrift(
-        frozenset.intersection(*(each.missing for each in drifts)),
-        frozenset.intersection(*(each.extra for each in drifts)),
+        frozenset.intersection(*(drift.missing for drift in drifts)),
+        frozenset.intersection(*(drift.extra for drift in drifts)),
         drifts[0].outside,
     )
 
@@ -119,6 +126,8 @@ class DesiredBindings:
         """The last change of ACLs in the bindings, also of such out of the scope."""
         self.bindings: set[AclBinding] = set()
         """Changed in place: a copy of 100,000 takes longer than most changes."""
+        self.networks: set[AclBinding] = set()
+        """Those whose host looks like a network."""
 
     def note(self, committed: Committed) -> None:
         """Take a change that a later target contains."""
@@ -141,11 +150,13 @@ class DesiredBindings:
             self.acl_revision = self._changes.popleft().revision
         self.bindings |= change.added
         self.bindings -= change.removed
+        self.networks |= {binding for binding in change.added if "/" in binding.entry.host}
+        self.networks -= change.removed
         return change
 
     def _change_to(self, state: State) -> DesiredChange:
-        found = desired_bindings(state.acls, self._scope)
-        return DesiredChange(found - self.bindings, frozenset(self.bindings - found))
+        desired = desired_bindings(state.acls, self._scope)
+        return DesiredChange(desired - self.bindings, frozenset(self.bindings - desired))
 
     def _change_until(self, revision: int) -> DesiredChange:
         """Return the sum of the changes up to a revision."""
@@ -155,8 +166,8 @@ class DesiredBindings:
             if committed.revision > revision:
                 break
             edit = committed.change[ACL]
-            gone = {each.binding for each in edit.deleted}
-            new = {each.binding for each in edit.set if self._scope.selects(each.binding)}
+            gone = {row.binding for row in edit.deleted}
+            new = {row.binding for row in edit.set if self._scope.selects(row.binding)}
             added, removed = (added - gone) | new, (removed | gone) - new
         return DesiredChange(frozenset(added - self.bindings), frozenset(removed & self.bindings))
 
@@ -167,13 +178,16 @@ class DriftRecord:
     def __init__(self) -> None:
         self.drift = NO_DRIFT
         self.since_ms: Mapping[AclBinding, int] = {}
-        self.reported: Bindings = frozenset()
-        """The part of the drift that operators were told of."""
+        self._reported = NO_BINDINGS
 
-    def update(self, drift: AclDrift, now_ms: int) -> None:
-        known = self.since_ms
-        self.since_ms = {each: known.get(each, now_ms) for each in _parts(drift)}
-        self.drift = drift
+    def update(self, drift: AclDrift, news: Bindings, now_ms: int) -> Bindings | None:
+        """Take a drift; return the part of ``news`` to be reported; None for an agreement again."""
+        before, self.drift, reported = self.drift, drift, self._reported
+        since_ms, parts = self.since_ms, drift.parts
+        self.since_ms = {binding: since_ms.get(binding, now_ms) for binding in parts}
+        new = news - reported
+        self._reported = (reported | new) & parts
+        return None if before and not drift and reported else new
 
     @property
     def oldest_ms(self) -> int | None:
@@ -183,19 +197,10 @@ class DriftRecord:
 
 def known_bindings(bindings: Iterable[AclBinding]) -> Iterator[AclBinding]:
     """Yield the bindings without UNKNOWN codes: no desired set can have the others."""
-    for each in bindings:
-        (resource_type, _, pattern_type), entry = each
+    for binding in bindings:
+        (resource_type, _, pattern_type), entry = binding
         if 0 not in (resource_type, pattern_type, entry.operation, entry.permission_type):
-            yield each
-
-
-def binding_text(binding: AclBinding) -> str:
-    """Return a binding in a few words."""
-    (resource_type, name, pattern_type), entry = binding
-    return (
-        f"{entry.permission_type.name} {entry.operation.name} on {pattern_type.name}"
-        f" {resource_type.name} {name!r} for {entry.principal} from {entry.host}"
-    )
+            yield binding
 
 
 def ignored_text(ignored: Bindings) -> str:
@@ -204,8 +209,3 @@ def ignored_text(ignored: Bindings) -> str:
         f"{len(ignored)} ACLs have a network as host, which the release of the cluster compares as"
         f" text (Kafka before 4.4), for example {binding_text(min(ignored))}"
     )
-
-
-def _parts(drift: AclDrift) -> Iterable[AclBinding]:
-    yield from drift.missing
-    yield from drift.extra

@@ -1,9 +1,10 @@
 """The changes of a cluster that remove its drift: which are made, and which are held back.
 
-The rules of changes on a live cluster (``acl.live_changes``) decide, with what is known here of the
-past: changes of others within the scope, which are made undone or only reported; changes that the
-cluster refused, which are tried again after growing pauses; and changes that have to be repeated
-again and again, which another controller of the same scope undoes: then enforcement stops.
+The rules of changes on a live cluster (``acls.live_changes``) decide, with what is known here of
+the past: changes of others within the scope, which are made undone or only reported; changes that
+the cluster refused, which are tried again after growing pauses; changes that have to be repeated
+again and again, which another controller of the same scope undoes: then enforcement stops; and
+changes that were sent a moment ago, which no reading proves. Times come with the calls.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.acls.live_changes import judge
+from doorkeeper.acls.live_changes import binding_text, judge
 from doorkeeper.sync.config import Foreign
-from doorkeeper.sync.drift import NO_BINDINGS, binding_text
+from doorkeeper.sync.drift import NO_BINDINGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,30 +63,29 @@ class AclEdits(NamedTuple):
         return bool(self.stages)
 
 
-class RepeatedChange(NamedTuple):
-    """How often a change of a binding was made, and when the last time."""
+class SentChange(NamedTuple):
+    """The last change of a binding, when it was made, and how often it was repeated."""
 
     adds: bool
-    times: int
-    last_s: float
+    sent_s: float
+    repetitions: int = 0
 
 
 class Enforcement:
     """Decides about the changes of one cluster; it remembers readings and its own changes."""
 
     def __init__(self, config: ClusterConfig) -> None:
-        self._limits = config.limits.removals
-        self._accepted = config.accepted
-        self._reports_foreign = config.foreign is Foreign.REPORT
-        self._interval_s = config.interval_s
+        self._config = config
         self._forget_s = QUIET_INTERVALS * config.interval_s
         self._known: Bindings | None = None
         """The drift at the last reading; None before the first one."""
         self._own: set[AclBinding] = set()
         """The bindings whose being desired has changed since the last reading."""
         self._agrees_since_s: float | None = None
-        self._repetitions: OrderedDict[AclBinding, RepeatedChange] = OrderedDict()
-        """The changes of some intervals, the oldest first."""
+        self._requests: OrderedDict[AclBinding, SentChange] = OrderedDict()
+        """The requests of the last minute, also lost ones, the oldest first."""
+        self._successes: OrderedDict[AclBinding, SentChange] = OrderedDict()
+        """The changes of some intervals that the cluster took, the oldest first."""
         self._failed: Bindings = NO_BINDINGS
         """The changes that the cluster refused; they are not sent before ``_retry_s``."""
         self._failures = 0
@@ -110,45 +110,44 @@ class Enforcement:
 
         A conflict ends when the cluster has agreed for some intervals.
         """
-        parts = drift.missing | drift.extra
-        known = self._known
+        known, self._known = self._known, drift.parts
         if known is None:
             # Before the first reading others may have added ACLs; those that lack may be new here.
             self.foreign = drift.extra
         else:
-            self.foreign = (parts - self._own) - (known - self.foreign)
-        self._known = parts
+            self.foreign = (drift.parts - self._own) - (known - self.foreign)
         self._own.clear()
-        if self._failed and (now_s >= self._retry_s or not parts & self._failed):
+        if self._failed and (now_s >= self._retry_s or not drift.parts & self._failed):
             self._failed = NO_BINDINGS
-        if not drift:
-            self._failures = 0
         if drift:
             self._agrees_since_s = None
-        elif self._agrees_since_s is None:
+            return
+        self._failures = 0
+        if self._agrees_since_s is None:
             # Right after a change of its own every controller reads what it wants.
             self._agrees_since_s = now_s
         elif self.conflict and now_s - self._agrees_since_s > self._forget_s:
             self.conflict = ""
-            self._repetitions.clear()
+            self._successes.clear()
 
     def plan(
         self,
         drift: AclDrift,
         desired: AbstractSet[AclBinding],
         cluster: LiveCluster,
+        now_s: float,
     ) -> AclEdits:
         """Return the changes that remove a drift."""
-        parts = drift.missing | drift.extra
+        drift = self._distrusted(drift, desired, now_s)
+        parts, config = drift.parts, self._config
         if self.conflict and not cluster.other_owner:
             return AclEdits(holds=(Hold("rival", len(parts), self.conflict),))
-        kept = self.foreign & parts if self._reports_foreign else NO_BINDINGS
-        failed = (self._failed & parts) - kept
+        left = self.foreign & parts if config.foreign is Foreign.REPORT else NO_BINDINGS
+        failed = (self._failed & parts) - left
         holds = []
-        if kept:
-            holds.append(
-                Hold("foreign", len(kept), f"{len(kept)} changes of others are reported only")
-            )
+        if left:
+            text = f"{len(left)} changes of others are reported only"
+            holds.append(Hold("foreign", len(left), text))
         if failed:
             holds.append(Hold("refused", len(failed), self._refusal))
         present = drift.present(desired)
@@ -157,63 +156,24 @@ class Enforcement:
             drift.missing,
             drift.extra,
             cluster,
-            limits=self._limits._replace(scope=len(present)),
-            accepted=self._accepted,
+            limits=config.limits.removals._replace(scope=len(present)),
+            accepted=config.accepted,
             # What stays as it is limits the other changes as what the cluster refused does.
-            failed=kept | failed,
+            failed=left | failed,
         )
         holds += [
-            Hold(each.rule.value, len(each.bindings), each.text("accept: [{}]"))
-            for each in change.held
+            Hold(held.rule.value, len(held.bindings), held.text("accept: [{}]"))
+            for held in change.held
         ]
         return AclEdits(change.stages, tuple(holds), change.warnings)
 
-    def refuse(self, bindings: Bindings, reason: str, now_s: float) -> None:
-        """Take changes that the cluster refused, and why: they are sent again after a pause."""
-        if not self._failed:
-            self._failures += 1
-        pause_s = self._interval_s * 2 ** min(self._failures - 1, 20)
-        self._retry_s = now_s + min(pause_s, max(_RETRY_MAX_S, self._interval_s))
-        self._failed, self._refusal = self._failed | bindings, reason
+    def send(self, stages: Sequence[Stage], now_s: float) -> None:
+        """Take changes that are sent now; their answers may be lost."""
+        for adds, bindings in stages:
+            for binding in bindings:
+                _append(self._requests, binding, SentChange(adds, now_s))
 
-    def record(self, bindings: Bindings, now_s: float, *, adds: bool) -> None:
-        """Count the repetitions of changes that the cluster took."""
-        repetitions = self._repetitions
-        while repetitions:
-            oldest, last = next(iter(repetitions.items()))
-            if now_s - last.last_s <= self._forget_s:
-                break
-            del repetitions[oldest]
-        again = []
-        for binding in bindings:
-            before = repetitions.pop(binding, None)
-            times = 0 if before is None or before.adds is not adds else before.times + 1
-            repetitions[binding] = RepeatedChange(adds, times, now_s)
-            if times >= REPEATS_MAX:
-                again.append(binding)
-        if again:
-            self.conflict = (
-                "another controller changes the same ACLs: this one was changed back"
-                f" {REPEATS_MAX} times: {binding_text(min(again))}; nothing is changed until the"
-                f" cluster agrees for {QUIET_INTERVALS} intervals"
-            )
-
-
-class RecentRequests:
-    """The ACLs of recent requests, also of lost ones."""
-
-    def __init__(self) -> None:
-        self._recent: dict[AclBinding, tuple[bool, float]] = {}
-        """Whether they add them, and when; the oldest come first."""
-
-    def note(self, sent: Sequence[Stage], now_s: float) -> None:
-        """Take changes that are sent now."""
-        for adds, stage in sent:
-            for each in stage:
-                self._recent.pop(each, None)
-                self._recent[each] = adds, now_s
-
-    def distrusted(
+    def _distrusted(
         self, drift: AclDrift, desired: AbstractSet[AclBinding], now_s: float
     ) -> AclDrift:
         """Return a drift with what a broker that lags may still show, or not show yet.
@@ -221,15 +181,52 @@ class RecentRequests:
         It is sent again: a DENY that this server has just removed does not limit what is added
         next, and an ALLOW that it has just added is to be removed before the DENY that limits it.
         """
-        while self._recent:
-            oldest, (_, sent_s) = next(iter(self._recent.items()))
-            if now_s - sent_s < RECENT_S:
-                break
-            del self._recent[oldest]
+        _drop_before(self._requests, now_s - RECENT_S)
         if not drift:
             return drift
-        added = {each for each, (adds, _) in self._recent.items() if adds}
-        removed = self._recent.keys() - added
+        added = {binding for binding, request in self._requests.items() if request.adds}
+        removed = self._requests.keys() - added
         return drift._replace(
             missing=drift.missing | (removed & desired), extra=drift.extra | (added - desired)
         )
+
+    def refuse(self, bindings: Bindings, reason: str, now_s: float) -> None:
+        """Take changes that the cluster refused, and why: they are sent again after a pause."""
+        if not self._failed:
+            self._failures += 1
+        interval_s = self._config.interval_s
+        pause_s = interval_s * 2 ** min(self._failures - 1, 20)
+        self._retry_s = now_s + min(pause_s, max(_RETRY_MAX_S, interval_s))
+        self._failed, self._refusal = self._failed | bindings, reason
+
+    def record(self, bindings: Bindings, now_s: float, *, adds: bool) -> None:
+        """Count the repetitions of changes that the cluster took."""
+        _drop_before(self._successes, now_s - self._forget_s)
+        repeated = []
+        for binding in bindings:
+            before = self._successes.get(binding)
+            times = 0 if before is None or before.adds is not adds else before.repetitions + 1
+            _append(self._successes, binding, SentChange(adds, now_s, times))
+            if times >= REPEATS_MAX:
+                repeated.append(binding)
+        if repeated:
+            self.conflict = (
+                "another controller changes the same ACLs: this one was changed back"
+                f" {REPEATS_MAX} times: {binding_text(min(repeated))}; nothing is changed until the"
+                f" cluster agrees for {QUIET_INTERVALS} intervals"
+            )
+
+
+def _append(
+    changes: OrderedDict[AclBinding, SentChange], binding: AclBinding, change: SentChange
+) -> None:
+    changes[binding] = change
+    changes.move_to_end(binding)
+
+
+def _drop_before(changes: OrderedDict[AclBinding, SentChange], time_s: float) -> None:
+    while changes:
+        oldest, change = next(iter(changes.items()))
+        if change.sent_s >= time_s:
+            break
+        del changes[oldest]

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from doorkeeper.acls.live_changes import binding_text
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.authorizer.contract import AclCreateResult, AclDeleteResult
 from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.sync.acknowledgement import AcknowledgedByClusters
-from doorkeeper.sync.drift import binding_text
-from doorkeeper.sync.synchronization import ClusterSynchronization
+from doorkeeper.sync.synchronization import ClusterHooks, ClusterSynchronization
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.server.api.node import AuthorizerUpdates
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
-    from doorkeeper.server.runtime.metrics.series import Meters
+    from doorkeeper.server.runtime.metrics.series import Labels, Meters
+    from doorkeeper.server.runtime.metrics.table import Metric
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
     from doorkeeper.server.schema.change import Committed
     from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.outcome import Results
     from doorkeeper.server.state.state import State
     from doorkeeper.sync.config import ClusterConfig
+
+    Gauge = Callable[[ClusterSynchronization], Mapping[Labels, float]]
 
 # A set that is not adopted yet may differ in all of its ACLs; the counts are complete.
 _SHOWN_MAX: Final = 100
@@ -54,80 +61,78 @@ class ClusterFleet:
 
     async def use(self, configs: Sequence[ClusterConfig]) -> None:
         """Use another file: begin anew with the clusters that it changes, and go on with others."""
-        kept = {each.config.name: each for each in self.clusters if each.config in configs}
-        gone = [each for each in self.clusters if each.config not in configs]
+        same = {each.config.name: each for each in self.clusters if each.config in configs}
+        gone = [cluster for cluster in self.clusters if cluster.config not in configs]
         # They release their leases before the clusters of the same names take them.
         await self._stop(gone)
-        self.clusters = [kept.get(each.name) or self._synchronization(each) for each in configs]
+        self.clusters = [
+            same.get(config.name) or self._synchronization(config) for config in configs
+        ]
         self._note_orders()
-        self._start([each for each in self.clusters if each not in self._tasks])
+        self._start([cluster for cluster in self.clusters if cluster not in self._tasks])
         # Orders may have changed, and waits end for clusters that are gone.
         self._wake()
-        for each in gone:
-            each.receipts.close()
+        for cluster in gone:
+            cluster.receipts.close()
 
     async def close(self) -> None:
         """End the tasks; the clusters stay as they are."""
         await self._stop(list(self._tasks))
 
     def _synchronization(self, config: ClusterConfig) -> ClusterSynchronization:
+        target = partial(self._target_of, config)
         return ClusterSynchronization(
             config,
             self._log.store.named_lease(f"cluster {config.name}"),
-            store_id=self._log.store_id,
-            target=self._target_of(config),
-            on_event=self._on_event,
-            on_receipt=self._wake_followers,
-            now_ms=self._now_ms,
+            self._log.store_id,
+            ClusterHooks(target, self._on_event, self._wake_followers, self._now_ms),
         )
 
     def _note_orders(self) -> None:
-        last = max((each.config.order for each in self._enforcing), default=0)
-        for each in self.clusters:
-            each.is_followed = each.config.is_enforced and each.config.order < last
+        last = max((cluster.config.order for cluster in self._enforcing), default=0)
+        for cluster in self.clusters:
+            cluster.is_followed = cluster.config.is_enforced and cluster.config.order < last
 
     def _start(self, clusters: Sequence[ClusterSynchronization]) -> None:
         loop = asyncio.get_running_loop()
-        for each in clusters:
-            name = f"cluster {each.config.name}"
-            self._tasks[each] = loop.create_task(each.run(), name=name)
+        for cluster in clusters:
+            name = f"cluster {cluster.config.name}"
+            self._tasks[cluster] = loop.create_task(cluster.run(), name=name)
 
     async def _stop(self, clusters: Sequence[ClusterSynchronization]) -> None:
-        tasks = [self._tasks.pop(each) for each in clusters]
+        tasks = [self._tasks.pop(cluster) for cluster in clusters]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     @property
     def _enforcing(self) -> list[ClusterSynchronization]:
-        return [each for each in self.clusters if each.config.is_enforced]
+        return [cluster for cluster in self.clusters if cluster.config.is_enforced]
 
     async def wait_in_force(self, revision: int, changed: Sequence[AclBinding]) -> None:
         """Return when all brokers of all enforced clusters enforce a revision.
 
         ``changed`` are the ACLs of the change that waits, also those that it left as they were.
         """
+
+        async def wait(cluster: ClusterSynchronization) -> None:
+            bindings = frozenset(filter(cluster.config.scope.selects, changed))
+            await cluster.receipts.wait_for(revision, bindings)
+
         done: set[ClusterSynchronization] = set()
         # Another file may replace a cluster meanwhile.
-        while waiting := [each for each in self._enforcing if each not in done]:
-            await asyncio.gather(
-                *(
-                    each.receipts.wait_for(
-                        revision, frozenset(filter(each.config.scope.selects, changed))
-                    )
-                    for each in waiting
-                )
-            )
-            done.update(waiting)
+        while waiting := set(self._enforcing) - done:
+            await asyncio.gather(*map(wait, waiting))
+            done |= waiting
 
     def pending(self, revision: int) -> list[str]:
         """Return the reasons why a revision is not in force everywhere, one for each cluster."""
         return [
-            f"cluster {each.config.name}: {_pending_text(each)}"
-            for each in self._enforcing
-            if each.receipts.pending
-            or each.receipts.last is None
-            or each.receipts.last.revision < revision
+            f"cluster {cluster.config.name}: {_pending_text(cluster)}"
+            for cluster in self._enforcing
+            if cluster.receipts.pending
+            or cluster.receipts.last is None
+            or cluster.receipts.last.revision < revision
         ]
 
     def acknowledging(self, updates: AuthorizerUpdates) -> AuthorizerUpdates:
@@ -136,94 +141,142 @@ class ClusterFleet:
 
     def read(self, meters: Meters) -> None:
         """Register the receipts and differences of the clusters."""
+        for metric, gauge in _GAUGES.items():
+            meters.read(metric, partial(self._values, gauge))
 
-        def revisions() -> Mapping[tuple[str, ...], float]:
-            return {
-                (each.config.name,): each.receipts.last.revision
-                for each in self.clusters
-                if each.receipts.last is not None
-            }
-
-        def drift() -> Mapping[tuple[str, ...], float]:
-            found: dict[tuple[str, ...], float] = {}
-            for each in self.clusters:
-                found[each.config.name, "missing"] = len(each.differences.drift.missing)
-                found[each.config.name, "extra"] = len(each.differences.drift.extra)
-            return found
-
-        def held() -> Mapping[tuple[str, ...], float]:
-            found: Counter[tuple[str, ...]] = Counter()
-            for each in self.clusters:
-                for rule, acls, _ in each.holds:
-                    found[each.config.name, rule] += acls
-            return found
-
-        meters.read(table.CLUSTER_REVISION, revisions)
-        meters.read(table.CLUSTER_DRIFT, drift)
-        meters.read(table.CLUSTER_HELD, held)
-        meters.read(
-            table.CLUSTER_REACHABLE,
-            lambda: {(each.config.name,): not each.failure for each in self.clusters},
-        )
-        # A node that does not hold a cluster neither follows nor polls it.
-        meters.read(
-            table.CLUSTER_FOLLOWS_LOG,
-            lambda: {
-                (each.config.name,): each.follower.is_following
-                for each in self.clusters
-                if each.is_holder
-            },
-        )
-        meters.read(
-            table.CLUSTER_READS,
-            lambda: {(each.config.name,): each.readings.count for each in self.clusters},
-        )
+    def _values(self, gauge: Gauge) -> Mapping[Labels, float]:
+        return {
+            (cluster.config.name, *labels): value
+            for cluster in self.clusters
+            for labels, value in gauge(cluster).items()
+        }
 
     def status(self) -> list[dict[str, Any]]:
         """Return the status of all clusters, for JSON."""
-        return [_status_of(each) for each in self.clusters]
+        return [_status_of(cluster) for cluster in self.clusters]
 
     def summary(self) -> str:
         """Return one line about all clusters, for readiness."""
         return "; ".join(f"{each.config.name}: {_summary_of(each)}" for each in self.clusters)
 
     def _on_commit(self, committed: Committed) -> None:
-        for each in self.clusters:
-            each.note(committed)
+        for cluster in self.clusters:
+            cluster.note(committed)
 
     def _wake(self) -> None:
-        for each in self.clusters:
-            each.wake()
+        for cluster in self.clusters:
+            cluster.wake()
 
     def _wake_followers(self) -> None:
-        for each in self._enforcing:
-            state = each.receipts.last
-            target = self._target_of(each.config)()
-            if target is not None and (state is None or state.state is not target):
-                each.wake()
+        for cluster in self._enforcing:
+            last, target = cluster.receipts.last, self._target_of(cluster.config)
+            if target is not None and (last is None or last.state is not target):
+                cluster.wake()
 
-    def _target_of(self, config: ClusterConfig) -> Callable[[], State | None]:
-        """Return a function of the state that a cluster should have; of None for none yet."""
+    def _target_of(self, config: ClusterConfig) -> State | None:
+        """Return the state that a cluster should have; None for none yet."""
+        log = self._log
+        loaded = log.loaded
+        is_loaded = loaded.done() and not loaded.cancelled() and loaded.exception() is None
+        # A state that may be old must not undo newer changes of other nodes.
+        if not is_loaded or log.state.stale or log.store.is_lost:
+            return None
+        before = [each for each in self._enforcing if each.config.order < config.order]
+        if not before or not config.is_enforced:
+            return log.state
+        order = max(cluster.config.order for cluster in before)
+        receipts = [each.receipts.last for each in before if each.config.order == order]
+        states = [receipt.state for receipt in receipts if receipt is not None]
+        # A canary without a receipt since the start: nothing is known to work.
+        if len(states) < len(receipts):
+            return None
+        return min(states, key=lambda state: state.revision)
 
-        def target() -> State | None:
-            log = self._log
-            loaded = log.loaded
-            is_loaded = loaded.done() and not loaded.cancelled() and loaded.exception() is None
-            # A state that may be old must not undo newer changes of other nodes.
-            if not is_loaded or log.state.stale or log.store.is_lost:
-                return None
-            before = [each for each in self._enforcing if each.config.order < config.order]
-            if not before or not config.is_enforced:
-                return log.state
-            last = max(each.config.order for each in before)
-            receipts = [each.receipts.last for each in before if each.config.order == last]
-            states = [each.state for each in receipts if each is not None]
-            # A canary without a receipt since the start: nothing is known to work.
-            if len(states) < len(receipts):
-                return None
-            return min(states, key=lambda state: state.revision)
 
-        return target
+class AcknowledgedByClusters:
+    """Changes of ACLs that complete when the brokers of all enforced clusters enforce them.
+
+    They are asynchronous in Kafka's contract of authorizers too (KIP-504).
+    """
+
+    def __init__(self, updates: AuthorizerUpdates, fleet: ClusterFleet, log: StateLog) -> None:
+        self._updates = updates
+        self._fleet = fleet
+        self._log = log
+
+    async def create(
+        self, context: AuthorizableRequestContext, bindings: Sequence[AclBinding], timeout_s: float
+    ) -> Results:
+        updating = self._updates.create(context, bindings, timeout_s)
+        return await self._in_force(updating, lambda _: bindings, timeout_s, AclCreateResult)
+
+    async def delete(
+        self,
+        context: AuthorizableRequestContext,
+        filters: Sequence[AclBindingFilter],
+        timeout_s: float,
+    ) -> Results:
+        def deleted(results: Results) -> list[AclBinding]:
+            return [row.binding for result in results.values for row in result.bindings]
+
+        updating = self._updates.delete(context, filters, timeout_s)
+        return await self._in_force(updating, deleted, timeout_s, AclDeleteResult)
+
+    async def _in_force(
+        self,
+        updating: Awaitable[Results],
+        changed: Callable[[Results], Sequence[AclBinding]],
+        timeout_s: float,
+        refused: Callable[[ApiError], Any],
+    ) -> Results:
+        """Update, and wait for the clusters; then a success that is not in force is an error."""
+        # One time-out for both parts: storing, and the answers of the brokers.
+        ends_s = asyncio.get_running_loop().time() + timeout_s
+        results = await updating
+        if all(result.error is not None for result in results.values):
+            return results
+        # This one or a later one, which contains the change too.
+        revision = self._log.state.revision
+        try:
+            async with asyncio.timeout_at(ends_s):
+                await self._fleet.wait_in_force(revision, changed(results))
+        except TimeoutError:
+            pending = "; ".join(self._fleet.pending(revision)) or "no broker was asked in time"
+            text = f"Stored as revision {revision}, but not in force everywhere: {pending}"
+            error = refused(ApiError(ErrorCode.REQUEST_TIMED_OUT, text))
+            values = [error if result.error is None else result for result in results.values]
+            return results._replace(values=values)
+        return results
+
+
+def _revision(cluster: ClusterSynchronization) -> dict[Labels, float]:
+    last = cluster.receipts.last
+    return {} if last is None else {(): last.revision}
+
+
+def _drift(cluster: ClusterSynchronization) -> dict[Labels, float]:
+    drift = cluster.differences.drift
+    return {("missing",): len(drift.missing), ("extra",): len(drift.extra)}
+
+
+def _held(cluster: ClusterSynchronization) -> Counter[Labels]:
+    held: Counter[Labels] = Counter()
+    for rule, acls, _ in cluster.holds:
+        held[rule,] += acls
+    return held
+
+
+_GAUGES: Final[Mapping[Metric, Gauge]] = {
+    table.CLUSTER_REVISION: _revision,
+    table.CLUSTER_DRIFT: _drift,
+    table.CLUSTER_HELD: _held,
+    table.CLUSTER_REACHABLE: lambda cluster: {(): not cluster.failure},
+    # A node that does not hold a cluster neither follows nor polls it.
+    table.CLUSTER_FOLLOWS_LOG: lambda cluster: (
+        {(): cluster.follower.is_following} if cluster.is_holder else {}
+    ),
+    table.CLUSTER_READS: lambda cluster: {(): cluster.readings.count},
+}
 
 
 def _summary_of(cluster: ClusterSynchronization) -> str:
@@ -253,8 +306,8 @@ def _status_of(cluster: ClusterSynchronization) -> dict[str, Any]:
     last, differences = cluster.receipts.last, cluster.differences
     drift = differences.drift
     rows = [
-        {"missing": each in drift.missing, "acl": binding_text(each), "since_ms": since_ms}
-        for each, since_ms in sorted(differences.since_ms.items())[:_SHOWN_MAX]
+        {"missing": binding in drift.missing, "acl": binding_text(binding), "since_ms": since_ms}
+        for binding, since_ms in sorted(differences.since_ms.items())[:_SHOWN_MAX]
     ]
     return {
         "name": cluster.config.name,
@@ -270,9 +323,7 @@ def _status_of(cluster: ClusterSynchronization) -> dict[str, Any]:
         "foreign": len(cluster.enforcement.foreign),
         "outside": len(drift.outside),
         "drift_since_ms": differences.oldest_ms,
-        "held": [
-            {"rule": rule, "acls": acls, "reason": text} for rule, acls, text in cluster.holds
-        ],
+        "held": [hold._asdict() for hold in cluster.holds],
         "reads": cluster.readings.count,
         "follows_log": cluster.follower.is_following,
         "polls_because": cluster.follower.reason or None,

@@ -63,6 +63,11 @@ class LogFollower:
         return not self.reason
 
     @property
+    def has_news(self) -> bool:
+        """Return whether the log is followed, and says more than was looked up."""
+        return self.is_following and bool(self.changes or self.is_new)
+
+    @property
     def changes(self) -> dict[AclBinding, bool]:
         """The bindings that have changed, and whether they are there; the caller removes them."""
         return self._acls.changes

@@ -7,7 +7,7 @@ thousand ACLs of a new topic, or of a new principal.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from doorkeeper.acls.live_changes import stages
 from doorkeeper.acls.model import ANY_BINDING, AclBindingFilter, ResourcePatternFilter, exactly
@@ -15,11 +15,13 @@ from doorkeeper.sync.drift import AclDrift, compare
 from doorkeeper.sync.remote import ClusterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from doorkeeper.acls.plan import SelectorUnion
     from doorkeeper.sync.drift import Bindings, DesiredBindings
     from doorkeeper.sync.remote import RemoteCluster
+
+T = TypeVar("T")
 
 # So many filters cost a broker as much as a description of all ACLs, which also shows the
 # changes of others.
@@ -35,35 +37,67 @@ class Readings:
         self._remote = remote
         self._desired = desired
         self._scope = scope
+        self._turn = 0
+        self.brokers: tuple[int, ...] = ()
+        """The brokers that the cluster listed last."""
         self.count = 0
         """The number of descriptions that brokers were asked for."""
 
-    async def compare(self, broker: int) -> AclDrift | ClusterError:
-        """Read all ACLs of a broker; return their drift."""
-        self.count += 1
-        try:
+    async def list_brokers(self) -> tuple[int, ...]:
+        """Return the brokers of the cluster at the moment.
+
+        Raises:
+            ClusterError: none can be asked.
+        """
+        self.brokers = await self._remote.brokers()
+        return self.brokers
+
+    async def read(self) -> Mapping[int, AclDrift | ClusterError]:
+        """Return the drift of one broker, in turns; if it has one, of all: one alone may lag."""
+        brokers = await self.list_brokers()
+        self._turn = (self._turn + 1) % len(brokers)
+        first = brokers[self._turn]
+        answers = await self.compare([first])
+        # A difference, or no answer.
+        if answers[first]:
+            others = (*brokers[self._turn + 1 :], *brokers[: self._turn])
+            answers |= await self.compare(others)
+        return answers
+
+    async def compare(self, brokers: Iterable[int]) -> dict[int, AclDrift | ClusterError]:
+        """Read all ACLs of brokers; return their drifts."""
+
+        async def read(broker: int) -> AclDrift:
+            self.count += 1
             return await self._remote.read(broker, self._desired.bindings)
-        except ClusterError as error:
-            return error
+
+        return await _answers(brokers, read)
 
     async def lacks(
-        self, broker: int, changed: Bindings, filters: Sequence[AclBindingFilter]
-    ) -> AclDrift | ClusterError:
-        """Return the drift of some ACLs on a broker."""
-        present = await self.holds(broker, changed, filters)
-        if isinstance(present, ClusterError):
-            return present
-        return compare(changed & self._desired.bindings, present, self._scope)
+        self, brokers: Iterable[int], changed: Bindings
+    ) -> dict[int, AclDrift | ClusterError]:
+        """Return the drift of some ACLs on brokers; of all where that takes too many filters."""
+        filters = look_ups(changed)
+        if not filters:
+            return await self.compare(brokers)
+        desired = changed & self._desired.bindings
+        return {
+            broker: answer
+            if isinstance(answer, ClusterError)
+            else compare(desired, answer, self._scope)
+            for broker, answer in (await self.holds(brokers, changed, filters)).items()
+        }
 
     async def holds(
-        self, broker: int, bindings: Bindings, filters: Sequence[AclBindingFilter]
-    ) -> Bindings | ClusterError:
-        """Return which of some ACLs a broker has; the filters match them all."""
-        try:
-            found = await asyncio.gather(*(self._remote.look_up(broker, each) for each in filters))
-        except ClusterError as error:
-            return error
-        return bindings.intersection(frozenset().union(*found))
+        self, brokers: Iterable[int], bindings: Bindings, filters: Sequence[AclBindingFilter]
+    ) -> dict[int, Bindings | ClusterError]:
+        """Return which of some ACLs brokers have; the filters match them all."""
+
+        async def look_up(broker: int) -> Bindings:
+            look_ups = (self._remote.look_up(broker, filter_) for filter_ in filters)
+            return bindings.intersection(frozenset().union(*await asyncio.gather(*look_ups)))
+
+        return await _answers(brokers, look_up)
 
     async def late(self, brokers: Sequence[int], changed: Bindings) -> dict[int, str]:
         """Return the brokers that lack the last one of many changes, and the reason of each.
@@ -75,38 +109,50 @@ class Readings:
         # Brokers apply the changes in the order in which they were sent.
         desired = self._desired.bindings
         *_, (_, sent) = stages(changed & desired, changed - desired)
-        last = frozenset(sent[-1:])
-        found = await asyncio.gather(*(self.lacks(each, last, look_ups(last)) for each in brokers))
         late = f"not all of {len(changed)} changes are applied"
-        reasons = {
-            broker: late if isinstance(each, AclDrift) and each else reason_of(each)
-            for broker, each in zip(brokers, found, strict=True)
+        return {
+            broker: late if isinstance(answer, AclDrift) else str(answer)
+            for broker, answer in (await self.lacks(brokers, frozenset(sent[-1:]))).items()
+            if answer
         }
-        return {broker: reason for broker, reason in reasons.items() if reason}
+
+
+def drifts_of(answers: Mapping[int, T | ClusterError]) -> list[T]:
+    """Return the answers of the brokers that gave one.
+
+    Raises:
+        ClusterError: there is none.
+    """
+    failures = [answer for answer in answers.values() if isinstance(answer, ClusterError)]
+    if len(failures) == len(answers):
+        raise ClusterError("; ".join(dict.fromkeys(map(str, failures))))
+    return [answer for answer in answers.values() if not isinstance(answer, ClusterError)]
+
+
+async def _answers(
+    brokers: Iterable[int], ask: Callable[[int], Awaitable[T]]
+) -> dict[int, T | ClusterError]:
+    """Ask brokers at once; return the answer of each, or why there is none."""
+
+    async def one(broker: int) -> tuple[int, T | ClusterError]:
+        try:
+            return broker, await ask(broker)
+        except ClusterError as error:
+            return broker, error
+
+    return dict(await asyncio.gather(*map(one, brokers)))
 
 
 def look_ups(bindings: Bindings) -> Sequence[AclBindingFilter]:
     """Return a few filters that match these ACLs and maybe others; none where it takes too many."""
     if len(bindings) <= FEW:
-        return [exactly(each) for each in bindings]
-    patterns = {each.pattern for each in bindings}
+        return [exactly(binding) for binding in bindings]
+    patterns = {binding.pattern for binding in bindings}
     if len(patterns) <= FEW:
-        return [
-            AclBindingFilter(ResourcePatternFilter(*each), ANY_BINDING.entry) for each in patterns
-        ]
-    principals = {each.entry.principal for each in bindings}
-    if len(principals) <= FEW:
-        return [
-            AclBindingFilter(ANY_BINDING.pattern, ANY_BINDING.entry._replace(principal=principal))
-            for principal in principals
-        ]
-    return []
-
-
-def reason_of(found: AclDrift | ClusterError) -> str:
-    """Return why a broker does not enforce the desired ACLs; empty if it does."""
-    if isinstance(found, ClusterError):
-        return str(found)
-    if not found:
-        return ""
-    return f"{len(found.missing)} ACLs are missing, {len(found.extra)} are to be removed"
+        filters = (ResourcePatternFilter(*pattern) for pattern in patterns)
+        return [AclBindingFilter(pattern, ANY_BINDING.entry) for pattern in filters]
+    principals = {binding.entry.principal for binding in bindings}
+    if len(principals) > FEW:
+        return []
+    entries = (ANY_BINDING.entry._replace(principal=principal) for principal in principals)
+    return [AclBindingFilter(ANY_BINDING.pattern, entry) for entry in entries]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from doorkeeper.sync.drift import NO_BINDINGS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.server.state.state import State
-    from doorkeeper.sync.drift import AclDrift
+    from doorkeeper.sync.drift import AclDrift, Bindings
 
 _CHANGES_MAX: Final = 10_000
 """The most bindings whose changes are kept; after more of them all ACLs are read."""
@@ -41,9 +43,9 @@ class ReceiptBook:
         self.last: Receipt | None = None
         self.pending: Mapping[int, str] = {}
         """The brokers that do not enforce the newest revision, and the reason of each."""
-        self.waiters: list[frozenset[AclBinding]] = []
+        self.waiters: list[Bindings] = []
         """The bindings of the change of each task that waits for a receipt."""
-        self.changed: set[AclBinding] | None = set()
+        self._changed: set[AclBinding] | None = set()
         """The bindings to ask for since the last receipt; None for so many that all are read.
 
         They became desired, or undesired, or a broker differed in them.
@@ -52,6 +54,7 @@ class ReceiptBook:
         self._confirmed = asyncio.Event()
         self._is_interrupted = False
         self._is_closed = False
+        self._acl_revision = 0
 
     def close(self) -> None:
         """End all waits, as of a cluster that is not kept any more."""
@@ -62,42 +65,62 @@ class ReceiptBook:
         """Note that a broker differed: the next receipt is of a later time, after an answer."""
         if drift:
             self._is_interrupted = True
-            self.note(drift.missing)
-            self.note(drift.extra)
-
-    @property
-    def has_changes(self) -> bool:
-        """Whether there are bindings to ask for since the last receipt."""
-        return self.changed is None or bool(self.changed)
+            self.note(drift.parts)
 
     def note(self, bindings: Iterable[AclBinding]) -> None:
         """Take bindings that every broker is to be asked for."""
-        if self.changed is not None:
-            self.changed.update(bindings)
+        if self._changed is not None:
+            self._changed.update(bindings)
             # A node that does not hold the cluster may need no receipt for months.
-            if len(self.changed) > _CHANGES_MAX:
-                self.changed = None
+            if len(self._changed) > _CHANGES_MAX:
+                self._changed = None
+
+    @property
+    def changed(self) -> Bindings:
+        """Return the ACLs that brokers are asked for since the last receipt; none to read all."""
+        if self.last is None or self._changed is None:
+            return NO_BINDINGS
+        return NO_BINDINGS.union(self._changed, *self.waiters)
+
+    def is_valid(self, brokers: tuple[int, ...]) -> bool:
+        """Return whether the last receipt of these brokers is that of a newer revision too.
+
+        A revision outside the scope, or of another kind of state, needs no new answers.
+        """
+        is_same = self.last is not None and self.last.brokers == brokers
+        return is_same and not self._has_changes and not any(self.waiters)
+
+    @property
+    def _has_changes(self) -> bool:
+        return self._changed is None or bool(self._changed)
 
     def confirm(
         self,
         state: State,
         brokers: tuple[int, ...],
+        acl_revision: int,
         *,
         read_s: float,
         now_ms: int,
     ) -> bool:
-        """Record that brokers enforce a state; return whether their ACLs are others than before."""
+        """Record that brokers enforce a state; return whether that is to be reported.
+
+        It is where their ACLs are others than before, and for the history of a revision: also where
+        none of its ACLs is in the scope.
+        """
         last = self.last
-        is_new = last is None or self._is_interrupted or self.has_changes or last.brokers != brokers
+        is_new = (
+            last is None or self._is_interrupted or self._has_changes or last.brokers != brokers
+        )
         since_ms = now_ms if last is None or is_new else last.since_ms
         self.last, self.pending = Receipt(state, since_ms, brokers, read_s), {}
-        self._is_interrupted = False
-        self.changed = set()
+        self._is_interrupted, self._changed = False, set()
         confirmed, self._confirmed = self._confirmed, asyncio.Event()
         confirmed.set()
-        return is_new
+        before, self._acl_revision = self._acl_revision, acl_revision
+        return is_new or before != acl_revision
 
-    async def wait_for(self, revision: int, changed: frozenset[AclBinding]) -> None:
+    async def wait_for(self, revision: int, changed: Bindings) -> None:
         """Return when all brokers, asked from now on, enforce this revision or a later one.
 
         After ``close`` return at once.

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from doorkeeper.acls.live_changes import LiveCluster
+from doorkeeper.acls.live_changes import LiveCluster, binding_text
 from doorkeeper.acls.model import ANY_BINDING, exactly
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.admin import RETRIABLE, AdminClient
@@ -18,7 +18,7 @@ from doorkeeper.client.open_by_default import is_open_by_default
 from doorkeeper.client.properties import CommandConfigError
 from doorkeeper.server.schema.features import has_networks
 from doorkeeper.sync.descriptions import Descriptions
-from doorkeeper.sync.drift import NO_BINDINGS, binding_text
+from doorkeeper.sync.drift import NO_BINDINGS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
@@ -41,6 +41,10 @@ _NO_AUTHORIZER: Final = (
 
 # Kafka's clients wait 30 s for an answer and 60 s in all: too long for one broker of several.
 _CALL_MS: Final = 10_000
+
+
+_FACTS_S: Final = 60.0
+"""The age at which release, default and login of a cluster are asked for again."""
 
 
 class ClusterError(Exception):
@@ -89,6 +93,8 @@ class RemoteCluster:
         self._config = config
         self._sleep = sleep
         self._client: AdminClient | None = None
+        self._facts: LiveCluster | None = None
+        self._facts_s = 0.0
         self.descriptions = Descriptions(config.scope)
 
     async def brokers(self) -> tuple[int, ...]:
@@ -103,12 +109,17 @@ class RemoteCluster:
             raise ClusterError("the cluster lists no broker")
         return found
 
-    async def facts(self) -> LiveCluster:
-        """Return what the rules of changes need to know about the cluster.
+    async def facts(self, now_s: float) -> LiveCluster:
+        """Return what the rules of changes need to know about the cluster: not older than a minute.
 
         Raises:
             ClusterError: it cannot be asked.
         """
+        if self._facts is None or now_s - self._facts_s >= _FACTS_S:
+            self._facts, self._facts_s = await self._ask_facts(), now_s
+        return self._facts
+
+    async def _ask_facts(self) -> LiveCluster:
         with self._translate_errors():
             client = self._open()
             level = await client.metadata_version()
@@ -176,8 +187,8 @@ class RemoteCluster:
         ]
 
     async def close(self) -> None:
-        """Close the connections; the next call opens others."""
-        client, self._client = self._client, None
+        """Close the connections, and forget the facts; the next call opens others."""
+        client, self._client, self._facts = self._client, None, None
         if client is not None:
             await client.close()
 

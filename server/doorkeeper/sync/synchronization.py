@@ -1,24 +1,18 @@
-"""The task of one cluster: read it, change it, and ask every broker for the result.
+"""The task of one cluster: it takes the actions of ``states``, and reports what they find.
 
-    a change here       the changes are sent at once, from the last reading; then all brokers are
-                        read until they enforce them
-    every interval      one broker is read; only if it shows a drift, all are; without a drift none
-                        is read while the metadata log is followed
-    a change in the log the ACLs that it names are looked up on all brokers
-    an unknown outcome  nothing is concluded; the next reading decides
-    another store's     the cluster is read and never changed
-
-A reading counts only if it is complete. The desired ACLs are those of one ``State``: with an order,
-of one that the clusters before this one have in force.
+A change here is sent at once, from the last reading; then all brokers are asked until they enforce
+it. Of an unknown outcome nothing is concluded: the next reading decides. A reading counts only if
+it is complete. The desired ACLs are those of one ``State``: with an order, of one that the clusters
+before this one have in force.
 """
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec, TypeVar
 
-from doorkeeper.acls.live_changes import LiveCluster, unenforced
+from doorkeeper.acls.live_changes import LiveCluster, binding_text, unenforced
 from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent, EventKind
 from doorkeeper.sync.drift import (
     NO_BINDINGS,
@@ -26,111 +20,100 @@ from doorkeeper.sync.drift import (
     AclDrift,
     DesiredBindings,
     DriftRecord,
-    binding_text,
     common,
     ignored_text,
 )
-from doorkeeper.sync.enforcement import AclEdits, Enforcement, RecentRequests
+from doorkeeper.sync.enforcement import AclEdits, Enforcement
 from doorkeeper.sync.following import LogFollower
-from doorkeeper.sync.readings import Readings, look_ups, reason_of
-from doorkeeper.sync.receipts import Receipt, ReceiptBook
+from doorkeeper.sync.readings import Readings, drifts_of, look_ups
+from doorkeeper.sync.receipts import ReceiptBook
 from doorkeeper.sync.remote import ClusterError, RemoteCluster
+from doorkeeper.sync.states import READINGS_MAX, Event, Pace, Role, State, next_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.server.schema.change import Committed
-    from doorkeeper.server.state.state import State
+    from doorkeeper.server.state.state import State as Acls
     from doorkeeper.server.state.store import NamedLease
     from doorkeeper.sync.config import ClusterConfig
-    from doorkeeper.sync.drift import Bindings
     from doorkeeper.sync.enforcement import Hold
     from doorkeeper.sync.remote import SentBatch
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# A broker follows its controller within milliseconds; one that is gone is asked rarely.
-_PENDING_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
-"""Pauses between readings while brokers do not enforce a change yet; the last one repeats."""
-
 # A change of a thread takes as long as some hundreds of ACLs, much longer on a busy machine.
 _SLICE: Final = 2_000
 """The work of so many ACLs, some milliseconds, is left to the event loop's thread."""
 
-_LOOK_UPS_MAX: Final = 50
-"""A change that brokers do not have after so many look-ups is looked up at the intervals only."""
-
 _NOT_ASKED: Final = LiveCluster()
 
-_FACTS_S: Final = 60.0
-"""The age at which release, default and login of a cluster are asked for again before a change."""
 
-# Most failures are a connection that ended: the first attempts follow at once.
-_RETRY_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
-"""Pauses after failures, at most the interval."""
+class ClusterHooks(NamedTuple):
+    """What a synchronization has from its server.
+
+    ``target`` returns the state that the cluster should have; None for none yet.
+    """
+
+    target: Callable[[], Acls | None]
+    on_event: Callable[[ClusterEvent], None]
+    on_receipt: Callable[[], None]
+    now_ms: Callable[[], int]
 
 
 class ClusterSynchronization:
     """Synchronizes one cluster until it is cancelled. For the event loop's thread."""
 
     def __init__(
-        self,
-        config: ClusterConfig,
-        lease: NamedLease,
-        *,
-        store_id: str,
-        target: Callable[[], State | None],
-        on_event: Callable[[ClusterEvent], None],
-        on_receipt: Callable[[], None],
-        now_ms: Callable[[], int],
+        self, config: ClusterConfig, lease: NamedLease, store_id: str, hooks: ClusterHooks
     ) -> None:
-        """``target`` returns the state that the cluster should have; None for none yet.
-
-        ``store_id`` is that of the store whose state it is.
-        """
+        """``store_id`` is that of the store whose state the cluster should have."""
         self.config = config
-        self._other_owner = config.refusal_of(store_id) if config.is_enforced else ""
-        self.differences = DriftRecord()
-        self.enforcement = Enforcement(config)
-        self.receipts = ReceiptBook(self._need_receipt)
-        self.holds: tuple[Hold, ...] = ()
-        """The changes that are not made, and why."""
-        self.failure = ""
-        """Why the last attempt failed; empty after a success."""
+        self._refusal = config.refusal_of(store_id) if config.is_enforced else ""
+        self.role = Role.OBSERVER
+        if config.is_enforced:
+            self.role = Role.STRANGER if self._refusal else Role.OWNER
+        self.state = State.CLAIMING
         self.is_holder = False
         """Whether this node synchronizes the cluster; with a shared store, one node does."""
         self.is_followed = False
         """Whether a cluster of a higher order waits for this one."""
-        self._lease = lease
-        self._target = target
-        self._on_event = on_event
-        self._on_receipt = on_receipt
-        self._now_ms = now_ms
-        self._clock = asyncio.get_running_loop().time
-        self._remote = RemoteCluster(config)
-        self._news = asyncio.Event()
+        self.failure = ""
+        """Why the last attempt failed; empty after a success."""
+        self.holds: tuple[Hold, ...] = ()
+        """The changes that are not made, and why."""
+        self.differences = DriftRecord()
+        self.enforcement = Enforcement(config)
+        self.receipts = ReceiptBook(self._need_receipt)
         self.follower = LogFollower(config, self._note_log)
+        self.pace = Pace(config.interval_s)
+        self._lease = lease
+        self._hooks = hooks
+        self._clock = asyncio.get_running_loop().time
+        self._news = asyncio.Event()
+        self._remote = RemoteCluster(config)
         self._desired = DesiredBindings(config.scope)
         self.readings = Readings(self._remote, self._desired, config.scope)
+        self._goal: Acls | None = None
+        """The state whose ACLs are the desired ones."""
         self._drift: AclDrift | None = None
         """The drift, as read and then changed from here; None if it is not known."""
-        self._facts: LiveCluster | None = None
-        """What the cluster tells of itself; None if it must be asked."""
-        self._facts_s = 0.0
-        self._networks: set[AclBinding] = set()
-        """The desired ACLs whose host looks like a network."""
-        self._recent = RecentRequests()
-        self._brokers: tuple[int, ...] = ()
-        self._read_s = 0.0
-        self._turn = 0
-        self._hurry_until_s = 0.0
-        """Until then missing receipts are looked for after short pauses."""
-        self._attempts = 0
-        self._log_attempts = 0
-        self._told_revision = 0
-        """The change of ACLs whose receipt was told last."""
+        self._edits = AclEdits()
+        """What is sent, as the rules said last."""
+        self._actions = {
+            State.RESTING: self._rest,
+            State.CLAIMING: self._claim,
+            State.STANDBY: self._stand_by,
+            State.READING: self._read,
+            State.LOOKING_UP: self._look_up,
+            State.OBSERVING: self._observe,
+            State.JUDGING: self._judge,
+            State.SENDING: self._send,
+            State.CONFIRMING: self._confirm,
+            State.FAILED: self._rest,
+        }
 
     def note(self, committed: Committed) -> None:
         """Take a change of ACLs."""
@@ -144,298 +127,256 @@ class ClusterSynchronization:
     @property
     def held(self) -> str:
         """Return why changes are held back; empty if none are."""
-        return "; ".join(each.reason for each in self.holds)
+        return "; ".join(hold.reason for hold in self.holds)
 
     def _note_log(self) -> None:
-        """Look at the changes of the log."""
-        self._log_attempts = 0
-        self._news.set()
+        self.pace.note_log()
+        self.wake()
 
     def _need_receipt(self) -> None:
-        self._hurry()
-        self._news.set()
-
-    def _hurry(self) -> None:
-        self._hurry_until_s = self._clock() + self.config.interval_s
-        self._attempts = 0
+        self.pace.hurry(self._clock())
+        self.wake()
 
     async def run(self) -> None:
-        failures = 0
-        if self._other_owner:
+        if self.role is Role.STRANGER:
             # Also where the cluster cannot be read.
             self._hold(self._plan(NO_DRIFT, _NOT_ASKED), NO_DRIFT)
         try:
             while True:
-                self._news.clear()
                 try:
-                    await self._synchronize()
-                    failures = 0
+                    event = await self._actions[self.state]()
+                    self.state = next_state(self.role, self.state, event)
                 except ClusterError as error:
                     await self._fail(str(error))
-                    failures += 1
                 except Exception as error:  # the cluster would be left alone for ever
                     # It is told as a failure of the cluster, and tried again.
                     await self._fail(f"a fault of this server: {error!r}")
-                    failures += 1
-                await self._pause(failures)
         finally:
+            self.state = next_state(self.role, self.state, Event.CLOSED)
             await self.follower.close()
             await self._remote.close()
             await self._lease.release()
 
-    async def _pause(self, failures: int) -> None:
-        if failures:
-            retry_s = _RETRY_S[min(failures, len(_RETRY_S)) - 1]
-            await asyncio.sleep(min(self.config.interval_s, retry_s))
-            return
-        now_s = self._clock()
-        rest_s = self.config.interval_s
-        if self.receipts.pending and now_s < self._hurry_until_s:
-            rest_s = _PENDING_S[min(self._attempts, len(_PENDING_S)) - 1]
-        elif self.is_holder:
-            rest_s -= now_s - self._read_s
-        if self._log_attempts:
-            # Brokers apply a change a little after it is in the log.
-            attempts_s = _PENDING_S[min(self._log_attempts, len(_PENDING_S)) - 1]
-            rest_s = min(rest_s, attempts_s)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(max(rest_s, 0)):
-                await self._news.wait()
-
     async def _fail(self, reason: str) -> None:
         # What the cluster has is not known any more: the next attempt begins with a reading.
-        self._drift = self._facts = None
+        self._drift = None
+        self.state = next_state(self.role, self.state, Event.FAILED)
+        self.pace.fail()
         if not self.failure:
             self._tell(EventKind.FAILED, detail=reason)
         self.failure = reason
         await self._remote.close()
 
-    async def _synchronize(self) -> None:
+    # --- when
+
+    async def _rest(self) -> Event:
+        if self.state is State.RESTING:
+            self.pace.succeed()
+        is_pending = bool(self.receipts.pending)
+        pause_s = self.pace.pause_s(self._clock(), is_pending=is_pending, is_holder=self.is_holder)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause_s):
+                # After a failure the pause is a short one, and news would end it at once.
+                await (asyncio.sleep(pause_s) if self.state is State.FAILED else self._news.wait())
+        self._news.clear()
+        return Event.WOKEN
+
+    async def _claim(self) -> Event:
         self.is_holder = await self._lease.keep()
         # Taken once: a change that is committed meanwhile sets the event for another round.
-        target = self._target()
-        if target is None:
-            self._read_s = self._clock()
-            return
-        await self._follow(target)
+        goal = self._hooks.target()
+        if goal is None:
+            self.pace.read(self._clock())
+            return Event.NO_TARGET
+        await self._follow(goal)
         if not self.is_holder:
-            # The holder changes the cluster meanwhile.
-            self._drift = None
-            self.enforcement.forget()
-            await self.follower.close()
-            if self.receipts.waiters or self.is_followed:
-                await self._confirm(target)
-            return
+            return Event.OTHER_HOLDER
         self.follower.start()
-        is_due = self._clock() - self._read_s >= self.config.interval_s
-        if is_due and self._is_quiet():
-            is_due, self._read_s = False, self._clock()
+        is_due, has_news = self.pace.is_due(self._clock()), self.follower.has_news
+        is_quiet = self.follower.is_following and not has_news
+        if is_due and is_quiet and not (self.differences.drift or self.holds or self.failure):
+            # All is as it should be, and a change would be in the log.
+            is_due = False
+            self.pace.read(self._clock())
         if self._drift is None or is_due:
-            await self._observe()
-            if self.follower.is_following and (self.follower.changes or self.follower.is_new):
-                self._log_attempts = len(_PENDING_S) - 1
-        elif self.follower.is_following and (self.follower.changes or self.follower.is_new):
-            await self._look_up(self._drift)
-        elif not self.config.is_enforced:
-            await self._conclude(self._drift)
-        if self.config.is_enforced:
-            # A change here needs no reading before it: what it removes is not desired anyway.
-            await self._enforce()
-            await self._confirm(target)
+            if has_news:
+                self.pace.look_up()
+            return Event.UNREAD
+        return Event.LOGGED if has_news else Event.CURRENT
 
-    async def _follow(self, target: State) -> None:
+    async def _follow(self, goal: Acls) -> None:
         """Make the bindings of a state the desired ones."""
-        change = await self._desired.follow(target)
+        self._goal = goal
+        change = await self._desired.follow(goal)
         if not change:
             return
-        self._hurry()
+        self.pace.hurry(self._clock())
         self.receipts.note(change.added)
         self.receipts.note(change.removed)
         self.enforcement.note(change)
         self._remote.descriptions.note(change)
-        self._networks |= {each for each in change.added if "/" in each.entry.host}
-        self._networks -= change.removed
         if self._drift is not None:
             self._drift = self._drift.after_goal(change)
 
+    async def _stand_by(self) -> Event:
+        # The holder changes the cluster meanwhile.
+        self._drift = None
+        self.enforcement.forget()
+        await self.follower.close()
+        is_needed = self.receipts.waiters or self.is_followed
+        return Event.NEEDED if is_needed else Event.NOT_NEEDED
+
     # --- reading
 
-    async def _observe(self) -> None:
-        """Read one broker, in turns; if it shows a drift, read all: one alone may lag behind."""
-        self._brokers = brokers = await self._remote.brokers()
-        self._turn = (self._turn + 1) % len(brokers)
-        first, *others = (*brokers[self._turn :], *brokers[: self._turn])
-        found = [await self.readings.compare(first)]
-        if found[0]:
-            # A difference, or no answer.
-            found += await asyncio.gather(*map(self.readings.compare, others))
-        drifts = self._drifts_of(found)
-        if not drifts:
-            raise ClusterError("; ".join(dict.fromkeys(map(str, found))))
+    async def _read(self) -> Event:
+        drifts = drifts_of(await self.readings.read())
+        for drift in drifts:
+            # Also the drift of a broker that only lags: it is asked for these ACLs again.
+            self.receipts.interrupt(drift)
         if self.failure:
             self.failure = ""
             self._tell(EventKind.REACHED)
-        self._read_s = self._clock()
+        self.pace.read(self._clock())
         await self._conclude(common(drifts))
+        return Event.COMPARED
 
-    def _is_quiet(self) -> bool:
-        """Return whether nothing is to be read: the log is followed, and all is as it should be."""
-        follower = self.follower
-        is_read = follower.is_following and not (follower.is_new or follower.changes)
-        return is_read and not (self.differences.drift or self.holds or self.failure)
-
-    async def _look_up(self, known: AclDrift) -> None:
+    async def _look_up(self) -> Event:
         """Look up the changes of the log on all brokers.
 
         The log is ahead of the brokers, and behind this server's own changes: a change counts only
         where each broker that answers has it.
         """
-        known, asked = await self._differences_of_log(known)
-        self._drift, changes = known, self.follower.changes
-        if not asked:
-            # Most are changes of this server, which come back in the log.
-            self._log_attempts = 0
-            await self._conclude(known)
-            return
-        self._log_attempts += 1
-        wanted = frozenset(asked)
-        filters = look_ups(wanted)
+        changes = await self._differences_of_log()
+        logged, bindings = self.follower.changes, frozenset(changes)
+        if not changes:
+            self.pace.note_log()
+            await self._conclude(self._known)
+            return Event.COMPARED
+        filters = look_ups(bindings)
         if not filters:
             # A reading may be of brokers that lag: the next round compares it with the log again.
             self.follower.is_new = True
-            changes.clear()
-            if self._log_attempts >= len(_PENDING_S):
-                self._log_attempts = 0
-            await self._observe()
-            return
-        brokers = self._brokers or await self._remote.brokers()
-        found = await asyncio.gather(
-            *(self.readings.holds(each, wanted, filters) for each in brokers)
-        )
-        answers = [each for each in found if not isinstance(each, ClusterError)]
-        if not answers:
-            raise ClusterError("; ".join(dict.fromkeys(map(str, found))))
+            logged.clear()
+            self.pace.look_up(READINGS_MAX)
+            return Event.TOO_MANY
+        self.pace.look_up()
+        brokers = self.readings.brokers or await self.readings.list_brokers()
+        answers = drifts_of(await self.readings.holds(brokers, bindings, filters))
         seen = {
-            each: is_there
-            for each, is_there in asked.items()
+            binding: is_there
+            for binding, is_there in changes.items()
             # The log may have gone on meanwhile.
-            if changes.get(each) is is_there and all((each in one) is is_there for one in answers)
+            if logged.get(binding) is is_there
+            and all((binding in present) is is_there for present in answers)
         }
-        for each in seen:
-            changes.pop(each)
-        if not changes or self._log_attempts >= _LOOK_UPS_MAX:
-            self._log_attempts = 0
+        for binding in seen:
+            del logged[binding]
+        if not logged:
+            self.pace.note_log()
         if seen:
-            added = frozenset(each for each, is_there in seen.items() if is_there)
-            removed = frozenset(seen.keys() - added)
-            await self._conclude(known.after_edit(self._desired.bindings, added, removed))
+            added = frozenset(binding for binding, is_there in seen.items() if is_there)
+            removed = frozenset(seen) - added
+            await self._conclude(self._known.after_edit(self._desired.bindings, added, removed))
+        return Event.COMPARED
 
-    async def _differences_of_log(self, known: AclDrift) -> tuple[AclDrift, dict[AclBinding, bool]]:
-        """Return the changes of the log that the known ACLs lack; drop all others.
-
-        Those outside of the scope are part of the drift that is returned.
-        """
-        follower, selects = self.follower, self.config.scope.selects
-        desired = self._desired.bindings
+    async def _differences_of_log(self) -> Mapping[AclBinding, bool]:
+        """Return the changes of the log that the known ACLs lack; drop all others."""
+        follower, scope = self.follower, self.config.scope
+        desired, drift = self._desired.bindings, self._known
         if follower.is_new:
-            present = await asyncio.to_thread(known.present, desired)
-            await follower.compare(present, self.config.scope)
+            await follower.compare(await asyncio.to_thread(drift.present, desired), scope)
         outside: dict[AclBinding, bool] = {}
-        for each, is_there in list(follower.changes.items()):
-            if not selects(each):
-                outside[each] = follower.changes.pop(each)
-            elif known.has(each, desired) is is_there:
-                follower.changes.pop(each)
-        return known.after_others(outside), dict(follower.changes)
+        for binding, is_there in list(follower.changes.items()):
+            if not scope.selects(binding):
+                outside[binding] = follower.changes.pop(binding)
+            elif drift.has(binding, desired) is is_there:
+                # Most are changes of this server, which come back in the log.
+                del follower.changes[binding]
+        self._drift = drift.after_others(outside)
+        return dict(follower.changes)
 
-    def _drifts_of(self, found: Sequence[AclDrift | ClusterError]) -> list[AclDrift]:
-        """Return the drifts of the brokers that answered; all of them concern the next receipt."""
-        drifts = [each for each in found if isinstance(each, AclDrift)]
-        for each in drifts:
-            # Also the drift of a broker that only lags: it is asked for these ACLs again.
-            self.receipts.interrupt(each)
-        return drifts
+    async def _observe(self) -> Event:
+        await self._conclude(self._known)
+        return Event.COMPARED
+
+    @property
+    def _known(self) -> AclDrift:
+        assert self._drift is not None, "the cluster was read"
+        return self._drift
 
     async def _conclude(self, drift: AclDrift) -> None:
         """Record the drift; report differences that this server has not caused."""
         self._drift = drift
-        size = len(drift.missing) + len(drift.extra)
+        size = len(drift.parts)
         await _call(size, self.enforcement.observe, drift, self._clock())
         # "Since" of the next receipt must not cover the time of this drift.
         self.receipts.interrupt(drift)
-        before = self.differences.drift
-        known = self.differences.reported
-        await _call(size, self.differences.update, drift, self._now_ms())
-        everything = drift.missing | drift.extra
         # Where changes are sent, the differences that they remove are no news.
-        is_changed = self.config.is_enforced and not self._other_owner
-        new = (self.enforcement.foreign if is_changed else everything) - known
-        self.differences.reported = (known | new) & everything
-        if new:
-            self._tell(EventKind.DRIFT, drift, detail=f"for example {binding_text(min(new))}")
-        elif before and not drift and known:
+        news = self.enforcement.foreign if self.role is Role.OWNER else drift.parts
+        new = await _call(size, self.differences.update, drift, news, self._hooks.now_ms())
+        if new is None:
             self._tell(EventKind.AGREED)
+        elif new:
+            self._tell(EventKind.DRIFT, drift, detail=f"for example {binding_text(min(new))}")
 
     # --- changing
 
-    async def _enforce(self) -> None:
-        """Make the changes that may be made; what the cluster refuses, the next plan knows."""
-        while True:
-            drift = self._drift
-            assert drift is not None, "the cluster was read"
-            is_asked = drift and not self._other_owner
-            cluster = await self._live_cluster() if is_asked else _NOT_ASKED
-            # The rules look at all ACLs of the scope.
-            size = len(self._desired.bindings) + len(drift.extra)
-            edits = await _call(size if drift else 0, self._plan, drift, cluster)
-            if not (edits and await self._send(edits)):
-                self._hold(edits, drift)
-                return
+    async def _judge(self) -> Event:
+        """Plan the changes that may be made; what the cluster refuses, the next plan knows."""
+        drift, cluster = self._known, _NOT_ASKED
+        if drift and self.role is Role.OWNER:
+            cluster = await self._remote.facts(self._clock())
+        # The rules look at all ACLs of the scope.
+        size = len(self._desired.bindings) + len(drift.extra) if drift else 0
+        edits = await _call(size, self._plan, drift, cluster)
+        self._edits = edits
+        if edits:
+            return Event.SENDABLE
+        self._hold(edits, drift)
+        return Event.NOTHING
 
     def _plan(self, drift: AclDrift, cluster: LiveCluster) -> AclEdits:
-        desired = self._desired.bindings
-        cluster = cluster._replace(other_owner=self._other_owner)
-        return self.enforcement.plan(
-            self._recent.distrusted(drift, desired, self._clock()), desired, cluster
-        )
+        cluster = cluster._replace(other_owner=self._refusal)
+        return self.enforcement.plan(drift, self._desired.bindings, cluster, self._clock())
 
-    async def _send(self, edits: AclEdits) -> bool:
-        """Send changes; return whether the cluster refused some, so that the rest is to be judged.
-
-        Without the lease that ends at once.
-        """
-        done = {True: 0, False: 0}
-        is_refused = False
-        self._recent.note(edits.stages, self._clock())
+    async def _send(self) -> Event:
+        """Send the planned changes; what the cluster refuses, the next plan knows."""
+        drift, edits = self._known, self._edits
+        counts = {True: 0, False: 0}
+        event = Event.SENT
+        self.enforcement.send(edits.stages, self._clock())
         async with aclosing(self._remote.send(edits.stages)) as batches:
-            async for sent in batches:
-                self._note_sent(sent)
-                done[sent.adds] += len(sent.successes)
-                if sent.failures:
-                    others = [each for _, stage in edits.stages for each in stage]
-                    whole = frozenset(others) if sent.is_refused_as_a_whole else sent.failures
-                    self.enforcement.refuse(whole, sent.refusal, self._clock())
-                    is_refused = True
+            async for batch in batches:
+                counts[batch.adds] += len(batch.successes)
+                self._note_batch(batch)
                 # Another node may have got the lease while this one was frozen.
                 # Batches that were sent already are part of the next reading of the other node.
                 if not await self._lease.keep():
-                    self.is_holder = False
-                if is_refused or not self.is_holder:
+                    self.is_holder, event = False, Event.OTHER_HOLDER
+                elif batch.failures:
+                    event = Event.REFUSED
+                if event is not Event.SENT:
                     break
-        if any(done.values()):
+        if any(counts.values()):
             detail = "; ".join(edits.warnings)
-            self._tell_counts(EventKind.CHANGED, done[True], done[False], detail=detail)
-        return is_refused and self.is_holder
+            self._tell(EventKind.CHANGED, counts=(counts[True], counts[False]), detail=detail)
+        if event is Event.SENT:
+            self._hold(edits, drift)
+        return event
 
-    def _note_sent(self, sent: SentBatch) -> None:
-        """Take the changes of a batch that the cluster took."""
-        done, drift = sent.successes, self._drift
-        assert drift is not None, "the changes are of this drift"
-        if not done:
-            return
-        added, removed = (done, NO_BINDINGS) if sent.adds else (NO_BINDINGS, done)
-        self._drift = drift.after_edit(self._desired.bindings, added, removed)
-        self.enforcement.record(done, self._clock(), adds=sent.adds)
+    def _note_batch(self, batch: SentBatch) -> None:
+        """Take the changes of a batch that the cluster took, and those that it refused."""
+        taken, now_s = batch.successes, self._clock()
+        if taken:
+            added, removed = (taken, NO_BINDINGS) if batch.adds else (NO_BINDINGS, taken)
+            self._drift = self._known.after_edit(self._desired.bindings, added, removed)
+            self.enforcement.record(taken, now_s, adds=batch.adds)
+        if batch.failures:
+            refused = batch.failures
+            if batch.is_refused_as_a_whole:
+                stages = self._edits.stages
+                refused = frozenset(binding for stage in stages for binding in stage.bindings)
+            self.enforcement.refuse(refused, batch.refusal, now_s)
 
     def _hold(self, edits: AclEdits, drift: AclDrift) -> None:
         """Record the changes that are held back; report them where the reasons are others."""
@@ -443,92 +384,69 @@ class ClusterSynchronization:
         if self.held and self.held != before:
             self._tell(EventKind.HELD, drift, detail=self.held)
 
-    async def _live_cluster(self) -> LiveCluster:
-        """Return what the cluster tells of itself, not older than a minute."""
-        now_s = self._clock()
-        if self._facts is None or now_s - self._facts_s >= _FACTS_S:
-            self._facts, self._facts_s = await self._remote.facts(), now_s
-        return self._facts
-
-    async def _ignored(self) -> str:
-        """Return why the cluster does not honour some desired ACLs that it may have."""
-        if not self._networks:
-            return ""
-        ignored = unenforced(self._networks, await self._live_cluster())
-        return ignored_text(ignored) if ignored else ""
-
     # --- receipts
 
-    async def _confirm(self, target: State) -> None:
+    async def _confirm(self) -> Event:
         """Ask all brokers whether they enforce the target, unless that is known."""
-        book, read_s = self.receipts, self._clock()
+        book, readings, read_s = self.receipts, self.readings, self._clock()
         last = book.last
-        if (
-            last is not None
-            and not any(book.waiters)
-            # A revision outside the scope, or of another kind of state, needs no new answers.
-            and not book.has_changes
-            and last.brokers == self._brokers
-            and not self.differences.drift
-        ):
-            self._receive(target, last.brokers, last.read_s)
-            return
-        self._brokers = brokers = await self._remote.brokers()
-        changed = self._changes_since(last)
-        filters = look_ups(changed)
-        self._attempts += 1
-        ignored = await self._ignored()
-        if ignored:
+        if last and book.is_valid(readings.brokers) and not self.differences.drift:
+            self._receive(last.brokers, last.read_s)
+            return Event.ANSWERED
+        brokers = await readings.list_brokers()
+        changed = book.changed
+        self.pace.ask()
+        if ignored := await self._ignored():
             book.pending = dict.fromkeys(brokers, ignored)
-            return
-        late = await self.readings.late(brokers, changed)
-        if late:
+        elif late := await readings.late(brokers, changed):
             book.pending = late
-            return
-        # A broker that was not part of the last receipt may lack anything.
-        known = frozenset(last.brokers if last is not None and filters else ())
-        found = await asyncio.gather(
-            *(
-                self.readings.lacks(each, changed, filters)
-                if each in known
-                else self.readings.compare(each)
-                for each in brokers
-            )
-        )
-        drifts = self._drifts_of(found)
-        pairs = zip(brokers, found, strict=True)
-        book.pending = {
-            broker: reason_of(each)
-            for broker, each in pairs
-            if not isinstance(each, AclDrift) or each
-        }
-        if self.is_holder and known.isdisjoint(brokers) and len(drifts) == len(brokers):
-            if book.pending:
+        else:
+            # A broker that was not part of the last receipt may lack anything.
+            known = set(last.brokers if last and look_ups(changed) else ()) & set(brokers)
+            answers = {
+                **await readings.lacks(known, changed),
+                **await readings.compare(set(brokers) - known),
+            }
+            await self._take(answers, is_complete=not known)
+            if not book.pending:
+                self._receive(brokers, read_s)
+        return Event.ANSWERED
+
+    async def _take(
+        self, answers: Mapping[int, AclDrift | ClusterError], *, is_complete: bool
+    ) -> None:
+        """Take the answers of all brokers; of all their ACLs where they are complete."""
+        drifts = [drift for drift in answers.values() if isinstance(drift, AclDrift)]
+        for drift in drifts:
+            self.receipts.interrupt(drift)
+        pending = {broker: str(answer) for broker, answer in sorted(answers.items()) if answer}
+        self.receipts.pending = pending
+        if self.is_holder and is_complete and len(drifts) == len(answers):
+            if pending:
                 # Not what is there: the brokers may not have applied this server's changes yet.
                 self.enforcement.observe(common(drifts), self._clock())
             else:
-                self._read_s = self._clock()
-                outside = max((each.outside for each in drifts), key=len)
+                self.pace.read(self._clock())
+                outside = max((drift.outside for drift in drifts), key=len)
                 await self._conclude(NO_DRIFT._replace(outside=outside))
-        elif not book.pending and self._drift is not None and self.differences.drift:
+        elif not pending and self._drift is not None and self.differences.drift:
             # The differences that were known are part of what all brokers were asked for.
             await self._conclude(NO_DRIFT._replace(outside=self._drift.outside))
-        if not book.pending:
-            self._receive(target, brokers, read_s)
 
-    def _changes_since(self, last: Receipt | None) -> Bindings:
-        """Return the ACLs that brokers must be asked for since a receipt; none to read all."""
-        changed = self.receipts.changed
-        if last is None or changed is None:
-            return NO_BINDINGS
-        return NO_BINDINGS.union(changed, *self.receipts.waiters)
+    async def _ignored(self) -> str:
+        """Return why the cluster does not honour some desired ACLs that it may have."""
+        networks = self._desired.networks
+        if not networks:
+            return ""
+        ignored = unenforced(networks, await self._remote.facts(self._clock()))
+        return ignored_text(ignored) if ignored else ""
 
-    def _receive(self, target: State, brokers: tuple[int, ...], read_s: float) -> None:
-        is_new = self.receipts.confirm(target, brokers, read_s=read_s, now_ms=self._now_ms())
-        self._on_receipt()
-        # For the history of a revision, also where none of its ACLs is in the scope.
-        if is_new or self._told_revision != self._desired.acl_revision:
-            self._told_revision = self._desired.acl_revision
+    def _receive(self, brokers: tuple[int, ...], read_s: float) -> None:
+        assert self._goal is not None, "the target was taken"
+        revision, now_ms = self._desired.acl_revision, self._hooks.now_ms()
+        is_news = self.receipts.confirm(self._goal, brokers, revision, read_s=read_s, now_ms=now_ms)
+        self._hooks.on_receipt()
+        if is_news:
             self._tell(EventKind.IN_FORCE, brokers=brokers)
 
     def _tell(
@@ -536,32 +454,15 @@ class ClusterSynchronization:
         kind: EventKind,
         drift: AclDrift = NO_DRIFT,
         *,
-        brokers: tuple[int, ...] = (),
-        detail: str = "",
-    ) -> None:
-        missing, extra = len(drift.missing), len(drift.extra)
-        self._tell_counts(kind, missing, extra, brokers=brokers, detail=detail)
-
-    def _tell_counts(
-        self,
-        kind: EventKind,
-        missing: int,
-        extra: int,
-        *,
+        counts: tuple[int, int] | None = None,
         brokers: tuple[int, ...] = (),
         detail: str = "",
     ) -> None:
         last = self.receipts.last
-        self._on_event(
-            ClusterEvent(
-                cluster=self.config.name,
-                kind=kind,
-                revision=None if last is None else last.revision,
-                missing=missing,
-                extra=extra,
-                brokers=brokers,
-                detail=detail,
-            )
+        revision = None if last is None else last.revision
+        missing, extra = counts or (len(drift.missing), len(drift.extra))
+        self._hooks.on_event(
+            ClusterEvent(self.config.name, kind, revision, missing, extra, brokers, detail)
         )
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from doorkeeper.acls.live_changes import binding_text
 from doorkeeper.acls.model import CLUSTER_NAME, AclOperation, exactly
 from doorkeeper.client import AdminClient, ClientConfig
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.metadata_log import MetadataLog
 from doorkeeper.server.operations.audit.cluster_changes import EventKind
 from doorkeeper.sync.config import load
-from doorkeeper.sync.drift import binding_text
 from doorkeeper.sync.following import log_refusal
 from testkit.acl import DESCRIBE, READ, allow, topic
 from testkit.acl import cluster as cluster_pattern
@@ -80,7 +80,8 @@ async def test_each_change_is_reported_once_over_elections_and_restarts(tmp_path
             )
 
         with doorkeeper(tmp_path, entry) as server:
-            synchronization(server)._on_event = note
+            task = synchronization(server)
+            task._hooks = task._hooks._replace(on_event=note)
             await asyncio.to_thread(
                 eventually, lambda: status(server)["follows_log"], lambda: status(server)
             )

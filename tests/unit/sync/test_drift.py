@@ -12,7 +12,15 @@ from doorkeeper.server.schema.change import SERVER, Committed, edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.state import EMPTY, apply
 from doorkeeper.sync import drift as drift_module
-from doorkeeper.sync.drift import DesiredBindings, DesiredChange, DriftRecord, common, compare
+from doorkeeper.sync.drift import (
+    NO_DRIFT,
+    AclDrift,
+    DesiredBindings,
+    DesiredChange,
+    DriftRecord,
+    common,
+    compare,
+)
 from testkit.acl import READ, allow, topic
 
 if TYPE_CHECKING:
@@ -58,15 +66,17 @@ def test_one_broker_alone_may_lag() -> None:
 
 
 def test_a_drift_has_its_age() -> None:
-    """That of each binding, and the oldest one."""
+    """That of each binding, and the oldest one; each is news once, and so is their end."""
     record = DriftRecord()
-    record.update(compare(frozenset({A}), frozenset(), SCOPE), 5)
-    record.update(compare(frozenset({A, B}), frozenset(), SCOPE), 7)
+    first, second = (AclDrift(missing=frozenset(missing)) for missing in ({A}, {A, B}))
 
+    assert record.update(first, first.parts, 5) == frozenset({A})
+    assert record.update(second, second.parts, 7) == frozenset({B})
     assert record.since_ms == {A: 5, B: 7}
     assert record.oldest_ms == 5
-    record.update(compare(frozenset({A}), frozenset({A}), SCOPE), 9)
-    assert record.oldest_ms is None
+    assert record.update(NO_DRIFT, NO_DRIFT.parts, 9) is None
+    assert not record.since_ms
+    assert record.update(NO_DRIFT, NO_DRIFT.parts, 9) == frozenset()
 
 
 async def test_the_desired_bindings_follow_the_state(monkeypatch: pytest.MonkeyPatch) -> None:

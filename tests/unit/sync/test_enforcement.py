@@ -47,7 +47,7 @@ def see(
     found.note(DesiredChange(frozenset(desired - before), frozenset(before - desired)))
     drift = compare(desired, frozenset(present), SCOPE)
     found.observe(drift, now_s)
-    return found.plan(drift, desired, live)
+    return found.plan(drift, desired, live, now_s)
 
 
 def sent(edits: AclEdits) -> tuple[set[AclBinding], set[AclBinding]]:
@@ -144,7 +144,9 @@ def test_a_refused_change_is_sent_again_after_growing_pauses() -> None:
         if NOT_A in sent(edits)[0]:
             tries.append(now_s)
             found.refuse(frozenset({NOT_A}), "no authorizer", now_s)
-            edits = found.plan(compare({NOT_A, ALL_A}, frozenset({B}), SCOPE), found.desired, LIVE)
+            edits = found.plan(
+                compare({NOT_A, ALL_A}, frozenset({B}), SCOPE), found.desired, LIVE, now_s
+            )
         assert (sent(edits), rules(edits)) == ((set(), {B}), ["refused", "order"])
         now_s += 1
     assert tries == [0, 1, 3, 7, 15, 31]

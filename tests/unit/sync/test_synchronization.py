@@ -159,8 +159,8 @@ async def test_a_change_of_the_log_is_looked_up_at_once(tmp_path: Path) -> None:
                 task = synchronization(server)
                 reads = status(server)["reads"]
                 for _ in range(2):
-                    read_s = task._read_s
-                    eventually(lambda read_s=read_s: task._read_s > read_s)  # type: ignore[misc]
+                    read_s = task.pace.read_s
+                    eventually(lambda read_s=read_s: task.pace.read_s > read_s)  # type: ignore[misc]
                 assert status(server)["reads"] == reads
                 kafka.add_acls([BOB])
                 loop.call_soon_threadsafe(controller.append, added(2, BOB))

@@ -1,0 +1,187 @@
+"""The synchronization of one cluster as a state machine in tables, and its pauses.
+
+A state has one action, whose result is an event; ``TRANSITIONS`` maps a role, a state and an event
+to the next state. Only the table of an owner has SENDING. Times are seconds of one monotonic clock.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+
+class Role(Enum):
+    """What a server may do with a cluster."""
+
+    OBSERVER = "reports differences"
+    STRANGER = "holds every change back, for the cluster belongs to another store"
+    OWNER = "removes differences"
+
+
+class State(Enum):
+    """The state of a synchronization; the value is its action."""
+
+    RESTING = "waits for news, or for the next reading"
+    CLAIMING = "takes the lease, and the desired ACLs"
+    STANDBY = "leaves the cluster to the node that holds it"
+    READING = "reads one broker; where it differs, all"
+    LOOKING_UP = "asks all brokers for the ACLs that the metadata log names"
+    OBSERVING = "compares what is known with the desired ACLs"
+    JUDGING = "asks the rules of changes what may be sent"
+    SENDING = "sends what may be sent"
+    CONFIRMING = "asks each broker whether it has the desired ACLs"
+    FAILED = "forgets what is known, and closes the connections"
+    CLOSED = "has ended"
+
+
+class Event(Enum):
+    """The result of an action."""
+
+    WOKEN = "there is news, or the pause is over"
+    NO_TARGET = "nothing is to be compared yet"
+    OTHER_HOLDER = "another node has the lease"
+    UNREAD = "a reading is due, or nothing is known"
+    LOGGED = "the metadata log has changes"
+    CURRENT = "what is known is recent enough"
+    NEEDED = "a receipt is waited for"
+    NOT_NEEDED = "no receipt is waited for"
+    COMPARED = "the difference is known"
+    TOO_MANY = "the changes are too many to be looked up"
+    SENDABLE = "changes may be sent"
+    NOTHING = "no change may be sent, or none is needed"
+    SENT = "all changes were sent"
+    REFUSED = "the cluster refused some"
+    ANSWERED = "the brokers have answered"
+    FAILED = "the cluster cannot be read or changed"
+    CLOSED = "the task is cancelled"
+
+
+Table = dict[State, dict[Event, State]]
+
+_OWNER: Final[Table] = {
+    State.RESTING: {Event.WOKEN: State.CLAIMING},
+    State.CLAIMING: {
+        Event.NO_TARGET: State.RESTING,
+        Event.OTHER_HOLDER: State.STANDBY,
+        Event.UNREAD: State.READING,
+        Event.LOGGED: State.LOOKING_UP,
+        Event.CURRENT: State.JUDGING,
+    },
+    State.STANDBY: {Event.NEEDED: State.CONFIRMING, Event.NOT_NEEDED: State.RESTING},
+    State.READING: {Event.COMPARED: State.JUDGING},
+    State.LOOKING_UP: {Event.COMPARED: State.JUDGING, Event.TOO_MANY: State.READING},
+    State.JUDGING: {Event.SENDABLE: State.SENDING, Event.NOTHING: State.CONFIRMING},
+    State.SENDING: {
+        Event.SENT: State.CONFIRMING,
+        Event.REFUSED: State.JUDGING,
+        Event.OTHER_HOLDER: State.STANDBY,
+    },
+    State.CONFIRMING: {Event.ANSWERED: State.RESTING},
+    State.FAILED: {Event.WOKEN: State.CLAIMING},
+    State.CLOSED: {},
+}
+_STRANGER: Final[Table] = {
+    **{state: row for state, row in _OWNER.items() if state is not State.SENDING},
+    State.JUDGING: {Event.NOTHING: State.CONFIRMING},
+}
+_OBSERVER: Final[Table] = {
+    State.RESTING: _OWNER[State.RESTING],
+    State.CLAIMING: {**_OWNER[State.CLAIMING], Event.CURRENT: State.OBSERVING},
+    State.STANDBY: {Event.NOT_NEEDED: State.RESTING},
+    State.READING: {Event.COMPARED: State.RESTING},
+    State.LOOKING_UP: {Event.COMPARED: State.RESTING, Event.TOO_MANY: State.READING},
+    State.OBSERVING: {Event.COMPARED: State.RESTING},
+    State.FAILED: _OWNER[State.FAILED],
+    State.CLOSED: {},
+}
+
+TRANSITIONS: Final[dict[Role, Table]] = {
+    Role.OBSERVER: _OBSERVER,
+    Role.STRANGER: _STRANGER,
+    Role.OWNER: _OWNER,
+}
+"""FAILED and CLOSED are events of every state but CLOSED, and lead to the states of these names."""
+
+
+def next_state(role: Role, state: State, event: Event) -> State:
+    """Return the next state.
+
+    Raises:
+        KeyError: the action of this state has no such result in this role.
+    """
+    if event is Event.FAILED:
+        return State.FAILED
+    return State.CLOSED if event is Event.CLOSED else TRANSITIONS[role][state][event]
+
+
+# A broker follows its controller within milliseconds; one that is gone is asked rarely.
+_PENDING_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
+"""Pauses between readings while brokers do not enforce a change yet; the last one repeats."""
+
+# Most failures are a connection that ended: the first attempts follow at once.
+_RETRY_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
+"""Pauses after failures, at most the interval."""
+
+LOOK_UPS_MAX: Final = 50
+"""A change that brokers do not have after so many look-ups is looked up at the intervals only."""
+
+READINGS_MAX: Final = 6
+"""The same for changes that are too many to be looked up, so that all ACLs are read."""
+
+
+class Pace:
+    """The pauses of one cluster."""
+
+    def __init__(self, interval_s: float) -> None:
+        self._interval_s = interval_s
+        self.read_s = 0.0
+        self._hurry_until_s = 0.0
+        self._attempts = self._look_ups = self._failures = 0
+
+    def read(self, now_s: float) -> None:
+        """The cluster was read, or need not be read before the next interval."""
+        self.read_s = now_s
+
+    def is_due(self, now_s: float) -> bool:
+        """Return whether the cluster is to be read again."""
+        return now_s - self.read_s >= self._interval_s
+
+    def hurry(self, now_s: float) -> None:
+        """Look for missing receipts after short pauses, for one interval."""
+        self._hurry_until_s, self._attempts = now_s + self._interval_s, 0
+
+    def ask(self) -> None:
+        """Brokers are asked for a receipt."""
+        self._attempts += 1
+
+    def note_log(self) -> None:
+        """The metadata log has new changes, or none that is not known."""
+        self._look_ups = 0
+
+    def look_up(self, look_ups_max: int = LOOK_UPS_MAX) -> None:
+        """Look up the changes of the metadata log again after a short pause, at most so often."""
+        # Brokers apply a change a little after it is in the log.
+        self._look_ups = (self._look_ups + 1) % look_ups_max
+
+    def succeed(self) -> None:
+        self._failures = 0
+
+    def fail(self) -> None:
+        self._failures += 1
+
+    def pause_s(self, now_s: float, *, is_pending: bool, is_holder: bool) -> float:
+        """Return the pause before the next round; ``is_pending`` says that a receipt is missing."""
+        if self._failures:
+            return min(self._interval_s, _step(_RETRY_S, self._failures))
+        rest_s = self._interval_s
+        if is_pending and now_s < self._hurry_until_s:
+            rest_s = _step(_PENDING_S, self._attempts)
+        elif is_holder:
+            rest_s -= now_s - self.read_s
+        if self._look_ups:
+            rest_s = min(rest_s, _step(_PENDING_S, self._look_ups))
+        return max(rest_s, 0)
+
+
+def _step(pauses: tuple[float, ...], number: int) -> float:
+    return pauses[min(number, len(pauses)) - 1]

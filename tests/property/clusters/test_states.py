@@ -1,0 +1,138 @@
+"""The states of the synchronization of a cluster, over random sequences of events."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doorkeeper.sync import synchronization
+from doorkeeper.sync.config import Mode
+from doorkeeper.sync.states import TRANSITIONS, Event, Pace, Role, State, next_state
+from testkit.acl import READ, allow, topic
+from testkit.lagging_cluster import STORE_ID, Lagging, kept
+from testkit.load import scaled
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+ALWAYS = (Event.FAILED, Event.CLOSED)
+OBSERVING = (Role.OBSERVER, Role.STRANGER)
+STEPS = 200
+BINDINGS = [allow(f"user-{number}", READ, topic(f"p-{number}")) for number in range(8)]
+
+
+def reached(role: Role, state: State, *, fails: bool = True) -> AbstractSet[State]:
+    """Return the states that some events lead to."""
+    states, waiting = set[State](), [state]
+    while waiting:
+        state = waiting.pop()
+        events = [*TRANSITIONS[role][state], *(ALWAYS if fails and state != State.CLOSED else ())]
+        new = {next_state(role, state, event) for event in events} - states
+        states |= new
+        waiting += new
+    return states
+
+
+@pytest.mark.parametrize("role", Role)
+def test_every_state_is_left_again(role: Role) -> None:
+    """By what its action finds: to the next rest without a failure, and to the end."""
+    states = set(TRANSITIONS[role])
+
+    assert reached(role, State.CLAIMING) == states
+    for state in states - {State.CLOSED}:
+        assert State.RESTING in reached(role, state, fails=False)
+        assert State.CLOSED in reached(role, state)
+    assert TRANSITIONS[role][State.CLOSED] == {}
+
+
+@given(st.sampled_from(Role), st.lists(st.integers(0, 99), max_size=60))
+def test_only_an_owner_sends_what_the_rules_permit(role: Role, choices: list[int]) -> None:
+    """SENDING follows the judgement of an owner, and a judgement what the cluster refuses."""
+    state = State.CLAIMING
+    for choice in choices:
+        events = [*TRANSITIONS[role][state], *ALWAYS]
+        before, event = state, events[choice % len(events)]
+        state = next_state(role, state, event)
+        if state is State.SENDING:
+            assert (role, before, event) == (Role.OWNER, State.JUDGING, Event.SENDABLE)
+        if before is State.SENDING and event is Event.REFUSED:
+            assert state is State.JUDGING
+        if state is State.CLOSED:
+            return
+
+
+@pytest.mark.parametrize("role", OBSERVING)
+def test_an_observer_cannot_send(role: Role) -> None:
+    """Its table has no such state, and no such result of a judgement."""
+    assert State.SENDING not in TRANSITIONS[role]
+    with pytest.raises(KeyError):
+        next_state(role, State.JUDGING, Event.SENDABLE)
+
+
+@given(
+    interval_s=st.floats(0.1, 100),
+    calls=st.lists(
+        st.sampled_from(["read", "hurry", "ask", "note_log", "look_up", "succeed", "fail"])
+    ),
+    is_pending=st.booleans(),
+    is_holder=st.booleans(),
+)
+def test_a_pause_is_at_most_an_interval(
+    interval_s: float, calls: list[str], *, is_pending: bool, is_holder: bool
+) -> None:
+    """And ends; after a reading that was long ago it is none."""
+    pace = Pace(interval_s)
+    now_s = 0.0
+    for call in calls:
+        now_s += interval_s / 3
+        getattr(pace, call)(*([now_s] if call in ("read", "hurry") else []))
+
+        pause_s = pace.pause_s(now_s, is_pending=is_pending, is_holder=is_holder)
+
+        assert 0 <= pause_s <= interval_s
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("role", Role)
+async def test_a_synchronization_goes_by_the_table(
+    role: Role, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With failures, changes of the store and of others, and a lease that moves between nodes."""
+    chance = Random(seed)
+    remote = Lagging(chance, BINDINGS[:4])
+    remote.fails = lambda: chance.random() < 0.4
+    visited = set(TRANSITIONS[role]) - {State.LOOKING_UP, State.CLOSED}
+    steps: list[tuple[State, Event, State]] = []
+
+    def note(role: Role, state: State, event: Event) -> State:
+        steps.append((state, event, next_state(role, state, event)))
+        return steps[-1][-1]
+
+    monkeypatch.setattr(synchronization, "next_state", note)
+    async with kept(
+        remote,
+        monkeypatch,
+        0.01,
+        mode=Mode.OBSERVE if role is Role.OBSERVER else Mode.ENFORCE,
+        store_id="t" * 22 if role is Role.STRANGER else STORE_ID,
+    ) as found:
+        desired: set[object] = set()
+        async with asyncio.timeout(scaled(20)):
+            while not visited <= {state for state, _, _ in steps} or len(steps) < STEPS:
+                binding = chance.choice(BINDINGS)
+                found.lease.is_held = chance.random() < 0.8
+                change = ([], [binding]) if binding in desired else ([binding], [])
+                found.change(*change)
+                desired ^= {binding}
+                await asyncio.sleep(chance.choice((0, 0.002, 0.01)))
+        assert found.task.role is role
+    assert all(one[-1] is other[0] for one, other in pairwise(steps))
+    assert steps[-1][-1] is State.CLOSED
+    assert bool(remote.sent) == (role is Role.OWNER)
+    assert not any("a fault of this server" in event.detail for event in found.events)
