@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.server.security.oauth import jwks, provider
+from doorkeeper.server.config.sasl_keys import (
+    SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS,
+    SASL_OAUTHBEARER_EXPECTED_AUDIENCE,
+    SASL_OAUTHBEARER_EXPECTED_ISSUER,
+    SASL_OAUTHBEARER_SCOPE_CLAIM_NAME,
+    SASL_OAUTHBEARER_SUB_CLAIM_NAME,
+)
+from doorkeeper.server.security.oauth import jwks
 from doorkeeper.server.security.oauth.message import InvalidMessage, parse
 from doorkeeper.server.security.oauth.signed import ClaimRules, SignedTokens
 from doorkeeper.server.security.oauth.unsecured import UnsecuredTokens
@@ -132,11 +139,11 @@ def test_tokens_of_kafkas_client(
 
 def rules_of(configs: dict[str, Any]) -> ClaimRules:
     return ClaimRules(
-        audiences=frozenset(configs.get(provider.AUDIENCE, ())),
-        issuer=configs.get(provider.ISSUER),
-        scope_claim=configs.get(provider.SCOPE_CLAIM_NAME, "scope"),
-        subject_claim=configs.get(provider.SUB_CLAIM_NAME, "sub"),
-        skew_s=configs.get(provider.CLOCK_SKEW_S, 30),
+        audiences=frozenset(configs.get(SASL_OAUTHBEARER_EXPECTED_AUDIENCE.name, ())),
+        issuer=configs.get(SASL_OAUTHBEARER_EXPECTED_ISSUER.name),
+        scope_claim=configs.get(SASL_OAUTHBEARER_SCOPE_CLAIM_NAME.name, "scope"),
+        subject_claim=configs.get(SASL_OAUTHBEARER_SUB_CLAIM_NAME.name, "sub"),
+        skew_s=configs.get(SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS.name, 30),
     )
 
 

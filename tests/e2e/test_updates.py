@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.plugins import AclBinding, AclCreateResult, ApiError, ErrorCode
-from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.net.limits import Limits
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import (

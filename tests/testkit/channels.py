@@ -12,10 +12,10 @@ from doorkeeper.server.net.context import PendingUpdates, ServerContext
 from doorkeeper.server.net.fair_queue import FairQueue
 from doorkeeper.server.net.large_requests import LargeRequests
 from doorkeeper.server.net.ledger import Ledger
+from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.server.net.peer_log import PeerLog
 from doorkeeper.server.net.protocol.exchange import Counts
-from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import (
     Clock,

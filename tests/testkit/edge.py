@@ -23,10 +23,10 @@ from doorkeeper.server.authorizer.contract import (
 )
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.net import ListenerSpec, Server, new_runner
+from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Counts, Peer
-from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.headers import (
     RequestHeader,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from doorkeeper.base.key import Applies, Scope
-from doorkeeper.server.config.kafka_keys import OF_EARLIER_RELEASES, WITHOUT_EFFECT
+from doorkeeper.server.config.kafka_keys import of_earlier_releases, without_effect
 from doorkeeper.server.config.keys import KEYS
 from testkit.checkout import ROOT
 
@@ -21,7 +21,7 @@ HEAD = """\
 # Configuration
 
 Doorkeeper reads a `server.properties` with Kafka's own keys and a few of its own. Made from
-`server/doorkeeper/server/config/keys.py` by `make generate`; `make check` keeps it
+the rows of `server/doorkeeper/server/config` by `make generate`; `make check` keeps it
 current. `examples/server.properties` is a file to begin with; `doorkeeper config
 check FILE` prints every error and warning of one.
 
@@ -103,8 +103,8 @@ def page() -> str:
     """Return the text of the page."""
     ours = [key for key in KEYS.values() if key.ours]
     kafkas = [key for key in KEYS.values() if not key.ours]
-    without = ", ".join(f"`{name}`" for name in WITHOUT_EFFECT)
-    earlier = ", ".join(f"`{name}`" for name in sorted(OF_EARLIER_RELEASES))
+    without = ", ".join(f"`{name}`" for name in without_effect())
+    earlier = ", ".join(f"`{name}`" for name in sorted(of_earlier_releases()))
     return (
         f"{HEAD}\n## Doorkeeper's own keys\n\n{_table(ours)}"
         f"\n## Kafka's keys that have an effect\n\n{_table(kafkas)}"
@@ -113,7 +113,7 @@ def page() -> str:
     )
 
 
-def _table(keys: Iterable[Key]) -> str:
+def _table(keys: Iterable[Key[Any]]) -> str:
     rows = (
         f"| `{key.name}` | {key.type.name.lower()} | {_default(key)} | {PREFIXES[key.scope]} |"
         f" {_applies(key)} | {key.doc} |\n"
@@ -123,13 +123,13 @@ def _table(keys: Iterable[Key]) -> str:
     return f"{head}|---|---|---|---|---|---|\n" + "".join(rows)
 
 
-def _default(key: Key) -> str:
+def _default(key: Key[Any]) -> str:
     if key.default is None:
         return "none"
     return f"`{key.default}`" if key.default else "empty"
 
 
-def _applies(key: Key) -> str:
+def _applies(key: Key[Any]) -> str:
     words = {Applies.RESTART: "", Applies.RELOAD: "SIGHUP", Applies.DYNAMIC: "SIGHUP, dynamic"}
     word = words[key.applies]
     return f"{word}: {key.since}" if word else ""

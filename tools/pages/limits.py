@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from doorkeeper.server.runtime.limits import UNLIMITED, Limits
+from doorkeeper.base.values import INT_MAX
+from doorkeeper.server.net.limits import Limits
 from testkit.checkout import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "limits.md"
@@ -12,7 +13,7 @@ PAGE = ROOT / "docs" / "reference" / "limits.md"
 HEAD = """\
 # Limits
 
-What the server's edge bears, and why. Made from `server/doorkeeper/server/runtime/limits.py` by
+What the server's edge bears, and why. Made from `server/doorkeeper/server/net/limits.py` by
 `make generate`; `make check` keeps it current.
 
 On each connection one change is under way at a time; the requests behind it wait, and the server
@@ -41,7 +42,7 @@ def _key(key: str) -> str:
 
 
 def _text(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) and value != UNLIMITED else "none"
+    return f"{value:,}" if isinstance(value, int) and value != INT_MAX else "none"
 
 
 def pages() -> dict[Path, str]:

@@ -1,11 +1,24 @@
-"""Description of a key in the table of keys."""
+"""A configuration key: its row is its name, type, default, check, documentation and reload.
+
+    MAX_CONNECTIONS = integer("max.connections", INT_MAX, "The maximum ...", at_least(0))
+    settings[MAX_CONNECTIONS]     an int, for mypy too
+
+``text``, ``integer`` and the others declare a key of a type; ``Key`` itself one that is read in
+another way.
+"""
 
 from __future__ import annotations
 
 from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Generic, TypedDict, TypeVar, Unpack
 
-from doorkeeper.base.value import Value
-from doorkeeper.base.values import Check, KeyType
+from doorkeeper.base.values import Check, KeyType, Password, parse_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+T_co = TypeVar("T_co", covariant=True)
 
 
 class Scope(Enum):
@@ -24,24 +37,76 @@ class Applies(Enum):
     DYNAMIC = "after SIGHUP, or at once when it is changed over the wire"
 
 
-class Key(Value):
-    """One key. ``default`` is the text of its default value, or None.
+class Dynamic(Enum):
+    """Whose dynamic value a broker of Kafka takes.
 
-    ``importance`` is Kafka's: HIGH, MEDIUM or LOW. ``declared`` is False for keys that a broker
-    passes to its authorizer without declaring them: their values are never described. ``since`` is
-    the release from which ``applies`` is true.
+    Source: ``DynamicBrokerConfig`` (4.3.1): ``DynamicSecurityConfigs``, ``PerBrokerConfigs``,
+    ``ClusterLevelListenerConfigs`` and the rest of ``AllDynamicConfigs``.
     """
 
-    name: str
-    type: KeyType
-    default: str | None
-    doc: str
-    importance: str = "MEDIUM"
-    check: Check | None = None
-    scope: Scope = Scope.SERVER
-    declared: bool = True
-    applies: Applies = Applies.RESTART
-    since: str = "0.1.0"
+    LISTENER = "of one broker, and only with a listener's prefix"
+    BROKER = "of one broker"
+    CLUSTER_LISTENER = "of the whole cluster, also with a listener's prefix"
+    CLUSTER = "of the whole cluster"
+
+
+class Options(TypedDict, total=False):
+    """What most keys do not have."""
+
+    scope: Scope
+    applies: Applies
+    declared: bool
+    since: str
+    in_kafka: Dynamic | None
+
+
+class Key(Generic[T_co]):
+    """One key, whose value is a ``T_co``. ``default`` is the text of its default value, or None.
+
+    ``declared`` is False for keys that a broker passes to its authorizer without declaring them:
+    their values are never described. ``since`` is the release from which ``applies`` is true.
+    ``in_kafka`` is None for a key that is not dynamic there.
+    """
+
+    __slots__ = (
+        *("_absent", "_read", "applies", "check", "declared", "default", "doc", "in_kafka", "name"),
+        *("scope", "since", "type"),
+    )
+
+    def __init__(
+        self,
+        name: str,
+        key_type: KeyType,
+        default: str | None,
+        doc: str,
+        check: Check | None = None,
+        *,
+        read: Callable[[Any], T_co] | None = None,
+        absent: object = None,
+        **options: Unpack[Options],
+    ) -> None:
+        """``read`` makes the value of one of the type; ``absent`` is the value without a default.
+
+        A key that may have a prefix applies after SIGHUP, others after a restart, by default.
+        """
+        self.name: Final = name
+        self.type: Final = key_type
+        self.default: Final = default
+        self.doc: Final = doc
+        self.check: Final = check
+        self.scope: Final = options.get("scope", Scope.SERVER)
+        usual = Applies.RESTART if self.scope is Scope.SERVER else Applies.RELOAD
+        self.applies: Final = options.get("applies", usual)
+        self.declared: Final = options.get("declared", True)
+        self.since: Final = options.get("since", "0.1.0")
+        self.in_kafka: Final = options.get("in_kafka")
+        self._read = read
+        self._absent = absent
+
+    def __str__(self) -> str:
+        return self.name
+
+    __repr__ = __str__
 
     @property
     def sensitive(self) -> bool:
@@ -52,3 +117,91 @@ class Key(Value):
     def ours(self) -> bool:
         """Return whether the key is Doorkeeper's own."""
         return self.name.startswith("doorkeeper.")
+
+    def parse(self, text: str) -> T_co:
+        """Return the value of a text.
+
+        Raises:
+            ValueError: it is not allowed; the text describes the allowed values.
+
+        """
+        value = parse_value(self.type, text)
+        if self.check is not None:
+            self.check(value)
+        made: Any = value if self._read is None else self._read(value)
+        return made  # type: ignore[no-any-return]
+
+    @property
+    def default_value(self) -> T_co:
+        """Return the value without an entry."""
+        value: Any = self._absent if self.default is None else self.parse(self.default)
+        return value  # type: ignore[no-any-return]
+
+    def value_in(self, texts: Mapping[str, str]) -> T_co:
+        """Return the value of valid texts by name; an empty text is the default."""
+        text = texts.get(self.name, "").strip()
+        return self.parse(text) if text else self.default_value
+
+
+def integer(
+    name: str, default: int, doc: str, check: Check | None = None, **options: Unpack[Options]
+) -> Key[int]:
+    return Key(name, KeyType.INT, str(default), doc, check, **options)
+
+
+def long(
+    name: str, default: int, doc: str, check: Check | None = None, **options: Unpack[Options]
+) -> Key[int]:
+    return Key(name, KeyType.LONG, str(default), doc, check, **options)
+
+
+def flag(name: str, doc: str, *, default: bool = False, **options: Unpack[Options]) -> Key[bool]:
+    return Key(name, KeyType.BOOLEAN, str(default).lower(), doc, **options)
+
+
+def text(
+    name: str, default: str, doc: str, check: Check | None = None, **options: Unpack[Options]
+) -> Key[str]:
+    return Key(name, KeyType.STRING, default, doc, check, **options)
+
+
+def optional(
+    name: str, doc: str, check: Check | None = None, **options: Unpack[Options]
+) -> Key[str | None]:
+    """Declare a text; one that is absent or empty is None."""
+    return Key(name, KeyType.STRING, None, doc, check, read=_or_none, **options)
+
+
+def file(name: str, doc: str, **options: Unpack[Options]) -> Key[Path | None]:
+    """Declare a path; one that is absent or empty is None."""
+    return Key(name, KeyType.STRING, None, doc, read=_path, **options)
+
+
+def java_class(
+    name: str, doc: str, default: str | None = None, **options: Unpack[Options]
+) -> Key[str]:
+    """Declare the name of a class; one that is absent is empty."""
+    return Key(name, KeyType.CLASS, default, doc, absent="", **options)
+
+
+def password(name: str, doc: str, **options: Unpack[Options]) -> Key[Password | None]:
+    return Key(name, KeyType.PASSWORD, None, doc, **options)
+
+
+def words(
+    name: str, default: str | None, doc: str, **options: Unpack[Options]
+) -> Key[tuple[str, ...]]:
+    """Declare a list, whose empty elements are left out."""
+    return Key(name, KeyType.LIST, default, doc, read=_not_empty, absent=(), **options)
+
+
+def _or_none(value: str) -> str | None:
+    return value or None
+
+
+def _path(value: str) -> Path | None:
+    return Path(value) if value else None
+
+
+def _not_empty(value: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(filter(None, value))

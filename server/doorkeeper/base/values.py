@@ -7,7 +7,7 @@ the value itself, unless the key is sensitive.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import TypeAlias
 
@@ -37,6 +37,14 @@ Check: TypeAlias = Callable[[Value], None]
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
+
+
+class NotAllowed(ValueError):
+    """Elements of a value that are not allowed; the text describes the allowed ones."""
+
+    def __init__(self, elements: Sequence[str], allowed: str) -> None:
+        super().__init__(allowed)
+        self.elements = tuple(elements)
 
 
 class KeyType(IntEnum):

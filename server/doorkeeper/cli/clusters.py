@@ -28,6 +28,7 @@ from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.state.store import StorageError
 from doorkeeper.sync.comparison import ClusterComparison, compare_cluster
 from doorkeeper.sync.config import ACCEPTED, ClusterConfig, Foreign, Mode
@@ -433,10 +434,10 @@ async def _read_store(file: Path) -> Desired:
 def _clusters_of(file: Path, names: Sequence[str]) -> list[ClusterConfig]:
     """Return the clusters of these names, or all; an error ends the process."""
     settings = load_or_fail(file, ()).settings
-    if settings.clusters_file is None:
+    if settings[CLUSTERS_FILE] is None:
         fail([f"{file}: doorkeeper.clusters.file is missing"])
     try:
-        clusters = configs_of(settings.clusters_file)
+        clusters = configs_of(settings[CLUSTERS_FILE])
     except StartError as error:
         fail(error.problems)
     known = {each.name: each for each in clusters}

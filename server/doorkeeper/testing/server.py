@@ -27,6 +27,7 @@ from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.authorizer.contract import Authorizer
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.config.keys import UPDATE_TIMEOUT_MS
 from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.operations.logs.pipeline import Logs
@@ -274,7 +275,7 @@ class DoorkeeperServer(AnyServer):
         assembly = self._running()
         if assembly.guarded is None:
             raise TypeError("there are no ACLs: authorizer.class.name names no authorizer")
-        return assembly.guarded, assembly.node.settings.update_timeout_ms / 1000
+        return assembly.guarded, assembly.node.settings[UPDATE_TIMEOUT_MS] / 1000
 
     def _running(self) -> Assembly:
         if self._assembly is None:

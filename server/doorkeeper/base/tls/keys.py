@@ -4,171 +4,140 @@ from __future__ import annotations
 
 from typing import Final
 
-from doorkeeper.base.key import Applies, Key, Scope
-from doorkeeper.base.values import KeyType, one_of
-
-_STORE_TYPES = "JKS, PKCS12 or PEM. A JKS store may hold PKCS12, as in Java."
-
-TLS: Final = (
-    Key(
-        name="ssl.keystore.type",
-        type=KeyType.STRING,
-        default="JKS",
-        doc=f"The type of the key store: {_STORE_TYPES}",
-        scope=Scope.LISTENER,
-        applies=Applies.DYNAMIC,
-    ),
-    Key(
-        name="ssl.keystore.location",
-        type=KeyType.STRING,
-        default=None,
-        doc="The key store: a file with the server's certificate and private key.",
-        scope=Scope.LISTENER,
-        applies=Applies.DYNAMIC,
-    ),
-    Key(
-        name="ssl.keystore.password",
-        type=KeyType.PASSWORD,
-        default=None,
-        doc="The password of the key store; PEM has none.",
-        scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
-    ),
-    Key(
-        name="ssl.key.password",
-        type=KeyType.PASSWORD,
-        default=None,
-        doc="The password of the server's private key.",
-        scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
-    ),
-    Key(
-        name="ssl.keystore.key",
-        type=KeyType.PASSWORD,
-        default=None,
-        doc="The server's private key as PEM with PKCS#8; requires ssl.keystore.type=PEM.",
-        scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
-    ),
-    Key(
-        name="ssl.keystore.certificate.chain",
-        type=KeyType.PASSWORD,
-        default=None,
-        doc="The server's certificate and those of its issuers as PEM.",
-        scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
-    ),
-    Key(
-        name="ssl.truststore.type",
-        type=KeyType.STRING,
-        default="JKS",
-        doc=f"The type of the trust store: {_STORE_TYPES}",
-        scope=Scope.LISTENER,
-        applies=Applies.DYNAMIC,
-    ),
-    Key(
-        name="ssl.truststore.location",
-        type=KeyType.STRING,
-        default=None,
-        doc="The trust store: a file with the issuers of client certificates.",
-        scope=Scope.LISTENER,
-        applies=Applies.DYNAMIC,
-    ),
-    Key(
-        name="ssl.truststore.password",
-        type=KeyType.PASSWORD,
-        default=None,
-        doc="The password of the trust store; PEM has none.",
-        scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
-    ),
-    Key(
-        name="ssl.truststore.certificates",
-        type=KeyType.PASSWORD,
-        default=None,
-        doc="The issuers of client certificates as PEM; requires ssl.truststore.type=PEM.",
-        scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
-    ),
-    Key(
-        name="ssl.client.auth",
-        type=KeyType.STRING,
-        default="none",
-        doc=(
-            "Whether clients must present a certificate. On SASL_SSL only the value with the"
-            " listener's prefix applies."
-        ),
-        check=one_of("required", "requested", "none"),
-        scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
-    ),
-    Key(
-        name="ssl.principal.mapping.rules",
-        type=KeyType.STRING,
-        default="DEFAULT",
-        doc=(
-            "Rules that map the name in a client certificate to a user name; the first matching"
-            " one applies."
-        ),
-        importance="LOW",
-        scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
-    ),
-    Key(
-        name="ssl.protocol",
-        type=KeyType.STRING,
-        default="TLSv1.3",
-        doc="Has no effect: ssl.enabled.protocols selects the protocols.",
-        scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
-    ),
-    Key(
-        name="ssl.enabled.protocols",
-        type=KeyType.LIST,
-        default="TLSv1.2,TLSv1.3",
-        doc="The enabled protocols: TLSv1.2, TLSv1.3.",
-        scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
-    ),
-    Key(
-        name="ssl.cipher.suites",
-        type=KeyType.LIST,
-        default="",
-        doc="The enabled cipher suites, by Java's or OpenSSL's names; empty enables all.",
-        scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
-    ),
-    Key(
-        name="ssl.allow.dn.changes",
-        type=KeyType.BOOLEAN,
-        default="false",
-        doc="Whether the certificate in a reloaded key store may have another distinguished name.",
-        importance="LOW",
-        scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
-    ),
-    Key(
-        name="ssl.allow.san.changes",
-        type=KeyType.BOOLEAN,
-        default="false",
-        doc=(
-            "Whether the certificate in a reloaded key store may lack alternative names of the"
-            " previous one."
-        ),
-        importance="LOW",
-        scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
-    ),
-    Key(
-        name="doorkeeper.ssl.crl.file",
-        type=KeyType.STRING,
-        default=None,
-        doc=(
-            "A file of revocation lists (PEM, or one in DER). Client certificates are rejected"
-            " if a list contains them, or if their issuer has no list in the file."
-        ),
-        scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
-    ),
+from doorkeeper.base.key import (
+    Applies,
+    Dynamic,
+    Key,
+    Scope,
+    file,
+    flag,
+    optional,
+    password,
+    text,
+    words,
 )
+from doorkeeper.base.values import one_of
+
+SSL_KEYSTORE_TYPE: Final = text(
+    "ssl.keystore.type",
+    "JKS",
+    "The type of the key store: JKS, PKCS12 or PEM. A JKS store may hold PKCS12, as in Java.",
+    scope=Scope.LISTENER,
+    applies=Applies.DYNAMIC,
+    in_kafka=Dynamic.LISTENER,
+)
+SSL_KEYSTORE_LOCATION: Final = optional(
+    "ssl.keystore.location",
+    "The key store: a file with the server's certificate and private key.",
+    scope=Scope.LISTENER,
+    applies=Applies.DYNAMIC,
+    in_kafka=Dynamic.LISTENER,
+)
+SSL_KEYSTORE_PASSWORD: Final = password(
+    "ssl.keystore.password",
+    "The password of the key store; PEM has none.",
+    scope=Scope.LISTENER,
+    in_kafka=Dynamic.LISTENER,
+)
+SSL_KEY_PASSWORD: Final = password(
+    "ssl.key.password",
+    "The password of the server's private key.",
+    scope=Scope.LISTENER,
+    in_kafka=Dynamic.LISTENER,
+)
+SSL_KEYSTORE_KEY: Final = password(
+    "ssl.keystore.key",
+    "The server's private key as PEM with PKCS#8; requires ssl.keystore.type=PEM.",
+    scope=Scope.LISTENER,
+    in_kafka=Dynamic.LISTENER,
+)
+SSL_KEYSTORE_CERTIFICATE_CHAIN: Final = password(
+    "ssl.keystore.certificate.chain",
+    "The server's certificate and those of its issuers as PEM.",
+    scope=Scope.LISTENER,
+    in_kafka=Dynamic.LISTENER,
+)
+SSL_TRUSTSTORE_TYPE: Final = text(
+    "ssl.truststore.type",
+    "JKS",
+    "The type of the trust store: JKS, PKCS12 or PEM. A JKS store may hold PKCS12, as in Java.",
+    scope=Scope.LISTENER,
+    applies=Applies.DYNAMIC,
+    in_kafka=Dynamic.LISTENER,
+)
+SSL_TRUSTSTORE_LOCATION: Final = optional(
+    "ssl.truststore.location",
+    "The trust store: a file with the issuers of client certificates.",
+    scope=Scope.LISTENER,
+    applies=Applies.DYNAMIC,
+    in_kafka=Dynamic.LISTENER,
+)
+SSL_TRUSTSTORE_PASSWORD: Final = password(
+    "ssl.truststore.password",
+    "The password of the trust store; PEM has none.",
+    scope=Scope.LISTENER,
+    in_kafka=Dynamic.LISTENER,
+)
+SSL_TRUSTSTORE_CERTIFICATES: Final = password(
+    "ssl.truststore.certificates",
+    "The issuers of client certificates as PEM; requires ssl.truststore.type=PEM.",
+    scope=Scope.LISTENER,
+    in_kafka=Dynamic.LISTENER,
+)
+SSL_CLIENT_AUTH: Final = text(
+    "ssl.client.auth",
+    "none",
+    "Whether clients must present a certificate. On SASL_SSL only the value with the listener's"
+    " prefix applies.",
+    one_of("required", "requested", "none"),
+    scope=Scope.LISTENER,
+    in_kafka=Dynamic.BROKER,
+)
+SSL_PRINCIPAL_MAPPING_RULES: Final = text(
+    "ssl.principal.mapping.rules",
+    "DEFAULT",
+    "Rules that map the name in a client certificate to a user name; the first matching one"
+    " applies.",
+    scope=Scope.LISTENER,
+)
+SSL_PROTOCOL: Final = text(
+    "ssl.protocol",
+    "TLSv1.3",
+    "Has no effect: ssl.enabled.protocols selects the protocols.",
+    scope=Scope.LISTENER,
+    in_kafka=Dynamic.BROKER,
+)
+SSL_ENABLED_PROTOCOLS: Final = words(
+    "ssl.enabled.protocols",
+    "TLSv1.2,TLSv1.3",
+    "The enabled protocols: TLSv1.2, TLSv1.3.",
+    scope=Scope.LISTENER,
+    in_kafka=Dynamic.BROKER,
+)
+SSL_CIPHER_SUITES: Final = words(
+    "ssl.cipher.suites",
+    "",
+    "The enabled cipher suites, by Java's or OpenSSL's names; empty enables all.",
+    scope=Scope.LISTENER,
+    in_kafka=Dynamic.BROKER,
+)
+SSL_ALLOW_DN_CHANGES: Final = flag(
+    "ssl.allow.dn.changes",
+    "Whether the certificate in a reloaded key store may have another distinguished name.",
+    scope=Scope.LISTENER,
+)
+SSL_ALLOW_SAN_CHANGES: Final = flag(
+    "ssl.allow.san.changes",
+    "Whether the certificate in a reloaded key store may lack alternative names of the previous"
+    " one.",
+    scope=Scope.LISTENER,
+)
+SSL_CRL_FILE: Final = file(
+    "doorkeeper.ssl.crl.file",
+    "A file of revocation lists (PEM, or one in DER). Client certificates are rejected if a"
+    " list contains them, or if their issuer has no list in the file.",
+    scope=Scope.LISTENER,
+)
+
+TLS: Final = tuple(key for key in list(globals().values()) if isinstance(key, Key))
 """All keys, in the order of the documentation."""

@@ -11,6 +11,8 @@ from doorkeeper.cli.completion import files
 from doorkeeper.cli.offline.stores import settings_at
 from doorkeeper.cli.repositories.addresses import AddressKind
 from doorkeeper.cli.terminal import fail, paint, printable
+from doorkeeper.server.config.audit_keys import AUDIT_DIR
+from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.operations.audit.cluster_events import (
     KIND,
     brokers_text,
@@ -56,8 +58,8 @@ def audit_folders(store: Address, given: Sequence[Path]) -> Sequence[Path]:
     if given or store.kind is not AddressKind.CONFIG:
         return given
     settings = settings_at(store)
-    folder = settings.audit.folder
-    if settings.clusters_file is None or folder is None or not folder.is_dir():
+    folder = settings[AUDIT_DIR]
+    if settings[CLUSTERS_FILE] is None or folder is None or not folder.is_dir():
         return ()
     return (folder,)
 

@@ -28,6 +28,7 @@ from doorkeeper.cli.learning.recorder import Recorder
 from doorkeeper.client.config import Address
 from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.authorizer.plans import BindingIds
+from doorkeeper.server.config.keys import LOG_FORMAT, LOG_LEVELS
 from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.net import new_runner
@@ -105,9 +106,9 @@ def _run(keys: dict[str, str], initial: Change, work: Observation) -> Run:
     settings = load_values(keys, "learn").settings
     logs = Logs(
         descriptor=_STDERR,
-        form=settings.log_format,
+        form=settings[LOG_FORMAT],
         terminal=os.isatty(_STDERR),
-        levels=settings.log_levels,
+        levels=settings[LOG_LEVELS],
         now_ns=time.time_ns,
     )
     try:

@@ -37,9 +37,11 @@ from doorkeeper.server.app.stores import open_store
 from doorkeeper.server.authorizer.loading import KEY, authorizer_class
 from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.server.authorizer.standard_keys import POLICY_DEFAULTS, read_policy
+from doorkeeper.server.config.keys import AUTHORIZER_CLASS_NAME
 from doorkeeper.server.config.loading import with_stored_values
 from doorkeeper.server.config.plug_ins import UnusableClass, one_line
 from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.config.store_keys import DATA_DIR
 from doorkeeper.server.schema.change import Edit
 from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
 from doorkeeper.server.schema.features import has_networks, metadata_level
@@ -69,7 +71,7 @@ class StoreRepository(AclRepository):
         self._settings = settings
         self._at = at
         shared = settings.store
-        place = f"in {settings.data_dir}" if shared is None else shared.display_name
+        place = f"in {settings[DATA_DIR]}" if shared is None else shared.display_name
         self.description = f"the store {place}{_as_of(at)}"
 
     async def read(self) -> AclContents:
@@ -116,7 +118,7 @@ class StoreRepository(AclRepository):
     async def _session(
         self, settings: Settings, *, changes: bool, create: bool = False
     ) -> AsyncIterator[StoreSession]:
-        if not settings.authorizer_class_name:
+        if not settings[AUTHORIZER_CLASS_NAME]:
             raise StartError(_NO_AUTHORIZER)
         async with (
             start(settings, changes=changes, authorizer=True, make_store=create) as server,
@@ -126,7 +128,7 @@ class StoreRepository(AclRepository):
 
     async def _read(self) -> AclContents:
         settings = self._settings
-        name = settings.authorizer_class_name
+        name = settings[AUTHORIZER_CLASS_NAME]
         try:
             found = authorizer_class(name)
         except UnusableClass as error:
@@ -252,7 +254,7 @@ def _past_contents(
 
 async def _read_store(settings: Settings) -> StoredRows:
     if settings.store is None:
-        return await asyncio.to_thread(read_acls, settings.data_dir / DATABASE_NAME)
+        return await asyncio.to_thread(read_acls, settings[DATA_DIR] / DATABASE_NAME)
     store = await open_store(settings, make_store=False, is_node=False)
     try:
         return StoredRows(

@@ -19,6 +19,7 @@ from doorkeeper.client.config import ClientConfig
 from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.node import OPERATOR_ADDRESS
+from doorkeeper.server.config.keys import UPDATE_TIMEOUT_MS
 from doorkeeper.server.operations.logs.command_log import command_logs
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ async def start(
 
 def client_config(assembly: Assembly, client_id: str = "") -> ClientConfig:
     """Return the configuration of a client; ``client_id`` is that of the author of changes."""
-    wait_ms = assembly.node.settings.update_timeout_ms + _LATER_MS
+    wait_ms = assembly.node.settings[UPDATE_TIMEOUT_MS] + _LATER_MS
     host, port = OPERATOR_ADDRESS
     return ClientConfig(
         bootstrap=f"{host}:{port}",

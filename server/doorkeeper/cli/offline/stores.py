@@ -10,6 +10,7 @@ from doorkeeper.cli.repositories.addresses import AddressKind
 from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.config.loading import load
 from doorkeeper.server.config.shared_store import SharedStore
+from doorkeeper.server.config.store_keys import DATA_DIR
 from doorkeeper.server.state.storage.identity import IDENTITY_NAME
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def settings_at(address: Address, overrides: Sequence[str] = ()) -> Settings:
 def place_of(settings: Settings) -> Place:
     if settings.store is not None:
         return settings.store
-    return DataFolder(settings.data_dir, identity_file_of(settings))
+    return DataFolder(settings[DATA_DIR], identity_file_of(settings))
 
 
 @asynccontextmanager

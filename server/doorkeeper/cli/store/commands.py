@@ -27,6 +27,7 @@ from doorkeeper.cli.store.release import release
 from doorkeeper.cli.terminal import fail, progress, say, show
 from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.config.store_keys import DATA_DIR
 from doorkeeper.server.state.storage.backup import backup as back_up
 from doorkeeper.server.state.storage.backup import restore as put_back
 from doorkeeper.server.state.storage.files import DATABASE_NAME
@@ -148,7 +149,7 @@ def backup(target: Path, file: Path | None, data_dir: Path | None, *, overwrite:
     """Copy the store to the file TARGET."""
     # Of the embedded store, whatever the configuration names: a shared one is backed up with
     # PostgreSQL's tools (pg_dump).
-    folder = _settings(file, data_dir).data_dir
+    folder = _settings(file, data_dir)[DATA_DIR]
     _or_fail(lambda: back_up(folder, target, overwrite=overwrite, progress=progress("backup")))
     click.echo(f"{target}: a backup of the store in {folder}")
 
@@ -176,7 +177,7 @@ Examples:
 def restore(source: Path, file: Path | None, data_dir: Path | None, *, yes: bool) -> None:
     """Replace the store by the backup SOURCE."""
     settings = _settings(file, data_dir)
-    found = _difference(settings.data_dir, source)
+    found = _difference(settings[DATA_DIR], source)
     if found:
         show(lines_of(found))
         if not yes:
@@ -184,14 +185,14 @@ def restore(source: Path, file: Path | None, data_dir: Path | None, *, yes: bool
     aside = _or_fail(
         lambda: put_back(
             source,
-            settings.data_dir,
+            settings[DATA_DIR],
             now_ms=_now_ms,
             progress=progress("restore"),
             identity_file=identity_file_of(settings),
         )
     )
     kept = "" if aside is None else f"; the previous one is {aside}"
-    click.echo(f"{settings.data_dir}: the store is that of {source}{kept}")
+    click.echo(f"{settings[DATA_DIR]}: the store is that of {source}{kept}")
 
 
 @command.command(
@@ -345,7 +346,7 @@ def _settings(file: Path | None, data_dir: Path | None) -> Settings:
 
 
 def _store_name(settings: Settings) -> str:
-    return str(settings.data_dir) if settings.store is None else settings.store.display_name
+    return str(settings[DATA_DIR]) if settings.store is None else settings.store.display_name
 
 
 def _place(file: Path | None, store: Address | None) -> Place:

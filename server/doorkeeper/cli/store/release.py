@@ -13,6 +13,7 @@ from doorkeeper.cli.offline.release import ReleaseChange, change_release
 from doorkeeper.cli.options import config_option, load_or_fail
 from doorkeeper.cli.terminal import fail, printable, show
 from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.config.store_keys import KAFKA_RELEASE
 from doorkeeper.server.schema.features import LEVELS
 from doorkeeper.server.state.store import StorageError
 
@@ -78,9 +79,9 @@ def release(
         click.echo(f"the rules of Kafka {changed.after}")
     else:
         click.echo(f"the rules of Kafka {changed.after}; before: {changed.before}")
-    if settings.kafka_release not in (None, changed.after):
+    if settings[KAFKA_RELEASE] not in (None, changed.after):
         click.echo(
-            f"doorkeeper.kafka.release is {settings.kafka_release} in the configuration: the server"
+            f"{KAFKA_RELEASE} is {settings[KAFKA_RELEASE]} in the configuration: the server"
             f" starts when it is {changed.after}, or not set",
             err=True,
         )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper.server.config.store_keys import DATA_DIR
 from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper_wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
@@ -39,7 +40,7 @@ def handle(
     """Answer each partition: it stays where it is, or there is no place to move it to."""
     if not is_allowed(node, context, _ALTER):
         return _respond(request, lambda *_: _ALTER.refusal)
-    own_path = str(node.settings.data_dir.absolute())
+    own_path = str(node.settings[DATA_DIR].absolute())
     places = Places(node.brokers(context.authorizable.listener_name))
 
     def outcome(path: str, name: str, index: int) -> ErrorCode:

@@ -27,6 +27,7 @@ from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.api.updates.topics import change_topics
+from doorkeeper.server.config.keys import DELETE_TOPIC_ENABLE
 from doorkeeper_wire.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -50,7 +51,7 @@ ZERO_ID = bytes(16)
 def handle(request: DeleteTopicsRequest, context: RequestContext, node: Node) -> Outcome:
     version = context.authorizable.request_version
     rights = _Rights(node, context)
-    if not node.settings.delete_topic_enable:
+    if not node.settings[DELETE_TOPIC_ENABLE]:
         # TOPIC_DELETION_DISABLED is unknown to clients of older versions.
         if version < 3:
             raise ApiError(ErrorCode.INVALID_REQUEST, "Topic deletion is disabled.")

@@ -22,6 +22,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.codes import check_describe, filter_of, resource_rows
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.permissions import needs, require_on_cluster
+from doorkeeper.server.config.keys import CLIENTS_ANSWER_MAX_BYTES, CLIENTS_WITHHOLD
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def handle(request: DescribeAclsRequest, context: RequestContext, node: Node) ->
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")
     wanted = filter_of(request)
     settings = node.settings
-    if node.acl_rows and not settings.clients_withhold and not settings.clients_answer_max_bytes:
+    if node.acl_rows and not settings[CLIENTS_WITHHOLD] and not settings[CLIENTS_ANSWER_MAX_BYTES]:
         # Not with doorkeeper.clients.*: those limits need the rows of a response, and these are
         # already encoded.
         answer = node.acl_rows.description(wanted)

@@ -28,6 +28,7 @@ from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer
 from doorkeeper.base.values import KeyType
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.permissions import Need, is_allowed, needs
+from doorkeeper.server.config.keys import LOG_LEVELS
 from doorkeeper.server.config.settings import ConfigSource
 from doorkeeper.server.resources.settings import operations
 from doorkeeper.server.resources.settings.client_metrics import client_metrics_settings
@@ -229,7 +230,7 @@ def _broker_logger(name: str, node: Node, builder: _RowBuilder) -> Rows:
             f"Unexpected broker id, expected {node.node_id} but received {name}",
         )
     # The root logger always has a level, also where the configuration names none.
-    levels = {"root": logging.INFO, **node.settings.log_levels}
+    levels = {"root": logging.INFO, **node.settings[LOG_LEVELS]}
     return (
         DescribeConfigsResourceResult(
             name=logger,

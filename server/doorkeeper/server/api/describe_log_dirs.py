@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.permissions import is_allowed, needs
 from doorkeeper.server.api.records import NO_RECORDS
+from doorkeeper.server.config.store_keys import DATA_DIR
 from doorkeeper.server.resources.topics.placement import Places
 from doorkeeper_wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -50,7 +51,7 @@ def handle(
         return DescribeLogDirsResponse(error_code=_DESCRIBE.refusal.value)
     places = Places(node.brokers(context.authorizable.listener_name))
     folder = DescribeLogDirsResult(
-        log_dir=str(node.settings.data_dir.absolute()),
+        log_dir=str(node.settings[DATA_DIR].absolute()),
         topics=tuple(_topics(request, node, places, records)),
     )
     return DescribeLogDirsResponse(results=(folder,))

@@ -23,6 +23,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import sort
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.permissions import authorized_operations, is_allowed, needs
+from doorkeeper.server.config.keys import MAX_REQUEST_PARTITION_SIZE_LIMIT
 from doorkeeper.server.resources.settings.topic import effective
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, error_of_missing
 from doorkeeper.server.resources.topics.placement import Places
@@ -126,7 +127,7 @@ def _names(request: DescribeTopicPartitionsRequest, node: Node) -> list[str]:
 
 
 def _page_size(request: DescribeTopicPartitionsRequest, node: Node) -> int:
-    limit = min(node.settings.max_request_partition_size_limit, request.response_partition_limit)
+    limit = min(node.settings[MAX_REQUEST_PARTITION_SIZE_LIMIT], request.response_partition_limit)
     # At least one partition, or a client would get empty pages for ever.
     return max(limit, 1)
 

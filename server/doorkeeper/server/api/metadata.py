@@ -50,6 +50,7 @@ from doorkeeper.server.api.permissions import (
     needs,
 )
 from doorkeeper.server.api.updates.topics import change_topics
+from doorkeeper.server.config.keys import AUTO_CREATE_TOPICS_ENABLE
 from doorkeeper.server.resources.topics.creation import created_automatically
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, error_of_missing
 from doorkeeper.server.resources.topics.placement import Places
@@ -87,7 +88,7 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
     # Only topics that the caller may describe: others must not be created by asking for them.
     missing = [name for name in shown if node.topics.get(name) is None]
     # The client's flag exists from version 4 on; before, its default is true.
-    may_create = request.allow_auto_topic_creation and node.settings.auto_create_topics_enable
+    may_create = request.allow_auto_topic_creation and node.settings[AUTO_CREATE_TOPICS_ENABLE]
     not_creatable = _not_creatable(node, context, missing) if may_create and missing else set()
     missing = [name for name in missing if name not in not_creatable]
     cluster_mask = OPERATIONS_NOT_COMPUTED

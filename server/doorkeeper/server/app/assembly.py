@@ -44,7 +44,7 @@ from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.groups import groups_of
 from doorkeeper.server.app.hash_records import HashRecords
 from doorkeeper.server.app.history import StoreHistory
-from doorkeeper.server.app.listeners import ServerSecurity, limits_of, options_of
+from doorkeeper.server.app.listeners import ServerSecurity, options_of
 from doorkeeper.server.app.node import LiveNode, membership_of
 from doorkeeper.server.app.policies import policies_of
 from doorkeeper.server.app.reconfiguration import Reconfiguration
@@ -54,8 +54,23 @@ from doorkeeper.server.app.stores import check_release, open_store, utc_ms
 from doorkeeper.server.authorizer.awaitables import forget
 from doorkeeper.server.authorizer.contract import Endpoint
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.config.keys import (
+    ACKNOWLEDGE,
+    ACKNOWLEDGE_CLUSTERS,
+    AUTHORIZER_CLASS_NAME,
+    AUTHORIZER_LOG_FILE,
+    AUTHORIZER_SLOW_MS,
+    AUTHORIZER_UPDATES_THREAD,
+    CLUSTERS_FILE,
+    GROUPS_FILE,
+    LOG_LEVELS,
+    SHUTDOWN_DRAIN_MS,
+    UPDATE_TIMEOUT_MS,
+)
 from doorkeeper.server.config.loading import with_stored_values
+from doorkeeper.server.config.store_keys import STORE_MAX_AGE_MS
 from doorkeeper.server.net import BindError, Server
+from doorkeeper.server.net.limits import limits_of
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.request_log import LOGGER_NAME, RequestLog
 from doorkeeper.server.resources.policies.guard import Policies
@@ -180,7 +195,7 @@ class Assembly:
         if self.guarded is not None:
             self.operator_authorizer = OperatorAuthorizer(self.guarded)
         self._operator_node = self.node.for_operator(self.operator_authorizer)
-        timeout_s = settings.update_timeout_ms / 1000
+        timeout_s = settings[UPDATE_TIMEOUT_MS] / 1000
         services = NodeServices(self.log, self.tokens, self.operator_authorizer, timeout_s)
         self.edge = self._make_edge(settings, (), services)
         await self.edge.bind()
@@ -274,15 +289,19 @@ class Assembly:
         """Construct the services of connections, and the clusters that get changes of ACLs."""
         recorder = ClusterRecorder(self._logs.logger("doorkeeper.clusters"), self.audit_log)
         self.fleet = fleet_of(
-            settings.clusters_file, self.log, self.guarded, recorder.record, self._now_ms
+            settings[CLUSTERS_FILE], self.log, self.guarded, recorder.record, self._now_ms
         )
         if self.fleet is not None:
             # Before the edge, so that it ends after the drain: changes may wait for clusters.
             self._opened.push_async_callback(self.fleet.close)
         updates: AuthorizerUpdates | None = self.guarded
-        if self.fleet is not None and self.guarded is not None and settings.acknowledge_clusters:
+        if (
+            self.fleet is not None
+            and self.guarded is not None
+            and settings[ACKNOWLEDGE] == ACKNOWLEDGE_CLUSTERS
+        ):
             updates = self.fleet.acknowledging(self.guarded)
-        return NodeServices(self.log, self.tokens, updates, settings.update_timeout_ms / 1000)
+        return NodeServices(self.log, self.tokens, updates, settings[UPDATE_TIMEOUT_MS] / 1000)
 
     def record_settings(self) -> None:
         """Record the settings of decisions, unless a store was given: it has no history."""
@@ -304,7 +323,7 @@ class Assembly:
             self.audit_log.record_start(
                 cluster_id=self.log.cluster_id,
                 version=__version__,
-                authorizer=settings.authorizer_class_name or None,
+                authorizer=settings[AUTHORIZER_CLASS_NAME] or None,
                 listeners=[f"{name}={address}" for name, address in self.addresses.items()],
             )
 
@@ -317,8 +336,7 @@ class Assembly:
         """
         settings = self._settings
         self.audit_log = open_audit_log(
-            settings.audit,
-            settings.node_id,
+            settings,
             asyncio.get_running_loop(),
             logger=self._logs.logger("doorkeeper.audit"),
             meter=AuditMeter(self.meters),
@@ -454,7 +472,7 @@ class Assembly:
                 initial=first_settings(settings),
             )
         self._opened.push_async_callback(store.aclose)
-        max_age_ms = settings.store_max_age_ms
+        max_age_ms = settings[STORE_MAX_AGE_MS]
         self.log = StateLog(
             store,
             self._logs.logger("doorkeeper.state"),
@@ -481,7 +499,7 @@ class Assembly:
         def close_later(file: AuthorizerFile) -> None:
             self._opened.callback(file.close, CLOSE_TIMEOUT_S)
 
-        path = settings.authorizer_log_file
+        path = settings[AUTHORIZER_LOG_FILE]
         return authorizer_log_of(path, self._logs.authorizer_log, self._log, close_later)
 
     def _make_authorizer(self, settings: Settings) -> None:
@@ -496,8 +514,8 @@ class Assembly:
             return
         self.guarded = GuardedAuthorizer(
             self.authorizer,
-            slow_ms=settings.authorizer_slow_ms,
-            updates_in_thread=settings.authorizer_updates_thread,
+            slow_ms=settings[AUTHORIZER_SLOW_MS],
+            updates_in_thread=settings[AUTHORIZER_UPDATES_THREAD],
         )
         self._opened.callback(self._close_authorizer, self.guarded)
         if self.audit_log is not None:
@@ -506,12 +524,12 @@ class Assembly:
     def _make_policies(self, settings: Settings, problems: list[str]) -> Mapping[str, Group]:
         """Construct the policies; return the declared groups, append problems."""
         try:
-            self.policies = policies_of(settings.given, slow_ms=settings.authorizer_slow_ms)
+            self.policies = policies_of(settings.given, slow_ms=settings[AUTHORIZER_SLOW_MS])
             self._opened.callback(self.policies.close)
         except StartError as error:
             problems += error.problems
         try:
-            return groups_of(settings.groups_file)
+            return groups_of(settings[GROUPS_FILE])
         except StartError as error:
             problems += error.problems
             return {}
@@ -522,7 +540,7 @@ class Assembly:
         self._settings, problems = with_stored_values(self._settings, values)
         for problem in problems:
             self._log.error("a dynamic value has no effect", problem=str(problem))
-        self._logs.set_levels(self._settings.log_levels)
+        self._logs.set_levels(self._settings[LOG_LEVELS])
         return self._settings
 
     def _advertise(self) -> list[Endpoint]:
@@ -587,7 +605,7 @@ class Assembly:
             forget(wait)
 
     async def _drain(self) -> None:
-        cut_off = await self.edge.drain(self._settings.shutdown_drain_ms / 1000)
+        cut_off = await self.edge.drain(self._settings[SHUTDOWN_DRAIN_MS] / 1000)
         if cut_off:
             self._log.warning("connections cut off", connections=cut_off)
 

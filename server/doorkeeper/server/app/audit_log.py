@@ -7,20 +7,31 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
+from doorkeeper.server.config.audit_keys import (
+    AUDIT_COMPRESSION,
+    AUDIT_DECISIONS,
+    AUDIT_DIR,
+    AUDIT_FILE_BYTES,
+    AUDIT_FILE_MS,
+    AUDIT_MERGE_MS,
+    AUDIT_QUEUE_EVENTS,
+    AUDIT_RETENTION_BYTES,
+    AUDIT_RETENTION_DAYS,
+    AUDIT_SYNC,
+)
 
 if TYPE_CHECKING:
     import asyncio
 
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
-    from doorkeeper.server.config.audit import AuditSettings
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.operations.audit.audit_log import AuditLog, Meter
     from doorkeeper.server.runtime.logger import Logger
 
 
 def open_audit_log(
-    settings: AuditSettings,
-    node: int,
+    settings: Settings,
     loop: asyncio.AbstractEventLoop,
     *,
     logger: Logger,
@@ -32,7 +43,8 @@ def open_audit_log(
         StartError: its folder cannot be used.
 
     """
-    if settings.folder is None:
+    folder = settings[AUDIT_DIR]
+    if folder is None:
         return None
     # A server without an audit log imports none of its modules.
     from doorkeeper.server.operations.audit.audit_log import AuditLog
@@ -45,23 +57,23 @@ def open_audit_log(
     from doorkeeper.server.operations.audit.writer import Clocks
 
     options = AuditOptions(
-        folder=settings.folder,
-        node=node,
-        sync=Sync(settings.sync),
-        decisions=Recorded(settings.decisions),
-        merge_s=settings.merge_ms / 1000,
-        queue_events_max=settings.queue_events,
-        file_bytes_max=settings.file_bytes,
-        file_age_max_s=settings.file_ms / 1000,
-        compress=settings.compression != "none",
-        retention_days=settings.retention_days,
-        retention_bytes=settings.retention_bytes,
+        folder=folder,
+        node=settings.node_id,
+        sync=Sync(settings[AUDIT_SYNC]),
+        decisions=Recorded(settings[AUDIT_DECISIONS]),
+        merge_s=settings[AUDIT_MERGE_MS] / 1000,
+        queue_events_max=settings[AUDIT_QUEUE_EVENTS],
+        file_bytes_max=settings[AUDIT_FILE_BYTES],
+        file_age_max_s=settings[AUDIT_FILE_MS] / 1000,
+        compress=settings[AUDIT_COMPRESSION] != "none",
+        retention_days=settings[AUDIT_RETENTION_DAYS],
+        retention_bytes=settings[AUDIT_RETENTION_BYTES],
     )
     clocks = Clocks(time.time_ns, time.monotonic)
     try:
         return AuditLog.open(options, loop, clocks=clocks, logger=logger, meter=meter)
     except AuditLogError as error:
-        raise StartError(f"doorkeeper.audit.dir: {error}") from error
+        raise StartError(f"{AUDIT_DIR}: {error}") from error
 
 
 def watch(audit_log: AuditLog, guarded: GuardedAuthorizer, authorizer: Authorizer) -> None:

@@ -21,6 +21,7 @@ from doorkeeper.server.authorizer.contract import Authorizer, AuthorizerServerIn
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.loading import KEY, authorizer_class
 from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
+from doorkeeper.server.config.keys import AUTHORIZER_CLASS_NAME
 from doorkeeper.server.config.plug_ins import UnusableClass
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
@@ -164,7 +165,7 @@ def locate(entries: Iterable[Entry], error: Exception) -> str:
 def refused_start(settings: Settings, error: BaseException) -> StartError:
     """Return the error of an authorizer that does not start."""
     text = one_line(error) or type(error).__name__
-    return StartError(f"{KEY}={settings.authorizer_class_name} does not start: {text}")
+    return StartError(f"{KEY}={settings[AUTHORIZER_CLASS_NAME]} does not start: {text}")
 
 
 # With the drain this must be less than the grace period of service managers (90 s for systemd, 30 s

@@ -21,10 +21,12 @@ from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.groups import groups_of
 from doorkeeper.server.app.listeners import ServerSecurity
 from doorkeeper.server.app.policies import policies_of
+from doorkeeper.server.config.keys import AUTHORIZER_CLASS_NAME, CLUSTERS_FILE
 from doorkeeper.server.config.listeners import Listener
 from doorkeeper.server.config.loading import STANDARD_AUTHORIZER, Loaded, load
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.config.store_keys import DATA_DIR
 from doorkeeper.server.operations.logs.command_log import command_logs
 from doorkeeper.server.runtime.logger import NoLog
 from doorkeeper.server.security.provider import Sources
@@ -87,7 +89,7 @@ def example_passwords(settings: Settings) -> list[str]:
 
 def without_authorizer(settings: Settings) -> list[str]:
     """Return a warning about a server that allows everything; none where there is an authorizer."""
-    if settings.authorizer_class_name.strip():
+    if settings[AUTHORIZER_CLASS_NAME].strip():
         return []
     text = (
         "everything is allowed: there is no authorizer; to enable ACLs set"
@@ -177,7 +179,7 @@ def check_shared_store(settings: Settings) -> list[str]:
 
 def check_clusters(settings: Settings) -> tuple[list[str], list[str]]:
     """Return the problems and warnings of the file of clusters; no connection is made."""
-    file = settings.clusters_file
+    file = settings[CLUSTERS_FILE]
     try:
         clusters = [each for each in configs_of(file) if each.is_enforced]
         store_id = embedded_store_id(settings) if clusters else None
@@ -202,7 +204,7 @@ def embedded_store_id(settings: Settings) -> str | None:
     Raises:
         StorageError: there is something else, or it cannot be read.
     """
-    path = settings.data_dir / DATABASE_NAME
+    path = settings[DATA_DIR] / DATABASE_NAME
     if settings.store is not None or not path.exists():
         return None
     with closing(connect_readonly(path)) as connection:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
+from doorkeeper.server.config.store_keys import DATA_DIR
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -45,5 +47,5 @@ class StoreHistory:
             portable_embedded,
         )
 
-        async with portable_embedded.reading(self._settings.data_dir, alone=False) as store:
+        async with portable_embedded.reading(self._settings[DATA_DIR], alone=False) as store:
             return await work(store)

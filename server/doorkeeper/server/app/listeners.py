@@ -11,9 +11,12 @@ import weakref
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.config.keys import (
+    MAX_CONNECTIONS,
+)
 from doorkeeper.server.config.naming import is_for_plug_ins
+from doorkeeper.server.config.sasl_keys import CONNECTIONS_MAX_REAUTH_MS
 from doorkeeper.server.net.options import ConnectionSecurity, ListenerSpec
-from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.security.contract import OfferedMechanism
 from doorkeeper.server.security.mechanisms import provider_of
 from doorkeeper.server.security.principals import KEY as BUILDER_KEY
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
 
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.config.mechanisms import MechanismSettings
-    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.security.contract import (
         AuthenticationContext,
@@ -39,7 +41,7 @@ REFRESH_INTERVAL_S: Final = 5.0
 """Interval of checks for changed files, such as renewed certificates."""
 
 
-_BOUNDS: Final = frozenset({"connections.max.reauth.ms", "max.connections"})
+_BOUNDS: Final = frozenset({CONNECTIONS_MAX_REAUTH_MS.name, MAX_CONNECTIONS.name})
 
 
 class FileUser(Protocol):
@@ -93,7 +95,9 @@ class ListenerSecurity(NamedTuple):
         """Return the part that connections use."""
         mechanisms = None
         if self.listener.authenticates:
-            bounds = {each.name: each.max_reauth_ms for each in self.listener.mechanisms}
+            bounds = {
+                each.name: each[CONNECTIONS_MAX_REAUTH_MS] for each in self.listener.mechanisms
+            }
             mechanisms = {
                 instance.settings.name: OfferedMechanism(
                     instance.settings.name, instance.begin, bounds[instance.settings.name]
@@ -349,7 +353,6 @@ def _essence(settings: MechanismSettings) -> MechanismSettings:
             for key, text in settings.originals.items()
             if is_for_plug_ins(key, settings.listener_name)
         },
-        max_reauth_ms=0,
     )
 
 
@@ -379,21 +382,6 @@ def tls_of(listener: Listener, logger: Logger) -> Tls:
             given_as=listener.given_as,
         ),
         logger,
-    )
-
-
-def limits_of(settings: Settings) -> Limits:
-    return Limits(
-        frame_bytes_max=settings.socket_request_max_bytes,
-        sasl_frame_bytes_max=settings.sasl_server_max_receive_size,
-        connections_max=settings.max_connections,
-        connections_per_ip_max=settings.max_connections_per_ip,
-        connections_per_ip_overrides=settings.max_connections_per_ip_overrides,
-        idle_ms=settings.connections_max_idle_ms,
-        failed_authentication_delay_ms=settings.connection_failed_authentication_delay_ms,
-        backlog=settings.socket_listen_backlog_size,
-        update_timeout_ms=settings.update_timeout_ms,
-        updates_waiting_max=settings.update_waiting_max,
     )
 
 

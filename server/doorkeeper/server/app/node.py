@@ -7,6 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from doorkeeper.server.api import registry
+from doorkeeper.server.config.keys import BROKER_RACK, CLIENTS_JOIN_GROUP
+from doorkeeper.server.config.store_keys import (
+    BROKER_HEARTBEAT_INTERVAL_MS,
+    BROKER_SESSION_TIMEOUT_MS,
+)
 from doorkeeper.server.net.server import OPERATOR_LISTENER
 from doorkeeper.server.resources.cluster import Broker, Member
 from doorkeeper.server.resources.groups import all_groups
@@ -61,7 +66,7 @@ class LiveNode:
     ) -> None:
         """``advertise`` adds the addresses when the ports are bound."""
         self.settings = settings
-        self.apis = registry.apis(optional=settings.clients_join_group)
+        self.apis = registry.apis(optional=settings[CLIENTS_JOIN_GROUP])
         """The APIs that this node serves."""
         self.node_id = settings.node_id
         self.controller_id = settings.node_id
@@ -153,7 +158,7 @@ class LiveNode:
     def as_member(self, secret: bytes) -> Member:
         """Return this node for others; ``secret`` is the token secret's fingerprint, or empty."""
         addresses = {name: (own.host, own.port) for name, own in self._own.items()}
-        return Member(self.node_id, addresses, self.settings.broker_rack, secret.hex())
+        return Member(self.node_id, addresses, self.settings[BROKER_RACK], secret.hex())
 
     def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
         """Return the APIs that ApiVersions lists on such a listener."""
@@ -185,7 +190,7 @@ class LiveNode:
             self.node_id,
             listener.advertised_host or host_name,
             listener.advertised_port or port,
-            self.settings.broker_rack,
+            self.settings[BROKER_RACK],
         )
         self._own[listener.name] = broker
         members = self._log.state.members
@@ -225,7 +230,7 @@ def membership_of(
     from doorkeeper.server.state.postgres.membership import Membership, check_store
 
     # A node must find the live host of the database before its own session expires.
-    most_ms = max(1, settings.broker_session_timeout_ms // 3)
+    most_ms = max(1, settings[BROKER_SESSION_TIMEOUT_MS] // 3)
     store = settings.store.replace(
         connect_timeout_ms=min(settings.store.connect_timeout_ms, most_ms)
     )
@@ -233,7 +238,7 @@ def membership_of(
         partial(connector(store), partial(check_store, store_id=store_id)),
         lambda: node.as_member(tokens.fingerprint),
         node.use_others,
-        interval_s=settings.broker_heartbeat_interval_ms / 1000,
-        timeout_s=settings.broker_session_timeout_ms / 1000,
+        interval_s=settings[BROKER_HEARTBEAT_INTERVAL_MS] / 1000,
+        timeout_s=settings[BROKER_SESSION_TIMEOUT_MS] / 1000,
         log=log,
     )

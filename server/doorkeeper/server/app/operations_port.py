@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.config.http import HttpSettings
     from doorkeeper.server.net import Server
+    from doorkeeper.server.net.limits import Limits
     from doorkeeper.server.net.protocol.exchange import Counts
     from doorkeeper.server.operations.http.checks import Check
-    from doorkeeper.server.runtime.limits import Limits
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.metrics.hooks import SightedStore
     from doorkeeper.server.runtime.metrics.series import Meters

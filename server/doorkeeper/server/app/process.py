@@ -21,6 +21,7 @@ from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.app.config_check import without_authorizer
 from doorkeeper.server.app.reload import reload
 from doorkeeper.server.app.service_manager import ADDRESS, ServiceManager
+from doorkeeper.server.config.keys import AUTHORIZER_CLASS_NAME, LOG_FORMAT, LOG_LEVELS
 from doorkeeper.server.config.loading import Loaded
 from doorkeeper.server.net import new_runner
 from doorkeeper.server.net.protocol.connection import Connection
@@ -61,9 +62,9 @@ def serve(
     settings = loaded.settings
     logs = Logs(
         descriptor=STDOUT,
-        form=settings.log_format,
+        form=settings[LOG_FORMAT],
         terminal=os.isatty(STDOUT),
-        levels=settings.log_levels,
+        levels=settings[LOG_LEVELS],
         now_ns=time.time_ns,
     )
     try:
@@ -166,7 +167,7 @@ class _Process:
             listeners=assembly.addresses,
             node_id=settings.node_id,
             cluster_id=assembly.node.cluster_id,
-            authorizer=settings.authorizer_class_name or "none",
+            authorizer=settings[AUTHORIZER_CLASS_NAME] or "none",
             acls=0 if authorizer is None else authorizer.acl_count(),
             ms=_process_age_ms(),
         )

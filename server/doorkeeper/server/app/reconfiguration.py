@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.base.key import Applies
-from doorkeeper.server.app.listeners import limits_of
 from doorkeeper.server.authorizer.guard import name_of
 from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.server.authorizer.standard_keys import ALLOW_EVERYONE, LOG_FORMAT, SUPER_USERS
+from doorkeeper.server.config.keys import LOG_LEVELS
 from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.config.naming import find_key, is_for_plug_ins
 from doorkeeper.server.net import BindError
+from doorkeeper.server.net.limits import limits_of
 from doorkeeper.server.net.server import resolved_overrides
 from doorkeeper.server.runtime.threads import beside
 
@@ -198,7 +199,7 @@ class Reconfiguration:
             except (Exception, SystemExit) as error:
                 # A plug-in must not end the process, least of all between two configurations.
                 raise AuthorizerFault(self._name, "reconfigure", error) from error
-        self._logs.set_levels(new.log_levels)
+        self._logs.set_levels(new[LOG_LEVELS])
         for name, for_connections in self._security.use(usable.security).items():
             self._edge.use_security(name, for_connections)
         of_listeners = {each.name: each.max_connections for each in new.listeners}

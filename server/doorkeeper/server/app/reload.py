@@ -16,6 +16,7 @@ from doorkeeper.server.app.config_check import groups_file_of, without_duplicate
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.groups import groups_of
 from doorkeeper.server.app.reconfiguration import changed_keys
+from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.config.loading import load
 from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.threads import beside
@@ -114,7 +115,7 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
         groups = await beside(lambda: groups_of(named), "doorkeeper-groups")
     except StartError as error:
         of_groups = error.problems
-    clusters, of_clusters = _clusters(reconfiguration.settings.clusters_file)
+    clusters, of_clusters = _clusters(reconfiguration.settings[CLUSTERS_FILE])
     problems += (*without_duplicates(others, problems), *of_groups, *of_clusters)
     if problems or new is None or usable is None or groups is None:
         raise StartError(*problems)

@@ -7,6 +7,13 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.config.keys import CHANGE_LOG_RETENTION_DAYS, UPDATE_TIMEOUT_MS
+from doorkeeper.server.config.store_keys import (
+    DATA_DIR,
+    KAFKA_RELEASE,
+    STORE_CREATE,
+    STORE_IDENTITY_FILE,
+)
 from doorkeeper.server.schema.change import NO_CHANGE
 from doorkeeper.server.schema.features import NEWEST, release_change, release_of
 from doorkeeper.server.state.storage.files import DATABASE_NAME, prepare_folder
@@ -35,8 +42,6 @@ _IF_EXPECTED: Final = (
     " with doorkeeper.store.create=false no start creates one"
 )
 
-_RELEASE_KEY: Final = "doorkeeper.kafka.release"
-
 
 def utc_ms() -> int:
     return time.time_ns() // NS_PER_MS
@@ -44,11 +49,12 @@ def utc_ms() -> int:
 
 def identity_file_of(settings: Settings) -> Path:
     """Return the path of the identity file; several nodes may have one data folder."""
-    if settings.store_identity_file is not None:
-        return settings.store_identity_file
+    named = settings[STORE_IDENTITY_FILE]
+    if named is not None:
+        return named
     if settings.store is None:
-        return settings.data_dir / IDENTITY_NAME
-    return settings.data_dir / f"doorkeeper.node-{settings.node_id}.identity"
+        return settings[DATA_DIR] / IDENTITY_NAME
+    return settings[DATA_DIR] / f"doorkeeper.node-{settings.node_id}.identity"
 
 
 async def open_store(
@@ -74,22 +80,22 @@ async def open_store(
 
     """
     identity_file = identity_file_of(settings)
-    create = make_store and settings.store_create
+    create = make_store and settings[STORE_CREATE]
     if settings.store is not None:
         # The driver is needed only with a shared store.
         from doorkeeper.server.state.postgres.connecting import connector
         from doorkeeper.server.state.postgres.store import PostgresStore
 
-        if is_node and settings.store_identity_file is None:
-            prepare_folder(settings.data_dir)
-        timeout_ms = settings.update_timeout_ms
+        if is_node and settings[STORE_IDENTITY_FILE] is None:
+            prepare_folder(settings[DATA_DIR])
+        timeout_ms = settings[UPDATE_TIMEOUT_MS]
         shared = await PostgresStore.open(
             connector(settings.store),
             name=settings.store.display_name,
             node_id=settings.node_id,
             random_bytes=os.urandom,
             timeout_s=(timeout_ms - min(EARLIER_MS, timeout_ms // 10)) / 1000,
-            retention_days=settings.change_log_retention_days,
+            retention_days=settings[CHANGE_LOG_RETENTION_DAYS],
             meter=meter,
             lease_timeout_s=settings.store.lease_timeout_ms / 1000,
             identity_file=identity_file if is_node or identity_file.exists() else None,
@@ -103,16 +109,16 @@ async def open_store(
 
     from doorkeeper.server.state.storage.sqlite import SqliteStore
 
-    path = settings.data_dir / DATABASE_NAME
+    path = settings[DATA_DIR] / DATABASE_NAME
     is_there = path.exists()
     # A command that only reads must not create an empty store in a mistyped folder.
-    if not make_store and settings.store_create and not is_there:
+    if not make_store and settings[STORE_CREATE] and not is_there:
         raise StorageError(f"{path}: there is no store; the server's first start makes it")
     store = SqliteStore.open(
-        settings.data_dir,
+        settings[DATA_DIR],
         now_ms=now_ms,
         random_bytes=os.urandom,
-        retention_days=settings.change_log_retention_days,
+        retention_days=settings[CHANGE_LOG_RETENTION_DAYS],
         meter=meter,
         identity_file=identity_file,
         create=create,
@@ -132,14 +138,14 @@ def _warn_of_new_store(logger: Logger | None, settings: Settings, store: Store, 
         store=place,
         cluster_id=store.identity.cluster_id,
         store_id=store.identity.store_id,
-        kafka_release=settings.kafka_release or NEWEST,
+        kafka_release=settings[KAFKA_RELEASE] or NEWEST,
         remedy=_IF_EXPECTED,
     )
 
 
 def initial_rows(settings: Settings) -> Change:
     """Return the rows that a new store begins with: the release that it follows."""
-    return release_change(settings.kafka_release or NEWEST)
+    return release_change(settings[KAFKA_RELEASE] or NEWEST)
 
 
 def check_release(settings: Settings, features: Iterable[StoredFeature]) -> None:
@@ -149,10 +155,10 @@ def check_release(settings: Settings, features: Iterable[StoredFeature]) -> None
         StartError: it does; the text names both and the remedies.
 
     """
-    expected, found = settings.kafka_release, release_of(features)
+    expected, found = settings[KAFKA_RELEASE], release_of(features)
     if expected in (None, found):
         return
     raise StartError(
-        f"{_RELEASE_KEY}: found {expected}, but the store follows Kafka {found}: set the key to"
+        f"{KAFKA_RELEASE}: found {expected}, but the store follows Kafka {found}: set the key to"
         f" {found}, or change the store with doorkeeper store release {expected}"
     )

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from doorkeeper.server.config.raw_config import KeyPath, RawConfig
+from doorkeeper.base.values import NotAllowed
 
 # re.ASCII: other digits than 0-9 would pass \d, and the names are those of ApiVersions (KIP-511).
 _RULE = re.compile(r"([A-Za-z0-9.-]+)(?:/([A-Za-z0-9.-]+))?=(\d{1,10}(?:/\d{1,10})*)", re.ASCII)
@@ -45,15 +45,32 @@ def rule_for(rules: Iterable[ClientRule], client: ClientSoftware) -> ClientRule 
     return next((rule for rule in rules if rule.fits(client)), None)
 
 
-def client_rules_of(given: RawConfig, key: str, *numbers: str) -> tuple[ClientRule, ...]:
-    """Parse the rules of a key; ``numbers`` describe each number for errors."""
-    rules = []
-    for text in given.list(key):
+def rules_of(texts: Iterable[str], *numbers: str) -> tuple[ClientRule, ...]:
+    """Read rules; ``numbers`` describe each number for errors.
+
+    Raises:
+        NotAllowed: with the texts that are no rules.
+
+    """
+    rules, wrong = [], []
+    for text in filter(None, texts):
         found = _RULE.fullmatch(text)
         values = () if found is None else tuple(map(int, found.group(3).split("/")))
         if found is not None and len(values) == len(numbers):
             rules.append(ClientRule(found.group(1), found.group(2) or "", values))
         else:
-            allowed = f"software=<{'>/<'.join(numbers)}>, or software/version=..., comma-separated"
-            given.problem(KeyPath(key), f"found {text!r}; allowed: {allowed}")
+            wrong.append(text)
+    if wrong:
+        allowed = f"software=<{'>/<'.join(numbers)}>, or software/version=..., comma-separated"
+        raise NotAllowed(wrong, allowed)
     return tuple(rules)
+
+
+def withheld(texts: Iterable[str]) -> tuple[ClientRule, ...]:
+    """Read the rules of the key for ACLs that clients cannot decode."""
+    return rules_of(texts, "highest resource type", "highest operation")
+
+
+def answer_sizes(texts: Iterable[str]) -> tuple[ClientRule, ...]:
+    """Read the rules of the key for the size of responses."""
+    return rules_of(texts, "bytes")

@@ -12,15 +12,17 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from doorkeeper.base.value import Value
-from doorkeeper.server.config.raw_config import KeyPath, RawConfig
+from doorkeeper.server.config.http_keys import (
+    HTTP_CERTIFICATE_FILE,
+    HTTP_KEY_FILE,
+    HTTP_LISTENER,
+    HTTP_READY_STORE_AGE_MAX_MS,
+    HTTP_TOKENS_FILE,
+    HTTP_USERS_FILE,
+)
+from doorkeeper.server.config.raw_config import RawConfig
 
-LISTENER: Final = "doorkeeper.http.listener"
-CERTIFICATE: Final = "doorkeeper.http.certificate.file"
-PRIVATE_KEY: Final = "doorkeeper.http.key.file"
-TOKENS: Final = "doorkeeper.http.tokens.file"
-USERS: Final = "doorkeeper.http.users.file"
-STORE_AGE: Final = "doorkeeper.http.ready.store.age.max.ms"
-
+_FILES: Final = (HTTP_CERTIFICATE_FILE, HTTP_KEY_FILE, HTTP_TOKENS_FILE, HTTP_USERS_FILE)
 _FORMS: Final = "http://127.0.0.1:9404, or https://host:port"
 
 
@@ -54,32 +56,32 @@ class HttpSettings(Value):
 
 def http_of(given: RawConfig) -> HttpSettings | None:
     """Return the settings; None if the port is off, or has a problem."""
-    files = {key: given.text(key) for key in (CERTIFICATE, PRIVATE_KEY, TOKENS, USERS)}
-    text = given.text(LISTENER)
+    text = given[HTTP_LISTENER]
     if not text:
-        for key in (key for key, file in files.items() if file):
-            given.problem(KeyPath(key), f"has no effect without {LISTENER}")
+        for key in _FILES:
+            if given[key]:
+                given.problem(key, f"has no effect without {HTTP_LISTENER}")
         return None
     where = _where(text)
     if where is None:
-        given.problem(KeyPath(LISTENER), f"found {_display(text)}; allowed: {_FORMS}")
+        given.problem(HTTP_LISTENER, f"found {_display(text)}; allowed: {_FORMS}")
         return None
     encrypted, host, port = where
     before = len(given.problems)
-    _check_files(given, files, encrypted=encrypted)
+    _check_files(given, encrypted=encrypted)
     # Metrics and readiness reveal names and sizes: only this machine may read them without a login.
     if not is_loopback(host):
-        _check_reachable(given, files, encrypted=encrypted)
+        _check_reachable(given, encrypted=encrypted)
     if len(given.problems) > before:
         return None
     return HttpSettings(
         host=host,
         port=port,
-        certificate_file=_path(files[CERTIFICATE]),
-        key_file=_path(files[PRIVATE_KEY]),
-        tokens_file=_path(files[TOKENS]),
-        users_file=_path(files[USERS]),
-        store_age_max_ms=given.number(STORE_AGE),
+        certificate_file=given[HTTP_CERTIFICATE_FILE],
+        key_file=given[HTTP_KEY_FILE],
+        tokens_file=given[HTTP_TOKENS_FILE],
+        users_file=given[HTTP_USERS_FILE],
+        store_age_max_ms=given[HTTP_READY_STORE_AGE_MAX_MS],
     )
 
 
@@ -108,26 +110,26 @@ def _where(text: str) -> tuple[bool, str, int] | None:
     return parts.scheme == "https", host, port
 
 
-def _check_files(given: RawConfig, files: dict[str, str], *, encrypted: bool) -> None:
-    for key in (CERTIFICATE, PRIVATE_KEY):
-        if encrypted and not files[key]:
-            given.problem(KeyPath(LISTENER), f"https needs {key}")
-        if files[key] and not encrypted:
-            given.problem(KeyPath(key), f"has no effect: {LISTENER} is not https")
+def _check_files(given: RawConfig, *, encrypted: bool) -> None:
+    for key in (HTTP_CERTIFICATE_FILE, HTTP_KEY_FILE):
+        if encrypted and not given[key]:
+            given.problem(HTTP_LISTENER, f"https needs {key}")
+        if given[key] and not encrypted:
+            given.problem(key, f"has no effect: {HTTP_LISTENER} is not https")
 
 
-def _check_reachable(given: RawConfig, files: dict[str, str], *, encrypted: bool) -> None:
+def _check_reachable(given: RawConfig, *, encrypted: bool) -> None:
     others = "other machines can reach this address: it requires"
     if not encrypted:
-        given.problem(KeyPath(LISTENER), f"{others} https, with {CERTIFICATE} and {PRIVATE_KEY}")
-    if not files[TOKENS] and not files[USERS]:
-        given.problem(KeyPath(LISTENER), f"{others} a login, by {TOKENS} or {USERS}")
+        given.problem(
+            HTTP_LISTENER, f"{others} https, with {HTTP_CERTIFICATE_FILE} and {HTTP_KEY_FILE}"
+        )
+    if not given[HTTP_TOKENS_FILE] and not given[HTTP_USERS_FILE]:
+        given.problem(
+            HTTP_LISTENER, f"{others} a login, by {HTTP_TOKENS_FILE} or {HTTP_USERS_FILE}"
+        )
 
 
 def _display(text: str) -> str:
     """Return the text, unless it may contain a password."""
     return "a URL with a login" if "@" in text else repr(text)
-
-
-def _path(text: str) -> Path | None:
-    return Path(text) if text else None

@@ -23,8 +23,8 @@ from typing import Final, NamedTuple
 from doorkeeper.base.entry import Problem
 from doorkeeper.base.jaas import FLAGS, JaasError, LoginModule
 from doorkeeper.base.jaas_tokens import JaasToken, JaasTokenizer
+from doorkeeper.server.config.keys import JAAS_FILE
 
-FILE_KEY: Final = "doorkeeper.jaas.file"
 # Far longer than any JAAS file; rejects a large file that was named by mistake.
 FILE_BYTES_MAX: Final = 1 << 20
 
@@ -50,10 +50,10 @@ def read(path: str) -> JaasFile:
             data = file.read(FILE_BYTES_MAX + 1)
     except (OSError, ValueError) as error:
         text = f"{path} cannot be read: {getattr(error, 'strerror', None) or 'no such name'}"
-        return JaasFile(path, {}, (Problem("", FILE_KEY, text),))
+        return JaasFile(path, {}, (Problem("", JAAS_FILE.name, text),))
     if len(data) > FILE_BYTES_MAX:
         text = f"{path} has more than {FILE_BYTES_MAX} bytes: is it a JAAS file?"
-        return JaasFile(path, {}, (Problem("", FILE_KEY, text),))
+        return JaasFile(path, {}, (Problem("", JAAS_FILE.name, text),))
     try:
         return JaasFile(path, parse(data.decode("utf-8", "replace"), java_properties()))
     except JaasError as error:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from doorkeeper.server.config.raw_config import KeyPath, RawConfig
+from collections.abc import Iterable, Mapping
+
+from doorkeeper.base.values import NotAllowed
 
 LEVELS = {
     "TRACE": 5,
@@ -19,15 +21,21 @@ LEVELS = {
 ROOT = "root"
 
 
-def levels_of(given: RawConfig) -> dict[str, int]:
-    """Return the level of each named logger; record invalid ones."""
-    place = KeyPath("doorkeeper.log.levels")
+def levels_of(texts: Iterable[str]) -> Mapping[str, int]:
+    """Read the level of each named logger.
+
+    Raises:
+        NotAllowed: with the texts that are none.
+
+    """
     levels: dict[str, int] = {}
-    for text in given.list(place.key):
+    wrong = []
+    for text in filter(None, texts):
         logger, equals, level = (part.strip() for part in text.partition("="))
         if equals and logger and level.upper() in LEVELS:
             levels[logger] = LEVELS[level.upper()]
         else:
-            allowed = f"allowed: logger=level with one of {', '.join(LEVELS)}"
-            given.problem(place, f"found {text!r}; {allowed}")
+            wrong.append(text)
+    if wrong:
+        raise NotAllowed(wrong, f"logger=level with one of {', '.join(LEVELS)}")
     return levels

@@ -8,18 +8,30 @@ PLAINTEXT, it is the first advertised one.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.base.value import NOTHING, Value, hidden
+from doorkeeper.base.values import INT_MAX
+from doorkeeper.server.config.keys import (
+    ADVERTISED_LISTENERS,
+    CONTROLLER_LISTENER_NAMES,
+    EARLY_START_LISTENERS,
+    INTER_BROKER_LISTENER_NAME,
+    LISTENER_SECURITY_PROTOCOL_MAP,
+    LISTENERS,
+    MAX_CONNECTIONS,
+    SECURITY_INTER_BROKER_PROTOCOL,
+)
 from doorkeeper.server.config.prefixed import values_of
-from doorkeeper.server.config.raw_config import KeyPath, RawConfig
 from doorkeeper.server.config.sasl import mechanisms_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from doorkeeper.base.key import Key
     from doorkeeper.server.config.jaas_file import JaasFile
     from doorkeeper.server.config.mechanisms import MechanismSettings
+    from doorkeeper.server.config.raw_config import RawConfig
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
@@ -75,9 +87,9 @@ class ListenerAddress(NamedTuple):
 
 def listeners_of(given: RawConfig, jaas_file: JaasFile) -> tuple[Listener, ...]:
     """Return the listeners; record violations of rules."""
-    bound = _addresses(given, "listeners")
+    bound = _addresses(given, LISTENERS)
     _check_distinct(given, bound)
-    controllers = _names(given, "controller.listener.names")
+    controllers = [name.upper() for name in given[CONTROLLER_LISTENER_NAMES]]
     advertised = _advertised_addresses(given, bound, controllers)
     protocols = _protocols(given, bound, controllers)
     early = _early(given, bound, controllers)
@@ -104,37 +116,42 @@ def inter_broker_listener_of(given: RawConfig, listeners: Sequence[Listener]) ->
     that of the protocol.
     """
     names = [listener.name for listener in listeners if listener.advertised]
-    name_place = KeyPath("inter.broker.listener.name")
-    protocol_place = KeyPath("security.inter.broker.protocol")
-    if given.entry(name_place) is not None and given.entry(protocol_place) is not None:
-        given.problem(protocol_place, "give either this or inter.broker.listener.name, not both")
+    if (
+        given.entry(INTER_BROKER_LISTENER_NAME) is not None
+        and given.entry(SECURITY_INTER_BROKER_PROTOCOL) is not None
+    ):
+        given.problem(
+            SECURITY_INTER_BROKER_PROTOCOL,
+            "give either this or inter.broker.listener.name, not both",
+        )
         return ""
-    place = name_place if given.entry(name_place) is not None else protocol_place
-    wanted = given.text(place.key).upper()
+    by_name = given.entry(INTER_BROKER_LISTENER_NAME) is not None
+    key: Key[Any] = INTER_BROKER_LISTENER_NAME if by_name else SECURITY_INTER_BROKER_PROTOCOL
+    wanted = str(given[key] or "").upper()
     if wanted in names:
         return wanted
     # A name must be given exactly; a protocol is looked for.
-    if place is protocol_place:
+    if not by_name:
         for listener in listeners:
             if listener.advertised and listener.security_protocol == wanted:
                 return listener.name
-        if given.entry(place) is None:
+        if given.entry(key) is None:
             return names[0] if names else ""
-    given.problem(place, f"found {wanted!r}; allowed: an advertised listener ({', '.join(names)})")
+    given.problem(key, f"found {wanted!r}; allowed: an advertised listener ({', '.join(names)})")
     return ""
 
 
-def _addresses(given: RawConfig, key: str) -> list[ListenerAddress]:
+def _addresses(given: RawConfig, key: Key[tuple[str, ...]]) -> list[ListenerAddress]:
     addresses = []
     # A repeated element counts once, as in Kafka (KIP-1161).
-    for text in dict.fromkeys(given.list(key)):
+    for text in dict.fromkeys(given[key]):
         match = _ADDRESS.fullmatch(text)
         if match is None or not _NAME.fullmatch(match[1]) or not 0 <= int(match[3]) <= _PORT_MAX:
-            given.problem(KeyPath(key), f"found {text!r}; allowed: NAME://host:port")
+            given.problem(key, f"found {text!r}; allowed: NAME://host:port")
         else:
             addresses.append(ListenerAddress(match[1].upper(), match[2], int(match[3])))
     if not addresses and not given.problems:
-        given.problem(KeyPath(key), "no listener is given; allowed: NAME://host:port, ...")
+        given.problem(key, "no listener is given; allowed: NAME://host:port, ...")
     return addresses
 
 
@@ -143,7 +160,7 @@ def _check_distinct(given: RawConfig, addresses: Sequence[ListenerAddress]) -> N
     by_port: dict[int, list[ListenerAddress]] = {}
     for address in addresses:
         if address.name in names:
-            given.problem(KeyPath("listeners"), f"the name {address.name} is used twice")
+            given.problem(LISTENERS, f"the name {address.name} is used twice")
         names.add(address.name)
         if address.port:
             by_port.setdefault(address.port, []).append(address)
@@ -152,7 +169,7 @@ def _check_distinct(given: RawConfig, addresses: Sequence[ListenerAddress]) -> N
     for port, sharing in by_port.items():
         if len(sharing) > 1 and not _one_of_each_family(sharing):
             text = f"port {port} is used by {' and '.join(a.name for a in sharing)}"
-            given.problem(KeyPath("listeners"), text)
+            given.problem(LISTENERS, text)
 
 
 def _one_of_each_family(addresses: Sequence[ListenerAddress]) -> bool:
@@ -162,36 +179,32 @@ def _one_of_each_family(addresses: Sequence[ListenerAddress]) -> bool:
     return len(addresses) == 2 and any(colons) and any(dotted)
 
 
-def _names(given: RawConfig, key: str) -> list[str]:
-    return [name.upper() for name in given.list(key)]
-
-
 def _advertised_addresses(
     given: RawConfig, bound: Sequence[ListenerAddress], controllers: Sequence[str]
 ) -> dict[str, ListenerAddress]:
     """Return the advertised addresses by the name of their listener."""
-    place = KeyPath("advertised.listeners")
-    if given.entry(place) is None:
+    key = ADVERTISED_LISTENERS
+    if given.entry(key) is None:
         addresses = [address for address in bound if address.name not in controllers]
-        place = KeyPath("listeners")
+        key = LISTENERS
     else:
-        addresses = _addresses(given, "advertised.listeners")
+        addresses = _addresses(given, ADVERTISED_LISTENERS)
     # A node here serves clients on brokers' listeners in any role.
     if bound and not any(address.name not in controllers for address in bound):
         text = "all listeners are controller listeners: clients have none to dial"
-        given.problem(KeyPath("listeners"), text)
+        given.problem(LISTENERS, text)
     names = {address.name for address in bound}
     for address in addresses:
         if address.name not in names:
             text = f"{address.name} is not one of the listeners ({', '.join(sorted(names))})"
-            given.problem(place, text)
+            given.problem(key, text)
         if address.name in controllers:
             given.problem(
-                place, f"{address.name} is a controller listener: it has no advertised address"
+                key, f"{address.name} is a controller listener: it has no advertised address"
             )
         if address.host in _NOWHERE:
             given.problem(
-                place,
+                key,
                 f"clients cannot dial {address.host}: give advertised.listeners="
                 f"{address.name}://<a name or address of this machine>:{address.port}",
             )
@@ -202,16 +215,16 @@ def _protocols(
     given: RawConfig, bound: Sequence[ListenerAddress], controllers: Sequence[str]
 ) -> dict[str, str]:
     """Return the protocol of each listener that has one."""
-    place = KeyPath("listener.security.protocol.map")
+    key = LISTENER_SECURITY_PROTOCOL_MAP
     pairs: dict[str, str] = {}
-    for text in given.text(place.key).split(","):
+    for text in given[key].split(","):
         name, colon, protocol = (part.strip().upper() for part in text.partition(":"))
         if colon and protocol in PROTOCOLS:
             pairs[name] = protocol
         elif text.strip():
             allowed = f"allowed: NAME:PROTOCOL with one of {', '.join(PROTOCOLS)}"
-            given.problem(place, f"found {text.strip()!r}; {allowed}")
-    if given.entry(place) is None and not _names_a_secure_protocol(bound, controllers):
+            given.problem(key, f"found {text.strip()!r}; {allowed}")
+    if given.entry(key) is None and not _names_a_secure_protocol(bound, controllers):
         # As in Kafka, controller listeners without an entry use PLAINTEXT if no listener name
         # suggests TLS or SASL.
         pairs |= dict.fromkeys(controllers, "PLAINTEXT")
@@ -221,7 +234,7 @@ def _protocols(
         if protocol:
             found[address.name] = protocol
         else:
-            given.problem(place, f"there is no entry for listener {address.name}")
+            given.problem(key, f"there is no entry for listener {address.name}")
     return found
 
 
@@ -233,15 +246,15 @@ def _names_a_secure_protocol(bound: Sequence[ListenerAddress], controllers: Sequ
 def _early(
     given: RawConfig, bound: Sequence[ListenerAddress], controllers: Sequence[str]
 ) -> Sequence[str]:
-    place = KeyPath("early.start.listeners")
-    if given.entry(place) is None:
+    if given.entry(EARLY_START_LISTENERS) is None:
         # As in Kafka, whose authorizer loads its ACLs over these listeners.
         return controllers
     names = [address.name for address in bound]
-    early = _names(given, place.key)
+    early = [name.upper() for name in given[EARLY_START_LISTENERS]]
     for name in early:
         if name not in names:
-            given.problem(place, f"{name} is not one of the listeners ({', '.join(names)})")
+            text = f"{name} is not one of the listeners ({', '.join(names)})"
+            given.problem(EARLY_START_LISTENERS, text)
     return early
 
 
@@ -278,8 +291,7 @@ def _listener(
 
 def _max_connections(given: RawConfig, prefix: str) -> int:
     """Return the listener's own limit; the key without prefix is that of the server."""
-    place = KeyPath("max.connections", prefix)
-    entry = given.entry(place)
+    entry = given.entry(MAX_CONNECTIONS, prefix)
     # Without the prefix the key limits the whole server, and must not apply to each listener again.
     own = entry is not None and entry.key.startswith("listener.name.")
-    return given.number("max.connections", prefix) if own else 2**31 - 1
+    return given.of(MAX_CONNECTIONS, prefix) if own else INT_MAX

@@ -6,27 +6,34 @@ Without a file the server is open to the users of this machine: see ``WITHOUT_A_
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.entry import Entry, Problem
 from doorkeeper.server.config import jaas_file
-from doorkeeper.server.config.audit import audit_of
-from doorkeeper.server.config.client_rules import ClientRule, client_rules_of
-from doorkeeper.server.config.cluster_keys import ACKNOWLEDGE_CLUSTERS
 from doorkeeper.server.config.dynamic_values import DynamicValues, is_dynamic_source
 from doorkeeper.server.config.http import http_of
 from doorkeeper.server.config.jaas_file import JaasFile
-from doorkeeper.server.config.levels import levels_of
+from doorkeeper.server.config.keys import (
+    ACKNOWLEDGE,
+    ACKNOWLEDGE_CLUSTERS,
+    CLUSTERS_FILE,
+    DELEGATION_TOKEN_MASTER_KEY,
+    DELEGATION_TOKEN_SECRET_KEY,
+    JAAS_FILE,
+    KEYS,
+    SUPER_USERS,
+    TEST_BROKER,
+)
 from doorkeeper.server.config.listeners import Listener, inter_broker_listener_of, listeners_of
 from doorkeeper.server.config.naming import LISTENER_PREFIX, find_key
-from doorkeeper.server.config.raw_config import KeyPath, RawConfig
+from doorkeeper.server.config.raw_config import RawConfig
 from doorkeeper.server.config.settings import Settings
-from doorkeeper.server.config.shared_store import shared_store_of
-from doorkeeper.server.config.tokens import secret_of, token_warnings
+from doorkeeper.server.config.shared_store import EMBEDDED, shared_store_of
+from doorkeeper.server.config.store_keys import STORE
 
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
@@ -111,8 +118,8 @@ def _entries(file: Path | None, overrides: Sequence[str]) -> tuple[list[Entry], 
 
 
 def _jaas_file(entries: Iterable[Entry]) -> JaasFile:
-    find_key = [entry for entry in entries if entry.key == jaas_file.FILE_KEY]
-    return jaas_file.read(find_key[-1].value.strip()) if find_key else jaas_file.NO_FILE
+    named = [entry.value.strip() for entry in entries if entry.key == JAAS_FILE.name]
+    return jaas_file.read(named[-1]) if named else jaas_file.NO_FILE
 
 
 def resolve(
@@ -135,7 +142,7 @@ def resolve(
     warnings += _take(given, final)
     for problem in jaas.problems:
         if problem.key:
-            given.problem(KeyPath(problem.key), problem.text)
+            given.problem(JAAS_FILE, problem.text)
         else:
             given.problems.append(problem)
     # Only keys with an effect: plug-ins may have references of their own.
@@ -144,7 +151,7 @@ def resolve(
     if given.problems:
         raise ConfigError(given.problems, tuple(final.values()), settings)
     warnings += (*given.warnings, *_prefixes_without_listener(final, settings))
-    warnings += token_warnings(given, settings)
+    warnings += _token_warnings(given, settings)
     return Loaded(settings, tuple(warnings))
 
 
@@ -192,8 +199,7 @@ def _take(given: RawConfig, entries: Mapping[str, Entry]) -> list[str]:
     for entry in entries.values():
         meaning = find_key(entry.key)
         if meaning.key is not None:
-            place = KeyPath(meaning.key.name, meaning.listener, meaning.mechanism)
-            given.add(entry, place, meaning.key)
+            given.add(entry, meaning.key, meaning.listener, meaning.mechanism)
         elif meaning.without_effect:
             without_effect.append(entry.key)
         elif meaning.resembles is not None:
@@ -242,64 +248,17 @@ def _check_indirect(given: RawConfig, entries: Mapping[str, Entry]) -> None:
             given.problem_at(entry, "config providers are not supported: give the value itself")
 
 
-_FAILURE_DELAY: Final = "connection.failed.authentication.delay.ms"
-_EXPIRY_CHECK: Final = "delegation.token.expiry.check.interval.ms"
-
-
 def _settings(
     given: RawConfig, static: tuple[Entry, ...], dynamic: DynamicValues, jaas: JaasFile
 ) -> Settings:
     listeners = listeners_of(given, jaas)
+    _check_together(given)
     return Settings(
-        node_id=_node_id(given),
-        broker_rack=given.text("broker.rack") or None,
+        values={key: given[key] for key in KEYS.values()},
         listeners=listeners,
         inter_broker_listener_name=inter_broker_listener_of(given, listeners),
-        authorizer_class_name=given.text("authorizer.class.name"),
-        super_users=given.text("super.users"),
-        connection_failed_authentication_delay_ms=given.number(_FAILURE_DELAY),
-        max_connections=given.number("max.connections"),
-        max_connections_per_ip=given.number("max.connections.per.ip"),
-        max_connections_per_ip_overrides=_per_ip(given),
-        connections_max_idle_ms=given.number("connections.max.idle.ms"),
-        socket_request_max_bytes=given.number("socket.request.max.bytes"),
-        socket_listen_backlog_size=given.number("socket.listen.backlog.size"),
-        sasl_server_max_receive_size=given.number("sasl.server.max.receive.size"),
-        auto_create_topics_enable=given.flag("auto.create.topics.enable"),
-        num_partitions=given.number("num.partitions"),
-        default_replication_factor=given.number("default.replication.factor"),
-        delete_topic_enable=given.flag("delete.topic.enable"),
-        delegation_token_secret_key=secret_of(given),
-        delegation_token_max_lifetime_ms=given.number("delegation.token.max.lifetime.ms"),
-        delegation_token_expiry_time_ms=given.number("delegation.token.expiry.time.ms"),
-        delegation_token_expiry_check_interval_ms=given.number(_EXPIRY_CHECK),
-        max_request_partition_size_limit=given.number("max.request.partition.size.limit"),
-        data_dir=Path(given.text("doorkeeper.data.dir")),
         store=shared_store_of(given),
-        store_create=given.flag("doorkeeper.store.create"),
-        kafka_release=given.text("doorkeeper.kafka.release") or None,
-        store_max_age_ms=given.number("doorkeeper.store.max.age.ms"),
-        store_identity_file=given.path("doorkeeper.store.identity.file"),
-        broker_heartbeat_interval_ms=given.number("broker.heartbeat.interval.ms"),
-        broker_session_timeout_ms=given.number("broker.session.timeout.ms"),
-        groups_file=given.path("doorkeeper.groups.file"),
-        clusters_file=given.path("doorkeeper.clusters.file"),
-        acknowledge_clusters=_acknowledges_clusters(given),
-        change_log_retention_days=given.number("doorkeeper.change.log.retention.days"),
-        update_timeout_ms=given.number("doorkeeper.update.timeout.ms"),
-        update_waiting_max=given.number("doorkeeper.update.waiting.max"),
-        authorizer_slow_ms=given.number("doorkeeper.authorizer.slow.ms"),
-        authorizer_updates_thread=given.flag("doorkeeper.authorizer.updates.thread"),
-        authorizer_log_file=given.path("doorkeeper.authorizer.log.file"),
-        clients_withhold=_withheld_rules(given),
-        clients_answer_max_bytes=_answer_rules(given),
-        clients_join_group=given.flag("doorkeeper.clients.join.group"),
-        test_broker_memory_bytes=_test_broker_memory_of(given),
-        shutdown_drain_ms=given.number("doorkeeper.shutdown.drain.ms"),
         http=http_of(given),
-        log_format=given.text("doorkeeper.log.format"),
-        log_levels=levels_of(given),
-        audit=audit_of(given),
         originals={entry.key: entry.value for entry in given.entries.values()},
         given=static,
         dynamic=dynamic,
@@ -307,61 +266,39 @@ def _settings(
     )
 
 
-def _withheld_rules(given: RawConfig) -> tuple[ClientRule, ...]:
-    numbers = ("highest resource type", "highest operation")
-    return client_rules_of(given, "doorkeeper.clients.withhold", *numbers)
-
-
-def _answer_rules(given: RawConfig) -> tuple[ClientRule, ...]:
-    return client_rules_of(given, "doorkeeper.clients.answer.max.bytes", "bytes")
-
-
-def _acknowledges_clusters(given: RawConfig) -> bool:
-    if given.text("doorkeeper.acknowledge") != ACKNOWLEDGE_CLUSTERS:
-        return False
-    if given.path("doorkeeper.clusters.file") is None:
-        text = f"{ACKNOWLEDGE_CLUSTERS} needs doorkeeper.clusters.file"
-        given.problem(KeyPath("doorkeeper.acknowledge"), text)
-    return True
-
-
-def _test_broker_memory_of(given: RawConfig) -> int | None:
-    """Return the bound on the records of the test broker; None without one."""
-    memory_bytes = given.number("doorkeeper.test.broker.memory.bytes")
-    if not given.flag("doorkeeper.test.broker"):
-        return None
-    if given.text("doorkeeper.store") not in ("", "embedded"):
+def _check_together(given: RawConfig) -> None:
+    """Record the problems of keys that need others."""
+    if given[ACKNOWLEDGE] == ACKNOWLEDGE_CLUSTERS and given[CLUSTERS_FILE] is None:
+        given.problem(ACKNOWLEDGE, f"{ACKNOWLEDGE_CLUSTERS} needs {CLUSTERS_FILE}")
+    if given[TEST_BROKER] and given[STORE] not in ("", EMBEDDED):
         text = "found true with a shared store; allowed: the embedded store, for one node alone"
-        given.problem(KeyPath("doorkeeper.test.broker"), text)
-    return memory_bytes
+        given.problem(TEST_BROKER, text)
 
 
-def _node_id(given: RawConfig) -> int:
-    if given.entry(KeyPath("node.id")) is not None:
-        # The problem of an invalid number is already recorded.
-        value = given.value(KeyPath("node.id"))
-        return value if isinstance(value, int) else 1
-    broker_id = given.number("broker.id")
-    return broker_id if broker_id >= 0 else 1
+def _token_warnings(given: RawConfig, settings: Settings) -> Iterator[str]:
+    """Yield warnings about the secret of delegation tokens, one line each.
 
-
-def _per_ip(given: RawConfig) -> dict[str, int]:
-    place = KeyPath("max.connections.per.ip.overrides")
-    limits: dict[str, int] = {}
-    for text in given.text(place.key).split(","):
-        # From the right: an IPv6 address contains colons.
-        host, colon, count = (part.strip() for part in text.rpartition(":"))
-        if colon and host and count.isdecimal() and len(count) < 11:
-            limits[host] = int(count)
-        elif text.strip():
-            given.problem(place, f"found {text.strip()!r}; allowed: host:count, comma-separated")
-    return limits
+    Source: ``DelegationTokenManagerConfigs`` of Kafka 4.3.1, ``KafkaConfig`` of 3.9.1.
+    """
+    older = given.entry(DELEGATION_TOKEN_MASTER_KEY)
+    if older is not None:
+        yield f"{older.source}: {older.key} is deprecated: use {DELEGATION_TOKEN_SECRET_KEY}"
+    if not settings.token_secret:
+        return
+    offered = {each.name for listener in settings.listeners for each in listener.mechanisms}
+    # Clients send tokens over SCRAM only (KIP-48).
+    if not any(name.startswith("SCRAM-") for name in offered):
+        yield (
+            f"{DELEGATION_TOKEN_SECRET_KEY} is given, but no listener offers SCRAM: nobody can log"
+            " in with a delegation token; add SCRAM-SHA-256 or SCRAM-SHA-512 to"
+            " sasl.enabled.mechanisms"
+        )
 
 
 def _without_a_file(settings: Settings) -> str:
     """Return a line about the defaults without a file, unless overrides have replaced them."""
     text = "no configuration file is given"
-    if "User:ANONYMOUS" not in [user.strip() for user in settings.super_users.split(";")]:
+    if "User:ANONYMOUS" not in [user.strip() for user in settings[SUPER_USERS].split(";")]:
         return text
     # Listeners with SASL have no anonymous clients, so the super user ANONYMOUS does not open them.
     open_to = [each for each in settings.listeners if not each.authenticates]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from doorkeeper.base.key import Key, Scope
 from doorkeeper.server.config.kafka_keys import (
-    OF_EARLIER_RELEASES,
     SECURITY_LISTENER_PREFIXES,
-    WITHOUT_EFFECT,
+    of_earlier_releases,
+    without_effect,
 )
 from doorkeeper.server.config.keys import KEYS
 
@@ -27,7 +27,7 @@ class KeyLookup(NamedTuple):
     ``listener`` and ``mechanism`` are the prefixes in lower case.
     """
 
-    key: Key | None = None
+    key: Key[Any] | None = None
     listener: str | None = None
     mechanism: str | None = None
     without_effect: bool = False
@@ -53,9 +53,14 @@ def find_key(name: str) -> KeyLookup:
     return KeyLookup(resembles=None if near is None else name.removesuffix(bare) + near)
 
 
+def declaration_of(name: str) -> Key[Any] | None:
+    """Return the row of a name without prefix, with or without an effect; None without one."""
+    return KEYS.get(name) or without_effect().get(name)
+
+
 def is_without_effect(name: str) -> bool:
     """Return whether this is a key of Kafka without an effect here."""
-    return name in WITHOUT_EFFECT or name in OF_EARLIER_RELEASES
+    return name in without_effect() or name in of_earlier_releases()
 
 
 def _split_mechanism(rest: str) -> tuple[str | None, str]:
@@ -84,7 +89,7 @@ def resembling(name: str) -> str | None:
     from difflib import get_close_matches
 
     size = len(name)
-    known = (*KEYS, *WITHOUT_EFFECT, *OF_EARLIER_RELEASES)
+    known = (*KEYS, *without_effect(), *of_earlier_releases())
     as_long = [key for key in known if abs(len(key) - size) <= TYPOS_MAX]
     # difflib's ratio is at least this if at most TYPOS_MAX letters differ; 0.5 keeps short keys
     # apart.

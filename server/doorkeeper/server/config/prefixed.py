@@ -6,19 +6,18 @@ A value comes from the first of ``listener.name.<name>.<mechanism>.<key>``,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from functools import cache
+from typing import TYPE_CHECKING
 
 from doorkeeper.base.key import Scope
-from doorkeeper.server.config.kafka_keys import WITHOUT_EFFECT
+from doorkeeper.server.config.kafka_keys import without_effect
 from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.sasl_keys import SASL_JAAS_CONFIG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doorkeeper.server.config.raw_config import RawConfig
-
-# It is parsed once into login modules; its text is not passed on.
-READ_ELSEWHERE: Final = "sasl.jaas.config"
 
 
 def values_of(
@@ -27,11 +26,12 @@ def values_of(
     """Return values, and the full keys that gave them, both by the key without prefix.
 
     They are those of all keys that may have a listener's prefix, and of all SASL keys; a key
-    without a value is absent. Defaults have no full key.
+    without a value is absent. Defaults have no full key. ``sasl.jaas.config`` is not among them: it
+    is parsed once into login modules.
     """
     values: dict[str, str] = {}
     given_as: dict[str, str] = {}
-    for name, default, of_mechanisms in _KEYS:
+    for name, default, of_mechanisms in _keys():
         # By the full key, not by RawConfig: plug-ins also get values of keys that are not typed
         # here.
         for full in _candidates(name, listener, mechanism if of_mechanisms else None):
@@ -52,14 +52,15 @@ def _candidates(name: str, listener: str, mechanism: str | None) -> Iterator[str
     yield name
 
 
-# Name, default, and whether a mechanism may precede it. Plug-ins may read SASL keys that have no
-# effect here.
-_KEYS: Final = tuple(
-    (key.name, key.default, key.scope is Scope.MECHANISM)
-    for key in KEYS.values()
-    if key.scope is not Scope.SERVER and key.name != READ_ELSEWHERE
-) + tuple(
-    (name, default, True)
-    for name, (_, default) in WITHOUT_EFFECT.items()
-    if name.startswith("sasl.")
-)
+@cache
+def _keys() -> tuple[tuple[str, str | None, bool], ...]:
+    """Return name, default, and whether a mechanism may precede it.
+
+    Plug-ins may read SASL keys that have no effect here.
+    """
+    of_kafka = [key for key in without_effect().values() if key.name.startswith("sasl.")]
+    return tuple(
+        (key.name, key.default, key.scope is Scope.MECHANISM)
+        for key in KEYS.values()
+        if key.scope is not Scope.SERVER and key is not SASL_JAAS_CONFIG
+    ) + tuple((key.name, key.default, True) for key in of_kafka)

@@ -15,15 +15,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from doorkeeper.base import jaas
 from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.config.prefixed import values_of
-from doorkeeper.server.config.raw_config import KeyPath, RawConfig
+from doorkeeper.server.config.sasl_keys import (
+    SASL_ENABLED_MECHANISMS,
+    SASL_JAAS_CONFIG,
+    SASL_PLAIN_USERS_FILE,
+    SASL_SERVER_CALLBACK_HANDLER_CLASS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.base.jaas import LoginModule
     from doorkeeper.server.config.jaas_file import JaasFile
+    from doorkeeper.server.config.raw_config import RawConfig
 
-JAAS_KEY: Final = "sasl.jaas.config"
 _SCRAM = ("org.apache.kafka.common.security.scram.ScramLoginModule",)
 # The mechanisms, and the login modules that Kafka documents for each.
 MODULES: Final = {
@@ -41,7 +46,7 @@ MODULES: Final = {
 _OPTIONS = {"PLAIN": 'user_alice="..."', "GSSAPI": 'useKeyTab=true keyTab="..." principal="..."'}
 
 # With one of these keys PLAIN needs no login module.
-USERS_ELSEWHERE: Final = ("sasl.server.callback.handler.class", "doorkeeper.sasl.plain.users.file")
+USERS_ELSEWHERE: Final = (SASL_SERVER_CALLBACK_HANDLER_CLASS, SASL_PLAIN_USERS_FILE)
 
 _NO_FILE_HINT = "or a section KafkaServer in the file of doorkeeper.jaas.file"
 
@@ -58,12 +63,12 @@ def mechanisms_of(
 
 def _mechanism_names(given: RawConfig, listener: str) -> tuple[str, ...]:
     """Return the names of the mechanisms; record unknown ones."""
-    place = KeyPath("sasl.enabled.mechanisms", listener)
-    names = tuple(dict.fromkeys(given.list(place.key, listener)))
+    names = tuple(dict.fromkeys(given.of(SASL_ENABLED_MECHANISMS, listener)))
     others = [name for name in names if name not in MODULES]
     if others or not names:
         found = f"found {', '.join(others) or 'nothing'} for listener {listener.upper()}"
-        given.problem(place, f"{found}; allowed: {', '.join(MODULES)}")
+        allowed = ", ".join(MODULES)
+        given.problem(SASL_ENABLED_MECHANISMS, f"{found}; allowed: {allowed}", listener)
     return tuple(name for name in names if name in MODULES)
 
 
@@ -74,16 +79,14 @@ def _settings(
     values, given_as = values_of(given, prefix, mechanism)
     found = _find_module(given, name, prefix, jaas_file)
     if found is not None:
-        given_as[JAAS_KEY] = found.where
+        given_as[SASL_JAAS_CONFIG.name] = found.where
     return MechanismSettings(
         name=name,
         listener_name=listener_name,
         login_module=None if found is None else found.module,
-        callback_handler=values.get("sasl.server.callback.handler.class", ""),
         values=values,
         given_as=given_as,
         originals={key: entry.value for key, entry in given.entries.items()},
-        max_reauth_ms=given.number("connections.max.reauth.ms", prefix, mechanism),
     )
 
 
@@ -98,11 +101,11 @@ def _find_module(
     given: RawConfig, name: str, listener: str, jaas_file: JaasFile
 ) -> _ModuleSource | None:
     """Return the login module of a mechanism; record problems."""
-    key = f"listener.name.{listener}.{name.lower()}.{JAAS_KEY}"
+    key = f"listener.name.{listener}.{name.lower()}.{SASL_JAAS_CONFIG}"
     if key in given.entries:
-        return _of_key(given, name, KeyPath(JAAS_KEY, listener, name.lower()))
+        return _of_key(given, name, listener)
     # Kafka ignores the key without its mechanism, and only logs a warning too.
-    for wider in (f"listener.name.{listener}.{JAAS_KEY}", JAAS_KEY):
+    for wider in (f"listener.name.{listener}.{SASL_JAAS_CONFIG}", SASL_JAAS_CONFIG.name):
         if wider in given.entries:
             given.warn(f"{wider} has no effect: the key needs its mechanism, as {key}")
     for section in (f"{listener}.KafkaServer", "KafkaServer"):
@@ -110,19 +113,19 @@ def _find_module(
         # As in Java, an empty section counts as missing.
         if modules:
             where = f"{jaas_file.path} section {section}"
-            return _of_section(given, KeyPath(JAAS_KEY, listener, name), modules, where)
+            return _of_section(given, name, listener, modules, where)
     if _needs_module(given, name, listener) and not jaas_file.problems:
         example = f"{MODULES[name][0]} required {_OPTIONS[name]};"
         offer = f"listener {listener.upper()} offers {name}"
-        if given.entry(KeyPath("sasl.enabled.mechanisms", listener)) is None:
+        if given.entry(SASL_ENABLED_MECHANISMS, listener) is None:
             offer += ", Kafka's default for sasl.enabled.mechanisms,"
         text = f"{offer} and has no login module for it: give {key}={example} {_NO_FILE_HINT}"
-        given.problem(KeyPath(JAAS_KEY, listener, name.lower()), text)
+        given.problem(SASL_JAAS_CONFIG, text, listener, name.lower())
     return None
 
 
-def _of_key(given: RawConfig, name: str, place: KeyPath) -> _ModuleSource | None:
-    entry = given.entry(place)
+def _of_key(given: RawConfig, name: str, listener: str) -> _ModuleSource | None:
+    entry = given.entry(SASL_JAAS_CONFIG, listener, name.lower())
     assert entry is not None, "the key is given"
     try:
         modules = jaas.parse(entry.value)
@@ -133,22 +136,18 @@ def _of_key(given: RawConfig, name: str, place: KeyPath) -> _ModuleSource | None
     if len(modules) != 1:
         given.problem_at(entry, f"found {len(modules)} login modules; allowed: one")
         return None
-    assert place.listener is not None
-    if modules[0].name not in MODULES[name] and _needs_module(given, name, place.listener):
+    if modules[0].name not in MODULES[name] and _needs_module(given, name, listener):
         given.problem_at(entry, f"the login module is not {MODULES[name][0]}")
     return _ModuleSource(modules[0], entry.key)
 
 
 def _of_section(
-    given: RawConfig, place: KeyPath, modules: Sequence[LoginModule], where: str
+    given: RawConfig, name: str, listener: str, modules: Sequence[LoginModule], where: str
 ) -> _ModuleSource | None:
-    name, listener = place.mechanism, place.listener
-    assert name is not None
-    assert listener is not None
     own = [module for module in modules if module.name in MODULES[name]]
     if not own:
         if _needs_module(given, name, listener):
-            given.problem(KeyPath(JAAS_KEY), f"{where} has no {MODULES[name][0]}, for {name}")
+            given.problem(SASL_JAAS_CONFIG, f"{where} has no {MODULES[name][0]}, for {name}")
         return None
     options: dict[str, str] = {}
     for module in own:
@@ -161,5 +160,5 @@ def _needs_module(given: RawConfig, name: str, listener: str) -> bool:
     """Return whether a mechanism cannot authenticate any user without its login module."""
     if name == "PLAIN":
         values, _ = values_of(given, listener, "plain")
-        return not any(values.get(key) for key in USERS_ELSEWHERE)
+        return not any(values.get(key.name) for key in USERS_ELSEWHERE)
     return name in _OPTIONS

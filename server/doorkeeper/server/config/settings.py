@@ -1,36 +1,38 @@
-"""The configuration as the server uses it: named, typed values.
-
-The attribute of a single key has its name with underscores, without the prefix ``doorkeeper.``.
-Keys of listeners, the audit log, the operations port and a shared store are grouped.
-"""
+"""The configuration as the server uses it: values by key, and those made from several keys."""
 
 from __future__ import annotations
 
 import re
 from enum import IntEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from doorkeeper.base.key import Applies
 from doorkeeper.base.value import Value, hidden
 from doorkeeper.base.values import KeyType, without_login
-from doorkeeper.server.config.audit import AuditSettings
 from doorkeeper.server.config.dynamic_values import DynamicValues
 from doorkeeper.server.config.jaas_file import NO_FILE, JaasFile
-from doorkeeper.server.config.kafka_dynamic_keys import DYNAMIC
-from doorkeeper.server.config.kafka_keys import WITHOUT_EFFECT
-from doorkeeper.server.config.keys import KEYS
-from doorkeeper.server.config.naming import find_key
+from doorkeeper.server.config.kafka_keys import without_effect
+from doorkeeper.server.config.keys import (
+    BROKER_ID,
+    DELEGATION_TOKEN_MASTER_KEY,
+    DELEGATION_TOKEN_SECRET_KEY,
+    KEYS,
+    NODE_ID,
+    TEST_BROKER,
+    TEST_BROKER_MEMORY_BYTES,
+)
+from doorkeeper.server.config.naming import declaration_of, find_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from doorkeeper.base.entry import Entry
-    from doorkeeper.server.config.client_rules import ClientRule
+    from doorkeeper.base.key import Key
     from doorkeeper.server.config.http import HttpSettings
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.config.shared_store import SharedStore
 
+T = TypeVar("T")
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
 
@@ -73,67 +75,43 @@ class DescribedKey(NamedTuple):
 
 
 class Settings(Value):
-    """All values. ``originals`` are the keys as given, for plug-ins; it contains secrets.
+    """All values: ``settings[KEY]`` is that of a key, and the fields are made from several.
 
-    ``given`` are the entries of the file and the overrides, ``dynamic`` the dynamic values over
-    them; ``originals`` combines both. ``jaas_file`` is the content of the file. ``store`` is None
-    for the embedded one, ``test_broker_memory_bytes`` None without a test broker. ``log_levels``
-    are numbers of ``logging``, with 5 for TRACE.
+    ``originals`` are the keys as given, for plug-ins; it contains secrets. ``given`` are the
+    entries of the file and the overrides, ``dynamic`` the dynamic values over them; ``originals``
+    combines both. ``jaas_file`` is the content of the file. ``store`` is None for the embedded one.
     """
 
-    node_id: int
-    broker_rack: str | None
+    values: Mapping[Key[Any], Any] = hidden()
     listeners: tuple[Listener, ...]
     inter_broker_listener_name: str
-    authorizer_class_name: str
-    super_users: str
-    connection_failed_authentication_delay_ms: int
-    max_connections: int
-    max_connections_per_ip: int
-    max_connections_per_ip_overrides: Mapping[str, int]
-    connections_max_idle_ms: int
-    socket_request_max_bytes: int
-    socket_listen_backlog_size: int
-    sasl_server_max_receive_size: int
-    auto_create_topics_enable: bool
-    num_partitions: int
-    default_replication_factor: int
-    delete_topic_enable: bool
-    delegation_token_secret_key: str = hidden()
-    delegation_token_max_lifetime_ms: int
-    delegation_token_expiry_time_ms: int
-    delegation_token_expiry_check_interval_ms: int
-    max_request_partition_size_limit: int
-    data_dir: Path
     store: SharedStore | None
-    store_create: bool
-    kafka_release: str | None
-    store_max_age_ms: int
-    store_identity_file: Path | None
-    broker_heartbeat_interval_ms: int
-    broker_session_timeout_ms: int
-    groups_file: Path | None
-    clusters_file: Path | None
-    acknowledge_clusters: bool
-    change_log_retention_days: int
-    update_timeout_ms: int
-    update_waiting_max: int
-    authorizer_slow_ms: int
-    authorizer_updates_thread: bool
-    authorizer_log_file: Path | None
-    clients_withhold: tuple[ClientRule, ...]
-    clients_answer_max_bytes: tuple[ClientRule, ...]
-    clients_join_group: bool
-    test_broker_memory_bytes: int | None
-    shutdown_drain_ms: int
     http: HttpSettings | None
-    log_format: str
-    log_levels: Mapping[str, int]
     originals: Mapping[str, str] = hidden()
-    audit: AuditSettings = AuditSettings()
     given: tuple[Entry, ...] = hidden(default=())
     dynamic: DynamicValues = hidden(default=DynamicValues())
     jaas_file: JaasFile = hidden(default=NO_FILE)
+
+    def __getitem__(self, key: Key[T]) -> T:
+        """Return the value of a key on the server."""
+        value: T = self.values[key]
+        return value
+
+    @property
+    def node_id(self) -> int:
+        named, older = self[NODE_ID], self[BROKER_ID]
+        return named if named is not None else older if older >= 0 else 1
+
+    @property
+    def token_secret(self) -> str:
+        """Return the secret of delegation tokens; empty without one."""
+        secret = self[DELEGATION_TOKEN_SECRET_KEY]
+        return (self[DELEGATION_TOKEN_MASTER_KEY] if secret is None else secret) or ""
+
+    @property
+    def test_broker_memory_bytes(self) -> int | None:
+        """Return the bound on the records of the test broker; None without one."""
+        return self[TEST_BROKER_MEMORY_BYTES] if self[TEST_BROKER] else None
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -241,24 +219,20 @@ class Meaning(NamedTuple):
 
 def meaning_of(name: str) -> Meaning:
     """Return the properties of a key for DescribeConfigs; undeclared keys are sensitive."""
-    if name in WITHOUT_EFFECT:
-        key_type = KeyType[WITHOUT_EFFECT[name][0]]
-        secret = key_type is KeyType.PASSWORD
-        return Meaning(name, key_type, secret or name not in DYNAMIC, secret, "Has no effect here.")
+    key = without_effect().get(name)
+    if key is not None:
+        return Meaning(name, key.type, key.sensitive or not key.in_kafka, key.sensitive, key.doc)
     key = find_key(name).key
     if key is None:
         return Meaning(name, KeyType.UNKNOWN, True, True, "")
-    read_only = name != key.name or key.applies is not Applies.DYNAMIC
-    if not key.declared:
-        return Meaning(name, KeyType.UNKNOWN, read_only, True, key.doc)
-    if not key.ours:
-        # A key that is dynamic here, but not in Kafka, is shown as in Kafka.
-        read_only = read_only or name not in DYNAMIC
-    return Meaning(key.name, key.type, read_only, key.sensitive, key.doc)
+    # A key that is dynamic here, but not in Kafka, is shown as in Kafka.
+    fixed_in_kafka = key.declared and not key.ours and not key.in_kafka
+    read_only = name != key.name or key.applies is not Applies.DYNAMIC or fixed_in_kafka
+    key_type = key.type if key.declared else KeyType.UNKNOWN
+    return Meaning(key.name, key_type, read_only, key.sensitive, key.doc)
 
 
 def default_of(name: str) -> str | None:
     """Return the default text of a declared key; None if there is none."""
-    if name in WITHOUT_EFFECT:
-        return WITHOUT_EFFECT[name][1]
-    return KEYS[name].default if name in KEYS and KEYS[name].declared else None
+    key = declaration_of(name)
+    return key.default if key is not None and key.declared else None

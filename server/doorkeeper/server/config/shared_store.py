@@ -16,9 +16,18 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from doorkeeper.base.value import Value, hidden
 from doorkeeper.base.values import Password
-from doorkeeper.server.config.raw_config import KeyPath, RawConfig
+from doorkeeper.server.config.keys import BROKER_ID, NODE_ID
+from doorkeeper.server.config.raw_config import RawConfig
+from doorkeeper.server.config.store_keys import (
+    BROKER_HEARTBEAT_INTERVAL_MS,
+    BROKER_SESSION_TIMEOUT_MS,
+    STORE,
+    STORE_CONNECT_TIMEOUT_MS,
+    STORE_LEASE_TIMEOUT_MS,
+    STORE_PASSWORD_FILE,
+    STORE_STATEMENT_TIMEOUT_MS,
+)
 
-KEY: Final = "doorkeeper.store"
 EMBEDDED: Final = "embedded"
 
 _ALLOWED: Final = "embedded, or postgresql://user@host:port/database"
@@ -59,29 +68,27 @@ class SharedStore(Value):
 
 def shared_store_of(given: RawConfig) -> SharedStore | None:
     """Return the settings of the shared store; None for the embedded one. Record problems."""
-    text = given.text(KEY)
+    text = given[STORE]
     if text == EMBEDDED:
-        if given.text(f"{KEY}.password.file"):
-            given.problem(KeyPath(f"{KEY}.password.file"), "the embedded store has no password")
+        if given[STORE_PASSWORD_FILE]:
+            given.problem(STORE_PASSWORD_FILE, "the embedded store has no password")
         return None
-    file = given.text(f"{KEY}.password.file")
     try:
-        found = _parse(text, given, Path(file) if file else None)
+        found = _parse(text, given)
     except ValueError as error:
         # The URL may contain a password, so it is not quoted.
-        given.problem(KeyPath(KEY), str(error))
+        given.problem(STORE, str(error))
         return None
     _check_files(given, found)
-    if given.entry(KeyPath("node.id")) is None and given.number("broker.id") < 0:
-        given.problem(KeyPath("node.id"), f"each node of a shared {KEY} needs its own id")
-    if given.number("broker.session.timeout.ms") <= given.number("broker.heartbeat.interval.ms"):
-        given.problem(
-            KeyPath("broker.session.timeout.ms"), "allowed: more than broker.heartbeat.interval.ms"
-        )
+    if given.entry(NODE_ID) is None and given[BROKER_ID] < 0:
+        given.problem(NODE_ID, f"each node of a shared {STORE} needs its own id")
+    if given[BROKER_SESSION_TIMEOUT_MS] <= given[BROKER_HEARTBEAT_INTERVAL_MS]:
+        text = f"allowed: more than {BROKER_HEARTBEAT_INTERVAL_MS}"
+        given.problem(BROKER_SESSION_TIMEOUT_MS, text)
     return found
 
 
-def _parse(text: str, given: RawConfig, password_file: Path | None) -> SharedStore:
+def _parse(text: str, given: RawConfig) -> SharedStore:
     """Parse the URL.
 
     Raises:
@@ -107,6 +114,7 @@ def _parse(text: str, given: RawConfig, password_file: Path | None) -> SharedSto
         raise ValueError(f"allowed: {_ALLOWED}; a user and a database must be named")
     _check_parameters(parameters)
     _check_hosts(hosts, parameters)
+    password_file = given[STORE_PASSWORD_FILE]
     # Two passwords are a mistake; silently preferring one would be hard to find.
     if colon and password_file is not None:
         raise ValueError("both the URL and doorkeeper.store.password.file have a password")
@@ -121,9 +129,9 @@ def _parse(text: str, given: RawConfig, password_file: Path | None) -> SharedSto
         password=Password(password) if colon else None,
         password_file=password_file,
         files={name: Path(parameters[name]) for name in _FILES if name in parameters},
-        connect_timeout_ms=given.number(f"{KEY}.connect.timeout.ms"),
-        statement_timeout_ms=given.number(f"{KEY}.statement.timeout.ms"),
-        lease_timeout_ms=given.number(f"{KEY}.lease.timeout.ms"),
+        connect_timeout_ms=given[STORE_CONNECT_TIMEOUT_MS],
+        statement_timeout_ms=given[STORE_STATEMENT_TIMEOUT_MS],
+        lease_timeout_ms=given[STORE_LEASE_TIMEOUT_MS],
     )
 
 
@@ -168,20 +176,17 @@ def _check_files(given: RawConfig, store: SharedStore) -> None:
     """Record unreadable files. Their content is checked when they are used."""
     for name, path in store.files.items():
         if not os.access(path, os.R_OK) or path.is_dir():
-            given.problem(
-                KeyPath(KEY), f"{name}: {path}: there is no such file, or it is unreadable"
-            )
+            given.problem(STORE, f"{name}: {path}: there is no such file, or it is unreadable")
     file = store.password_file
     if file is None:
         return
-    place = KeyPath(f"{KEY}.password.file")
     try:
         if not password_in(file):
-            given.problem(place, f"{file}: the file is empty")
+            given.problem(STORE_PASSWORD_FILE, f"{file}: the file is empty")
     except OSError as error:
-        given.problem(place, f"{file}: cannot read: {error.strerror}")
+        given.problem(STORE_PASSWORD_FILE, f"{file}: cannot read: {error.strerror}")
     except UnicodeDecodeError:
-        given.problem(place, f"{file}: the file is not UTF-8")
+        given.problem(STORE_PASSWORD_FILE, f"{file}: the file is not UTF-8")
 
 
 def password_in(file: Path) -> str:

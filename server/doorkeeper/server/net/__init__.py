@@ -2,6 +2,7 @@
 
 options            the configuration of a listener
 addresses          binding, and addresses as Java writes them
+limits             the limits of what peers and users can make it do
 admission          limits on the number of connections
 listener           accepting
 handshakes         TLS handshakes in progress, and the log lines of failures

@@ -6,8 +6,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping
 
+from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.options import ListenerSpec
-from doorkeeper.server.runtime.limits import Limits
 
 
 class Admission:

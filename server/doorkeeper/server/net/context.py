@@ -14,10 +14,10 @@ from doorkeeper.server.net.chunked_responses import ChunkedResponses
 from doorkeeper.server.net.fair_queue import FairQueue
 from doorkeeper.server.net.large_requests import LargeRequests
 from doorkeeper.server.net.ledger import Ledger
+from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.peer_log import PeerLog
 from doorkeeper.server.net.protocol.exchange import Login
 from doorkeeper.server.net.request_log import RequestLog
-from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.runtime.metrics.requests import RequestMeter
 

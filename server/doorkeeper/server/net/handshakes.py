@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Final
 
 from doorkeeper.server.net.context import Accepted
-from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.runtime.logger import Logger
 from doorkeeper.server.security.tls.alerts import alert_sender
 

@@ -7,7 +7,7 @@ from ssl import SSLContext
 from typing import Final, NamedTuple
 
 from doorkeeper.base.value import Value, hidden
-from doorkeeper.server.runtime.limits import UNLIMITED
+from doorkeeper.base.values import INT_MAX
 from doorkeeper.server.security.contract import OfferedMechanism, PrincipalBuilder
 from doorkeeper.server.security.principals import DefaultPrincipalBuilder
 
@@ -44,4 +44,4 @@ class ListenerSpec(Value):
     port: int
     controller: bool = False
     security: ConnectionSecurity = hidden(default=UNAUTHENTICATED)
-    max_connections: int = UNLIMITED
+    max_connections: int = INT_MAX

@@ -15,12 +15,12 @@ from doorkeeper.server.net.context import PendingUpdates, ServerContext
 from doorkeeper.server.net.fair_queue import FairQueue
 from doorkeeper.server.net.large_requests import LargeRequests
 from doorkeeper.server.net.ledger import Ledger
+from doorkeeper.server.net.limits import SWEEP_INTERVAL_S_MAX
 from doorkeeper.server.net.listener import Listener, attach
 from doorkeeper.server.net.options import ENCRYPTED, UNAUTHENTICATED, ListenerSpec
 from doorkeeper.server.net.peer_log import PeerLog
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Counts, Peer
-from doorkeeper.server.runtime.limits import SWEEP_INTERVAL_S_MAX
 from doorkeeper.server.runtime.request_context import OPERATOR
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node, Services
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.net.context import Accepted, AuditLog
+    from doorkeeper.server.net.limits import Limits
     from doorkeeper.server.net.options import ConnectionSecurity
     from doorkeeper.server.net.request_log import RequestLog
-    from doorkeeper.server.runtime.limits import Limits
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.metrics.requests import RequestMeter
     from doorkeeper.server.security.contract import AuthenticationContext

@@ -1,7 +1,6 @@
 """What all rooms of the server use.
 
 lean_structlog   structlog, without what it imports in vain
-limits           the limits of what peers and users can make it do
 logger           the interface of the log
 metrics          metrics: one table, counted in plain numbers
 reloaded_files   values of files that are read again when they change

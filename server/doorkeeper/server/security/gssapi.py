@@ -20,6 +20,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from doorkeeper.server.config.sasl_keys import SASL_JAAS_CONFIG, SASL_KERBEROS_SERVICE_NAME
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.contract import Challenge, Failure, Step, Success
 from doorkeeper.server.security.kerberos_setup import (
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.security.provider import Sources
 
 LOGIN_MODULE: Final = "com.sun.security.auth.module.Krb5LoginModule"
-SERVICE_KEY: Final = "sasl.kerberos.service.name"
 
 # A step takes half a millisecond of a thread; more threads would only wait for each other.
 THREADS: Final = 4
@@ -74,7 +74,7 @@ class GssapiProvider(Provider):
         self._originals = settings.originals
         self._logger = sources.logger
         self._listener_name = settings.listener_name
-        self._key = settings.given_as.get("sasl.jaas.config", "sasl.jaas.config")
+        self._key = settings.full_name(SASL_JAAS_CONFIG)
         self._login = login_of(settings, self._key)
         self._keytab: ReloadedFiles[Any] | None = None
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="gssapi")
@@ -212,8 +212,8 @@ def login_of(settings: MechanismSettings, key: str) -> KerberosLogin:
 
 
 def _service_of(settings: MechanismSettings, in_jaas: str | None) -> str:
-    given = settings.values.get(SERVICE_KEY)
-    key = settings.given_as.get(SERVICE_KEY, SERVICE_KEY)
+    given = settings[SASL_KERBEROS_SERVICE_NAME]
+    key = settings.full_name(SASL_KERBEROS_SERVICE_NAME)
     if in_jaas and given and in_jaas != given:
         raise ValueError(
             f"{key}: Conflicting serviceName values found in JAAS and Kafka configs:"

@@ -11,6 +11,11 @@ from inspect import isabstract
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from doorkeeper.server.config.plug_ins import UnusableClass, import_named, missing_methods, one_line
+from doorkeeper.server.config.sasl_keys import (
+    SASL_CHECK_TIMEOUT_MS,
+    SASL_CHECKS_MAX,
+    SASL_SERVER_CALLBACK_HANDLER_CLASS,
+)
 from doorkeeper.server.security.guarded_handler import GuardedHandler
 from doorkeeper.server.security.handlers_contract import CallbackHandler
 from doorkeeper.server.security.prefixes import configs_of
@@ -18,10 +23,6 @@ from doorkeeper.server.security.prefixes import configs_of
 if TYPE_CHECKING:
     from doorkeeper.server.config.mechanisms import MechanismSettings
     from doorkeeper.server.runtime.logger import Logger
-
-KEY: Final = "sasl.server.callback.handler.class"
-TIMEOUT_KEY: Final = "doorkeeper.sasl.check.timeout.ms"
-AT_ONCE_KEY: Final = "doorkeeper.sasl.checks.max"
 
 ENTRY_POINT_GROUP: Final = "doorkeeper.callback_handlers"
 
@@ -49,8 +50,8 @@ def handler_of(
     Raises:
         ValueError: the class is missing, does not fit the mechanism, or rejects its keys.
     """
-    name = settings.callback_handler.strip()
-    key = settings.given_as.get(KEY, KEY)
+    name = settings[SASL_SERVER_CALLBACK_HANDLER_CLASS].strip()
+    key = settings.full_name(SASL_SERVER_CALLBACK_HANDLER_CLASS)
     if not name or _is_kafkas(name, key, settings.name):
         return None
     found = import_named(key, name, ENTRY_POINT_GROUP, KAFKA_NAMES)
@@ -66,8 +67,8 @@ def handler_of(
         key=key,
         name=name,
         mechanism=settings.name,
-        timeout_s=int(settings.values[TIMEOUT_KEY]) / 1000,
-        at_once=int(settings.values[AT_ONCE_KEY]),
+        timeout_s=settings[SASL_CHECK_TIMEOUT_MS] / 1000,
+        at_once=settings[SASL_CHECKS_MAX],
         logger=logger,
     )
 

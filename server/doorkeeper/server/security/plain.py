@@ -8,10 +8,15 @@ Source: ``PlainSaslServer`` and ``PlainServerCallbackHandler`` of kafka-clients 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from doorkeeper.server.config.sasl_keys import (
+    SASL_CHECK_TIMEOUT_MS,
+    SASL_PLAIN_USERS_FILE,
+    SASL_SERVER_CALLBACK_HANDLER_CLASS,
+)
 from doorkeeper.server.security.contract import Failure, Step, Success
-from doorkeeper.server.security.handler_loading import TIMEOUT_KEY, handler_of
+from doorkeeper.server.security.handler_loading import handler_of
 from doorkeeper.server.security.handlers_contract import PlainPasswords
 from doorkeeper.server.security.passwords import (
     FilePasswords,
@@ -30,8 +35,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.security.contract import AuthenticationContext
     from doorkeeper.server.security.passwords import Passwords
     from doorkeeper.server.security.provider import Sources
-
-USERS_FILE_KEY: Final = "doorkeeper.sasl.plain.users.file"
 
 _USER_PREFIX = "user_"
 
@@ -141,18 +144,18 @@ def provider(settings: MechanismSettings, sources: Sources) -> Provider:
     Raises:
         ValueError: the file or the handler cannot be used.
     """
-    file = settings.values.get(USERS_FILE_KEY, "").strip()
-    if settings.callback_handler:
+    file = settings[SASL_PLAIN_USERS_FILE]
+    if settings[SASL_SERVER_CALLBACK_HANDLER_CLASS]:
         handled = _with_handler(settings, sources)
         if handled is not None and file:
             raise ValueError(
-                f"{settings.given_as.get(USERS_FILE_KEY, USERS_FILE_KEY)}: found a users file and"
+                f"{settings.full_name(SASL_PLAIN_USERS_FILE)}: found a users file and"
                 " a callback handler; allowed: one of them"
             )
         if handled is not None:
             return handled
     jaas = PlainUsers(jaas_users(settings))
-    return _with_file(settings, jaas, sources) if file else PlainProvider(jaas)
+    return PlainProvider(jaas) if file is None else _with_file(settings, file, jaas, sources)
 
 
 def jaas_users(settings: MechanismSettings) -> dict[str, str]:
@@ -171,12 +174,13 @@ def _with_handler(settings: MechanismSettings, sources: Sources) -> Provider | N
     return None if handler is None else PlainHandlerProvider(HandlerPasswords(handler))
 
 
-def _with_file(settings: MechanismSettings, jaas: PlainUsers, sources: Sources) -> Provider:
-    path = Path(settings.values[USERS_FILE_KEY].strip())
+def _with_file(
+    settings: MechanismSettings, path: Path, jaas: PlainUsers, sources: Sources
+) -> Provider:
     try:
         file = users_file(path, sources.logger)
     except ValueError as error:
-        key = settings.given_as.get(USERS_FILE_KEY, USERS_FILE_KEY)
+        key = settings.full_name(SASL_PLAIN_USERS_FILE)
         raise ValueError(f"{key}: {error}") from error
-    timeout_s = int(settings.values[TIMEOUT_KEY]) / 1000
+    timeout_s = settings[SASL_CHECK_TIMEOUT_MS] / 1000
     return FileProvider(FilePasswords(file, jaas, timeout_s=timeout_s), path, sources)

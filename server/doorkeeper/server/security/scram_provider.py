@@ -7,6 +7,7 @@ from types import NoneType
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.credentials import ITERATIONS_MIN, ScramCredential, base_36
+from doorkeeper.server.config.sasl_keys import SASL_SERVER_CALLBACK_HANDLER_CLASS
 from doorkeeper.server.security.handler_loading import handler_of
 from doorkeeper.server.security.handlers_contract import ScramCredentials
 from doorkeeper.server.security.provider import Provider
@@ -27,7 +28,7 @@ def provider(settings: MechanismSettings, sources: Sources) -> Provider:
         ValueError: the callback handler cannot be used.
     """
     mechanism = settings.name
-    if settings.callback_handler:
+    if settings[SASL_SERVER_CALLBACK_HANDLER_CLASS]:
         handler = handler_of(settings, ScramCredentials, sources.logger)  # type: ignore[type-abstract]
         if handler is not None:
             return ScramHandlerProvider(handler, mechanism, sources)

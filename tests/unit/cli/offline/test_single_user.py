@@ -21,6 +21,7 @@ from doorkeeper.client.admin import AdminClient
 from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.authorizer.contract import AuthorizationResult
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.config.store_keys import DATA_DIR
 from doorkeeper.server.operations.audit.files import AuditFolder
 from doorkeeper.server.operations.audit.names import open_name
 from doorkeeper.server.operations.logs.command_log import command_logs
@@ -63,7 +64,7 @@ def settings(folder: Path, text: str = "", *, name: str = STANDARD, audit: bool 
 
 
 def store(configured: Settings) -> StoreRepository:
-    return StoreRepository(parse_address(f"store:{configured.data_dir}"), configured)
+    return StoreRepository(parse_address(f"store:{configured[DATA_DIR]}"), configured)
 
 
 def acls_in(data_dir: Path) -> list[AclBinding]:

@@ -16,6 +16,7 @@ from doorkeeper.server.api import (
     list_partition_reassignments,
 )
 from doorkeeper.server.api.node import Update
+from doorkeeper.server.config.store_keys import DATA_DIR
 from doorkeeper.server.resources.topics.reassignment import Reassignment
 from doorkeeper_wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -172,7 +173,7 @@ async def test_log_dirs_are_described(version: int) -> None:
 
     (folder,) = shown.results
     assert (shown.error_code, folder.error_code) == (0, 0)
-    assert folder.log_dir == str(node.settings.data_dir.absolute())
+    assert folder.log_dir == str(node.settings[DATA_DIR].absolute())
     assert [
         (topic.name, each.partition_index, each.partition_size, each.offset_lag)
         for topic in folder.topics
@@ -185,7 +186,7 @@ async def test_partitions_stay_in_their_folder() -> None:
     """Absent partitions, those of other nodes, and other folders are refused."""
     topics = [a_topic("a"), a_topic("b", assignments=((7,),)), a_topic("c")]
     node = await node_of(allow("alice", AclOperation.ALTER, CLUSTER), topics=topics)
-    here = str(node.settings.data_dir.absolute())
+    here = str(node.settings[DATA_DIR].absolute())
     places = ((here, "a", (0, 1)), (here, "b", (0,)), ("/other", "c", (0,)))
     request = AlterReplicaLogDirsRequest(
         dirs=tuple(

@@ -11,9 +11,9 @@ from doorkeeper.server.app.audit_log import open_audit_log, watch
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
-from doorkeeper.server.config.audit import AuditSettings
 from testkit.acl import READ, request_of, to, topic
 from testkit.plugins import InMemory
+from testkit.settings import settings_of
 from testkit.trails import Log, Meter, lines_in
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from doorkeeper.server.operations.audit.audit_log import AuditLog
 
 
-def opened(settings: AuditSettings) -> AuditLog | None:
+def opened(**audit: object) -> AuditLog | None:
+    text = "".join(f"doorkeeper.audit.{name}={value}\n" for name, value in audit.items())
     return open_audit_log(
-        settings,
-        1,
+        settings_of(text),
         asyncio.get_running_loop(),
         logger=Log(),
         meter=Meter(),
@@ -37,13 +37,13 @@ async def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "f").touch()
 
     with pytest.raises(StartError, match=r"doorkeeper\.audit\.dir: .*cannot be written"):
-        opened(AuditSettings(folder=tmp_path / "f"))
+        opened(dir=tmp_path / "f")
 
 
 @pytest.mark.parametrize(("decisions", "kinds"), [("all", 1), ("none", 0)])
 async def test_decisions_are_recorded(tmp_path: Path, decisions: str, kinds: int) -> None:
     """The decisions of our own authorizer have rules; with none there are no decisions."""
-    trail = opened(AuditSettings(folder=tmp_path, decisions=decisions, compression="none"))
+    trail = opened(dir=tmp_path, decisions=decisions, compression="none")
     assert trail is not None
     authorizer = StandardAuthorizer()
     authorizer.configure({"super.users": "User:root"})

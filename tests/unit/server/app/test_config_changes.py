@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.config.keys import MAX_CONNECTIONS
 from doorkeeper.server.schema.change import SERVER, edit
 from doorkeeper.server.schema.declared import CONFIG
 from doorkeeper.server.state.log import StateLog
@@ -68,7 +69,7 @@ async def test_what_is_wrong_is_refused_as_a_whole(tmp_path: Path) -> None:
         assert refusal.startswith("42: doorkeeper.log.levels: found 'x=LOUD'; allowed: ")
 
         assert super_users(server) == {"User:file"}
-        assert server.assembly.node.settings.max_connections == 2**31 - 1
+        assert server.assembly.node.settings[MAX_CONNECTIONS] == 2**31 - 1
     assert query(tmp_path / "data", "SELECT * FROM item WHERE kind = 'config'") == []
 
 
@@ -134,13 +135,13 @@ async def test_values_of_other_nodes_are_used(tmp_path: Path) -> None:
     ):
         rows = [config("max.connections", "7"), config("max.connections", "9", "3")]
         await give(other, database, *rows, config("com.example.key", "x", "1"))
-        await until(lambda: server.assembly.node.settings.max_connections == 7)
+        await until(lambda: server.assembly.node.settings[MAX_CONNECTIONS] == 7)
         assert server.assembly.node.settings.originals["com.example.key"] == "x"
 
         gone = edit(CONFIG, deleted=[config("max.connections", "7")])
         await other.submit(lambda _state: gone, SERVER)
         await database.ring()
-        await until(lambda: server.assembly.node.settings.max_connections == 2**31 - 1)
+        await until(lambda: server.assembly.node.settings[MAX_CONNECTIONS] == 2**31 - 1)
         events = server.events()
 
     keys = [event for event in events if "keys changed by another node" in event]
@@ -160,7 +161,7 @@ async def test_a_value_of_another_node_that_does_not_fit_has_no_effect(tmp_path:
         async with server.assembly.config_changes.turn:
             assert super_users(server) == frozenset()
         await give(other, database, config("max.connections", "7"))
-        await until(lambda: server.assembly.node.settings.max_connections == 7)
+        await until(lambda: server.assembly.node.settings[MAX_CONNECTIONS] == 7)
         events = server.events()
 
     assert events.count("dynamic values of another node have no effect here") == 1
@@ -180,7 +181,7 @@ async def test_a_state_that_is_read_anew_is_used(tmp_path: Path) -> None:
         del database.logged[0]
         await database.ring()
 
-        await until(lambda: server.assembly.node.settings.max_connections == 7)
+        await until(lambda: server.assembly.node.settings[MAX_CONNECTIONS] == 7)
 
 
 @asynccontextmanager

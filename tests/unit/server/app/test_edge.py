@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doorkeeper.server.app.listeners import limits_of, options_of
+from doorkeeper.server.app.listeners import options_of
 from doorkeeper.server.config.keys import KEYS
-from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.net.limits import Limits, limits_of
 from doorkeeper.server.security.contract import AuthenticationContext, Success
 from testkit.plain import offers_of
 from testkit.settings import settings_of
@@ -19,11 +19,6 @@ listener.name.controller.max.connections=3
 listener.name.sasl.plain.sasl.jaas.config=\
 org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="a";
 """
-
-
-def test_defaults_are_the_same_on_both_sides() -> None:
-    """What nobody configures is as the limits say by themselves."""
-    assert limits_of(settings_of("")) == Limits()
 
 
 def test_every_configured_limit_arrives() -> None:

@@ -9,8 +9,8 @@ import pytest
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.operations_port import OperationsPort, Parts, check_files, checks_of
 from doorkeeper.server.config.http import HttpSettings
+from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.operations.http.checks import Readiness
-from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.runtime.metrics.hooks import StoreStatus
 from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper.server.state.state import EMPTY

@@ -10,6 +10,7 @@ import pytest
 from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.server.app.reconfiguration import is_reloaded
 from doorkeeper.server.app.reload import reload
+from doorkeeper.server.config.keys import MAX_CONNECTIONS, SUPER_USERS
 from testkit.reconfigured import PLUGIN, SET, Capricious, running
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ async def test_a_plug_ins_keys_are_reloaded(tmp_path: Path) -> None:
 
         assert isinstance(server.assembly.authorizer, Capricious)
         assert server.assembly.authorizer.moods == ["one", "two"]
-        assert server.assembly.node.settings.max_connections == 2**31 - 1
+        assert server.assembly.node.settings[MAX_CONNECTIONS] == 2**31 - 1
         assert server.assembly.reconfiguration.is_reloaded("com.example.mood")
         assert not server.assembly.reconfiguration.is_reloaded("super.users")
         events = server.events()
@@ -56,7 +57,7 @@ async def test_one_that_does_not_name_its_keys(tmp_path: Path) -> None:
         with pytest.raises(AuthorizerFault, match=f"^{plugin} failed in reconfigurable_configs: "):
             await server.alter("1", ("com.example.mood", SET, "x"))
 
-        assert server.assembly.node.settings.super_users == "User:a"
+        assert server.assembly.node.settings[SUPER_USERS] == "User:a"
         (line,) = server.log.lines()
         assert (line["event"], line["authorizer"]) == ("not reloaded", plugin)
 

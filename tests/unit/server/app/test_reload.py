@@ -10,6 +10,7 @@ from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.app.decision_settings import settings_of
 from doorkeeper.server.app.reload import reload
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.config.keys import LOG_LEVELS, NUM_PARTITIONS, SUPER_USERS
 from doorkeeper.server.config.loading import load
 from testkit.edge import until
 from testkit.logs import ReadableLogs, readable_logs
@@ -104,7 +105,7 @@ async def test_users_super_users_levels_and_groups(tmp_path: Path) -> None:
         assert assembly.authorizer.policy.super_users == {"User:b"}
         assert list(assembly.node.groups) == ["readers"]
         assert server.log.logs.logger("x").is_enabled(10)
-        assert assembly.node.settings.super_users == "User:b"
+        assert assembly.node.settings[SUPER_USERS] == "User:b"
         assert server.events() == ["reloaded"]
 
 
@@ -167,8 +168,8 @@ async def test_keys_that_need_a_restart_keep_their_values(tmp_path: Path) -> Non
         )
 
         settings = server.assembly.node.settings
-        assert settings.num_partitions == 1
-        assert settings.log_levels == {"root": 30}
+        assert settings[NUM_PARTITIONS] == 1
+        assert settings[LOG_LEVELS] == {"root": 30}
         assert settings.originals["num.partitions"] == "1"
         assert settings.originals["doorkeeper.log.levels"] == "root=WARN"
         assert server.log.lines()[-1]["keys"] == "num.partitions"

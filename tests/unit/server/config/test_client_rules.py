@@ -3,6 +3,7 @@
 import pytest
 
 from doorkeeper.server.config.client_rules import ClientRule, ClientSoftware, rule_for
+from doorkeeper.server.config.keys import CLIENTS_ANSWER_MAX_BYTES, CLIENTS_WITHHOLD
 from testkit.settings import problems_of, settings_of
 
 WITHHOLD = "doorkeeper.clients.withhold"
@@ -16,12 +17,12 @@ def test_rules() -> None:
         f"{ANSWER}=librdkafka=7000000\n"
     )
 
-    assert settings.clients_withhold == (
+    assert settings[CLIENTS_WITHHOLD] == (
         ClientRule("kafka-python", "3", (7, 14)),
         ClientRule("kafka-python", "", (6, 12)),
         ClientRule("unnamed", "", (6, 12)),
     )
-    assert settings.clients_answer_max_bytes == (ClientRule("librdkafka", "", (7000000,)),)
+    assert settings[CLIENTS_ANSWER_MAX_BYTES] == (ClientRule("librdkafka", "", (7000000,)),)
 
 
 @pytest.mark.parametrize(

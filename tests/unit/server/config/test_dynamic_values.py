@@ -6,6 +6,7 @@ import pytest
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.server.config.dynamic_values import DynamicValues, is_dynamic_source
+from doorkeeper.server.config.keys import MAX_CONNECTIONS, SUPER_USERS
 from doorkeeper.server.config.loading import resolve, with_stored_values
 from doorkeeper.server.config.settings import ConfigSource
 from testkit.settings import settings_of
@@ -18,8 +19,8 @@ def test_this_nodes_value_comes_before_the_clusters_before_the_file() -> None:
     """Also in what plug-ins are given; each place is told, the first one counting."""
     settings = resolve(settings_of(FILE).given, BOTH).settings
 
-    assert settings.max_connections == 30
-    assert settings.super_users == "User:b"
+    assert settings[MAX_CONNECTIONS] == 30
+    assert settings[SUPER_USERS] == "User:b"
     assert settings.originals == {"max.connections": "30", "super.users": "User:b"}
     assert [(each.value, each.source) for each in settings.values_of("max.connections")] == [
         ("30", ConfigSource.DYNAMIC_BROKER_CONFIG),
@@ -44,7 +45,7 @@ def test_a_kept_value_that_no_longer_fits_is_left_out() -> None:
 
     settings, problems = with_stored_values(settings_of(FILE), values)
 
-    assert (settings.max_connections, settings.super_users) == (10, "User:b")
+    assert (settings[MAX_CONNECTIONS], settings[SUPER_USERS]) == (10, "User:b")
     assert [problem.key for problem in problems] == ["max.connections"]
 
 

@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from doorkeeper.server.config.audit import AuditSettings
+from doorkeeper.server.config.keys import LOG_LEVELS
 from doorkeeper.server.config.origins import origins_of
 from testkit.settings import loaded_from, problems_of, settings_of
-
-
-def test_the_audit_log() -> None:
-    """Each key has its field."""
-    text = (
-        "doorkeeper.audit.dir=a/b\ndoorkeeper.audit.sync=strict\ndoorkeeper.audit.decisions=denied\n"
-        "doorkeeper.audit.merge.ms=5\ndoorkeeper.audit.queue.events=2000\n"
-        "doorkeeper.audit.file.bytes=4096\ndoorkeeper.audit.file.ms=30000\n"
-        "doorkeeper.audit.compression=none\ndoorkeeper.audit.retention.days=7\n"
-        "doorkeeper.audit.retention.bytes=9\n"
-    )
-
-    assert settings_of(text).audit == AuditSettings(
-        folder=Path("a/b"),
-        sync="strict",
-        decisions="denied",
-        merge_ms=5,
-        queue_events=2000,
-        file_bytes=4096,
-        file_ms=30000,
-        compression="none",
-        retention_days=7,
-        retention_bytes=9,
-    )
 
 
 def test_levels_of_loggers() -> None:
     """Kafka's names of levels, in any case."""
     levels = settings_of("doorkeeper.log.levels=root=warn, kafka.authorizer.logger = TRACE,x=OFF")
 
-    assert levels.log_levels == {"root": 30, "kafka.authorizer.logger": 5, "x": 60}
+    assert levels[LOG_LEVELS] == {"root": 30, "kafka.authorizer.logger": 5, "x": 60}
 
 
 @pytest.mark.parametrize(
@@ -53,6 +27,8 @@ def test_levels_of_loggers() -> None:
         ("ssl.client.auth=Required", "allowed: required or requested or none"),
         ("doorkeeper.test.broker.memory.bytes=7", "1048576"),
         ("delegation.token.max.lifetime.ms=0", "delegation.token.max.lifetime.ms"),
+        ("sasl.oauthbearer.jwks.endpoint.refresh.ms=0", "a whole number from 1"),
+        ("sasl.oauthbearer.clock.skew.seconds=-1", "a whole number from 0"),
         ("doorkeeper.test.broker=true\ndoorkeeper.store=postgresql://u@h/d\nnode.id=1",
          "found true with a shared store"),
     ],
@@ -93,9 +69,9 @@ def test_the_secret_of_delegation_tokens_is_never_shown() -> None:
     without_scram = loaded_from("delegation.token.secret.key=hush-hush")
 
     for each in (newer, older):
-        assert each.settings.delegation_token_secret_key == "hush-hush"
+        assert each.settings.token_secret == "hush-hush"
         assert "hush-hush" not in repr(each.settings) + repr(each.settings.describe())
-    assert both.settings.delegation_token_secret_key == "newer"
+    assert both.settings.token_secret == "newer"
     assert newer.warnings == ()
     assert "is deprecated: use delegation.token.secret.key" in older.warnings[0]
     assert "no listener offers SCRAM" in without_scram.warnings[0]

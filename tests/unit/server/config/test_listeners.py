@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from doorkeeper.server.config.keys import MAX_CONNECTIONS
 from testkit.settings import problems_of, settings_of
 
 BOTH = "listeners=A://localhost:1,B://localhost:2\nlistener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT\n"
@@ -63,7 +64,7 @@ def test_max_connections_of_a_listener() -> None:
     """With the prefix the limit is the listener's own; without, the whole server's."""
     settings = settings_of(f"{BOTH}max.connections=10\nlistener.name.b.max.connections=3")
 
-    assert settings.max_connections == 10
+    assert settings[MAX_CONNECTIONS] == 10
     assert settings.listener("A").max_connections == 2**31 - 1
     assert settings.listener("B").max_connections == 3
 

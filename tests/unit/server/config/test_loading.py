@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from doorkeeper.server.config.keys import (
+    AUTHORIZER_CLASS_NAME,
+    BROKER_RACK,
+    MAX_CONNECTIONS_PER_IP_OVERRIDES,
+    SUPER_USERS,
+)
 from doorkeeper.server.config.loading import STANDARD_AUTHORIZER, load
+from doorkeeper.server.config.store_keys import DATA_DIR
 from testkit.settings import loaded_from, problems_of, settings_of
 
 # The settings of the file that Kafka 4.3.1 ships, in its order.
@@ -45,9 +52,9 @@ def test_without_a_file_everyone_here_is_an_administrator() -> None:
 
     (listener,) = settings.listeners
     assert (listener.name, listener.host, listener.port) == ("PLAINTEXT", "localhost", 9092)
-    assert settings.authorizer_class_name == STANDARD_AUTHORIZER
-    assert settings.super_users == "User:ANONYMOUS"
-    assert settings.data_dir == Path("data")
+    assert settings[AUTHORIZER_CLASS_NAME] == STANDARD_AUTHORIZER
+    assert settings[SUPER_USERS] == "User:ANONYMOUS"
+    assert settings[DATA_DIR] == Path("data")
     (warning,) = warnings
     assert warning == (
         "no configuration file is given: everyone on this machine is an administrator"
@@ -59,8 +66,8 @@ def test_with_a_file_nothing_is_added() -> None:
     """An empty file has Kafka's defaults: no authorizer, no super user, all interfaces."""
     settings, warnings = loaded_from("")
 
-    assert settings.authorizer_class_name == ""
-    assert settings.super_users == ""
+    assert settings[AUTHORIZER_CLASS_NAME] == ""
+    assert settings[SUPER_USERS] == ""
     assert settings.listeners[0].host == ""
     assert settings.node_id == 1
     (warning,) = warnings
@@ -104,7 +111,7 @@ def test_config_providers_are_refused_where_they_are_used() -> None:
     """A value that a broker would fetch elsewhere stops the start; without providers it is text."""
     indirect = "broker.rack=${vault:/secrets:rack}\n"
 
-    assert settings_of(indirect).broker_rack == "${vault:/secrets:rack}"
+    assert settings_of(indirect)[BROKER_RACK] == "${vault:/secrets:rack}"
     problems = problems_of(f"config.providers=file\n{indirect}")
     assert "config providers are not supported" in problems[0]
 
@@ -122,7 +129,7 @@ def test_limits_of_addresses() -> None:
     """max.connections.per.ip.overrides gives numbers by host, IPv6 addresses included."""
     settings = settings_of("max.connections.per.ip.overrides=10.0.0.7:3, 0:0:0:0:0:0:0:1:0")
 
-    assert settings.max_connections_per_ip_overrides == {"10.0.0.7": 3, "0:0:0:0:0:0:0:1": 0}
+    assert settings[MAX_CONNECTIONS_PER_IP_OVERRIDES] == {"10.0.0.7": 3, "0:0:0:0:0:0:0:1": 0}
     problems = problems_of("max.connections.per.ip.overrides=10.0.0.7")
     assert "found '10.0.0.7'; allowed: host:count" in problems[0]
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper.server.config.sasl_keys import SASL_SERVER_CALLBACK_HANDLER_CLASS
 from testkit.settings import loaded_from, problems_of, settings_of
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def test_with_a_handler_plain_needs_no_module(tmp_path: Path, section: str) -> N
     text = f"{ENABLED}{handler}\ndoorkeeper.jaas.file={file}"
     (listener,) = settings_of(text).listeners
 
-    assert listener.mechanisms[0].callback_handler == "com.example.C"
+    assert listener.mechanisms[0][SASL_SERVER_CALLBACK_HANDLER_CLASS] == "com.example.C"
     assert listener.mechanisms[0].login_module is None
 
 

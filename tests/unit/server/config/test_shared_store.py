@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.server.config.shared_store import password_in
+from doorkeeper.server.config.store_keys import STORE_MAX_AGE_MS
 from testkit.settings import problems_of, settings_of
 from testkit.shared_stores import store_of
 
@@ -167,8 +168,8 @@ def test_the_state_has_no_greatest_age_unless_one_is_given() -> None:
     """-1 is no limit; one below two readings of the store would deny between them."""
     key = "doorkeeper.store.max.age.ms"
 
-    assert settings_of("").store_max_age_ms == -1
-    assert settings_of(f"{key}=60000").store_max_age_ms == 60_000
+    assert settings_of("")[STORE_MAX_AGE_MS] == -1
+    assert settings_of(f"{key}=60000")[STORE_MAX_AGE_MS] == 60_000
     for value in (-2, 0, 1999):
         found = problems_with("postgresql://u@h/d", f"{key}={value}")
         assert "-1, or a whole number from 2000 to" in found

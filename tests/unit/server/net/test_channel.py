@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.net.limits import Limits
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.channels import World
 from testkit.edge import LOOP_KINDS, PATIENCE_S, answer, bare, describe, edge, run, until

@@ -11,8 +11,8 @@ import pytest
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.node import DelayedResponse
 from doorkeeper.server.authorizer.contract import DecisionPending
+from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.protocol.responses import undecided
-from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.api_keys import ApiKey
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit import edge_apis

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from doorkeeper.server.net.channel import UNAUTHENTICATED_BYTES
+from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.options import ConnectionSecurity
-from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.security.contract import (
     AuthenticationContext,
     Challenge,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.net.limits import Limits
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.certificates import Authority, world

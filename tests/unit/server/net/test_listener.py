@@ -17,9 +17,9 @@ from doorkeeper.server.net.addresses import (
 )
 from doorkeeper.server.net.admission import Admission
 from doorkeeper.server.net.fair_queue import FairQueue
+from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.listener import Listener
 from doorkeeper.server.net.options import ListenerSpec
-from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from testkit.edge import LOOP_KINDS, edge, run, until, versions
 from testkit.load import scaled

@@ -10,7 +10,7 @@ import pytest
 
 from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net import BindError, ListenerSpec
-from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.net.limits import Limits
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse

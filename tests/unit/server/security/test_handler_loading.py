@@ -6,12 +6,13 @@ import pytest
 
 from doorkeeper.base.jaas import LoginModule
 from doorkeeper.server.config.mechanisms import MechanismSettings
-from doorkeeper.server.security.handler_loading import KAFKA_NAMES, KEY, handler_of
+from doorkeeper.server.security.handler_loading import KAFKA_NAMES, handler_of
 from doorkeeper.server.security.handlers_contract import PlainPasswords
 from testkit.callback_handlers import Recorded
 from testkit.recording_logger import RecordingLogger
 
-PREFIXED = "listener.name.clients.plain.sasl.server.callback.handler.class"
+KEY = "sasl.server.callback.handler.class"
+PREFIXED = f"listener.name.clients.plain.{KEY}"
 VALUES = {"doorkeeper.sasl.check.timeout.ms": "1000", "doorkeeper.sasl.checks.max": "2"}
 HERE = "testkit.callback_handlers"
 
@@ -21,8 +22,7 @@ def settings(name: str, *, prefixed: bool = True, **originals: str) -> Mechanism
         name="PLAIN",
         listener_name="CLIENTS",
         login_module=LoginModule("M", "REQUIRED", {"option": "value"}),
-        callback_handler=name,
-        values=VALUES,
+        values={**VALUES, KEY: name},
         given_as={KEY: PREFIXED} if prefixed else {},
         originals={key.replace("_", "."): value for key, value in originals.items()},
     )

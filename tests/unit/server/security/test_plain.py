@@ -13,7 +13,6 @@ from doorkeeper.server.security.contract import AuthenticationContext, Failure, 
 from doorkeeper.server.security.password_records import record_of
 from doorkeeper.server.security.passwords import PlainUsers
 from doorkeeper.server.security.plain import (
-    USERS_FILE_KEY,
     FileProvider,
     PlainMechanism,
     PlainProvider,
@@ -86,14 +85,17 @@ def test_no_secret_shows() -> None:
     assert "3 users" in shown
 
 
+USERS_FILE_KEY = "doorkeeper.sasl.plain.users.file"
+
+
 def settings(**given: str) -> MechanismSettings:
     """Return settings of PLAIN; a handler and a file may be given."""
     return MechanismSettings(
         name="PLAIN",
         listener_name="A",
         login_module=LoginModule("M", "REQUIRED", {"user_bob": "bob-secret", "username": "x"}),
-        callback_handler=given.get("handler", ""),
         values={
+            "sasl.server.callback.handler.class": given.get("handler", ""),
             "doorkeeper.sasl.check.timeout.ms": "20000",
             "doorkeeper.sasl.checks.max": "2",
             **({USERS_FILE_KEY: given["file"]} if "file" in given else {}),

@@ -32,8 +32,11 @@ def made(name: str = "Directory", mechanism: str = SHA_256) -> Provider:
     settings = MechanismSettings(
         name=mechanism,
         listener_name="CLIENTS",
-        callback_handler=f"testkit.callback_handlers.{name}",
-        values={"doorkeeper.sasl.check.timeout.ms": "1000", "doorkeeper.sasl.checks.max": "2"},
+        values={
+            "sasl.server.callback.handler.class": f"testkit.callback_handlers.{name}",
+            "doorkeeper.sasl.check.timeout.ms": "1000",
+            "doorkeeper.sasl.checks.max": "2",
+        },
     )
     return provider_of(settings, NO_SOURCES._replace(logger=RecordingLogger()))
 

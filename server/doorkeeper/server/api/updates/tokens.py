@@ -17,6 +17,11 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.acls.model import Principal
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.uuids import random_uuid
+from doorkeeper.server.config.keys import (
+    DELEGATION_TOKEN_EXPIRY_CHECK_INTERVAL_MS,
+    DELEGATION_TOKEN_EXPIRY_TIME_MS,
+    DELEGATION_TOKEN_MAX_LIFETIME_MS,
+)
 from doorkeeper.server.resources.tokens import (
     Expiration,
     Lifetimes,
@@ -94,12 +99,12 @@ class DelegationTokens:
     def use(self, settings: Settings) -> None:
         """Set the secret and the lifetimes; log the tokens of another secret."""
         self._lifetimes = Lifetimes(
-            settings.delegation_token_max_lifetime_ms, settings.delegation_token_expiry_time_ms
+            settings[DELEGATION_TOKEN_MAX_LIFETIME_MS], settings[DELEGATION_TOKEN_EXPIRY_TIME_MS]
         )
-        self._interval_s = settings.delegation_token_expiry_check_interval_ms / 1000
+        self._interval_s = settings[DELEGATION_TOKEN_EXPIRY_CHECK_INTERVAL_MS] / 1000
         if self._timer is not None:
             self._sweep_later()
-        secret = settings.delegation_token_secret_key
+        secret = settings.token_secret
         if secret == self._secret:
             return
         self._secret = secret

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.config.client_rules import ClientRule, ClientSoftware, rule_for
+from doorkeeper.server.config.keys import CLIENTS_WITHHOLD
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.net.protocol.exchange import Counts, LogEvent, Login
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
@@ -64,7 +65,7 @@ class ClientLimits:
         events: list[LogEvent | Login],
     ) -> Any:  # noqa: ANN401 - the same
         """Return the readable response; count withheld ACLs, and log the first time."""
-        kept, withheld = self.readable(response, settings.clients_withhold)
+        kept, withheld = self.readable(response, settings[CLIENTS_WITHHOLD])
         if withheld:
             counts.withheld_acls += withheld
             # Once for each connection: a client that polls would fill the log.

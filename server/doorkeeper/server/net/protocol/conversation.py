@@ -21,6 +21,7 @@ from doorkeeper.server.api.acl_rows import Description
 from doorkeeper.server.api.node import DelayedResponse, Update
 from doorkeeper.server.authorizer.contract import DecisionPending
 from doorkeeper.server.authorizer.one_request import reads_of
+from doorkeeper.server.config.keys import CLIENTS_ANSWER_MAX_BYTES, CLIENTS_WITHHOLD
 from doorkeeper.server.config.plug_ins import one_line
 from doorkeeper.server.net.protocol.client_limits import HOLDS_ACLS, ClientLimits
 from doorkeeper.server.net.protocol.exchange import (
@@ -59,8 +60,8 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.api.node import Node, Response
     from doorkeeper.server.authorizer.one_request import RequestAuthorizer
+    from doorkeeper.server.net.limits import Limits
     from doorkeeper.server.net.protocol.exchange import Advance, AnyBytes, Peer
-    from doorkeeper.server.runtime.limits import Limits
     from doorkeeper.server.security.contract import OfferedMechanism, PrincipalBuilder
     from doorkeeper_wire.headers import RequestHeader
 
@@ -286,7 +287,7 @@ class Conversation:
         try:
             if response.__class__ in HOLDS_ACLS:
                 settings = self.node.settings
-                if settings.clients_withhold or settings.clients_answer_max_bytes:
+                if settings[CLIENTS_WITHHOLD] or settings[CLIENTS_ANSWER_MAX_BYTES]:
                     return self._answer_limited(api, request, header, response)
             return self._encode_frame(header, response, header.api_version)
         except Unencodable as error:
@@ -300,7 +301,7 @@ class Conversation:
         settings = self.node.settings
         kept = self.client.withhold(response, settings, self.counts, self.events)
         answer = add_header(header, kept.encode(header.api_version))
-        error = self.client.too_large(response, len(answer), settings.clients_answer_max_bytes)
+        error = self.client.too_large(response, len(answer), settings[CLIENTS_ANSWER_MAX_BYTES])
         if error is not None:
             return self.refuse(api, request, header, error)
         return self._record_answer(header, kept, answer)

@@ -6,6 +6,14 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.base.value import Value
+from doorkeeper.server.config.audit_keys import (
+    AUDIT_FILE_BYTES,
+    AUDIT_FILE_MS,
+    AUDIT_MERGE_MS,
+    AUDIT_QUEUE_EVENTS,
+    AUDIT_RETENTION_BYTES,
+    AUDIT_RETENTION_DAYS,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,14 +51,14 @@ class AuditOptions(Value):
     node: int
     sync: Sync = Sync.INTERVAL
     decisions: Recorded = Recorded.ALL
-    merge_s: float = 1.0
+    merge_s: float = AUDIT_MERGE_MS.default_value / 1000
     """Window for counting equal decisions, in seconds."""
 
-    queue_events_max: int = 100_000
+    queue_events_max: int = AUDIT_QUEUE_EVENTS.default_value
     """Bound of the queue: about 100 MB of large events."""
 
-    file_bytes_max: int = 16 * 1024 * 1024
-    file_age_max_s: float = 3600.0
+    file_bytes_max: int = AUDIT_FILE_BYTES.default_value
+    file_age_max_s: float = AUDIT_FILE_MS.default_value / 1000
     compress: bool = True
-    retention_days: int = -1
-    retention_bytes: int = -1
+    retention_days: int = AUDIT_RETENTION_DAYS.default_value
+    retention_bytes: int = AUDIT_RETENTION_BYTES.default_value

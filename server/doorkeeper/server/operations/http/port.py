@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
 
-from doorkeeper.server.config.http import LISTENER, is_loopback
+from doorkeeper.server.config.http import is_loopback
+from doorkeeper.server.config.http_keys import HTTP_LISTENER
 from doorkeeper.server.net.addresses import BindError, connection_id, java_host_address
 from doorkeeper.server.net.admission import Admission
 from doorkeeper.server.net.fair_queue import FairQueue
+from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.listener import Listener
 from doorkeeper.server.net.options import ListenerSpec
 from doorkeeper.server.operations.http.answers import Page, PageRequest
 from doorkeeper.server.operations.http.connection import OneRequest
 from doorkeeper.server.operations.http.credentials import read_credentials
-from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class HttpPort:
         self._settings = settings
         self._logger = logger
         self._spec = ListenerSpec(
-            name=LISTENER,
+            name=HTTP_LISTENER.name,
             security_protocol="https" if settings.is_encrypted else "http",
             host=settings.host,
             port=settings.port,
@@ -139,8 +140,8 @@ class HttpPort:
         ):
             await self._listener.close()
             raise BindError(
-                f"{LISTENER}: {self._settings.host} is {address}, which is not loopback: it needs"
-                " https and a login"
+                f"{HTTP_LISTENER}: {self._settings.host} is {address}, which is not loopback: it"
+                " needs https and a login"
             )
         self._listener.open()
 
@@ -357,7 +358,7 @@ def _credentials_of(settings: HttpSettings, logger: Logger) -> ReloadedFiles[Cre
             lambda: read_credentials(settings.tokens_file, settings.users_file), logger, *files
         )
     except ValueError as error:
-        raise ValueError(f"{LISTENER}: the login cannot be used: {error}") from None
+        raise ValueError(f"{HTTP_LISTENER}: the login cannot be used: {error}") from None
 
 
 def _tls_of(settings: HttpSettings, logger: Logger) -> ReloadedFiles[ssl.SSLContext] | None:
@@ -383,4 +384,4 @@ def _tls_of(settings: HttpSettings, logger: Logger) -> ReloadedFiles[ssl.SSLCont
     try:
         return ReloadedFiles(context, logger, certificate, key)
     except ValueError as error:
-        raise ValueError(f"{LISTENER}: https cannot be used: {error}") from None
+        raise ValueError(f"{HTTP_LISTENER}: https cannot be used: {error}") from None

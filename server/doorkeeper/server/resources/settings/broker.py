@@ -13,17 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.base.key import Applies
+from doorkeeper.base.key import Applies, Dynamic
 from doorkeeper.base.values import KeyType
-from doorkeeper.server.config.kafka_dynamic_keys import (
-    DYNAMIC,
-    OF_LISTENERS_OF_ALL,
-    PER_BROKER,
-    PER_LISTENER,
-)
-from doorkeeper.server.config.kafka_keys import WITHOUT_EFFECT
-from doorkeeper.server.config.keys import KEYS
-from doorkeeper.server.config.naming import LISTENER_PREFIX, find_key
+from doorkeeper.server.config.kafka_keys import without_effect
+from doorkeeper.server.config.keys import KEYS, MAX_CONNECTIONS, MAX_CONNECTIONS_PER_IP
+from doorkeeper.server.config.naming import LISTENER_PREFIX, declaration_of, find_key
 from doorkeeper.server.config.settings import default_of, meaning_of
 from doorkeeper.server.resources.settings.operations import (
     OF_LISTS,
@@ -40,7 +34,7 @@ from doorkeeper.server.resources.settings.topic import (
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 
-_AT_LEAST = {"max.connections": 0, "max.connections.per.ip": 0}
+_NOT_NEGATIVE = (MAX_CONNECTIONS.name, MAX_CONNECTIONS_PER_IP.name)
 
 
 # The default of a topic's setting has the rules of that setting.
@@ -92,9 +86,10 @@ def _apply(values: dict[str, str], alteration: Alteration) -> None:
 
 def _check_list(name: str, operation: ConfigOperation) -> None:
     assert operation in OF_LISTS
-    if name not in WITHOUT_EFFECT and (name not in KEYS or not KEYS[name].declared):
+    key = declaration_of(name)
+    if key is None or not key.declared:
         raise ApiError(ErrorCode.INVALID_CONFIG, f"Unknown config name: {name}")
-    if meaning_of(name).type is not KeyType.LIST:
+    if key.type is not KeyType.LIST:
         raise ApiError(
             ErrorCode.INVALID_CONFIG,
             f"Config value {operation.name.lower()} is not allowed for config key: {name}",
@@ -117,7 +112,7 @@ def _check_names(names: Iterable[str], *, of_cluster: bool) -> None:
     _refuse(
         "These security configs can be dynamically updated only per-listener using the listener"
         " prefix",
-        (name for name in names if name in PER_LISTENER),
+        (name for name in names if _in_kafka(name) is Dynamic.LISTENER),
     )
     if of_cluster:
         _refuse(
@@ -134,54 +129,55 @@ def _refuse(text: str, names: Iterable[str], refusal: type[ApiError] = ApiError)
 
 def _needs_restart(name: str) -> bool:
     key = find_key(name).key
-    if name in PER_LISTENER and key is not None and not key.sensitive:
+    if key is not None and not key.sensitive and _in_kafka(name) is Dynamic.LISTENER:
         # _check_names rejects it with another text.
         return False
     if key is not None:
         if key.applies is not Applies.DYNAMIC:
             return True
         # The session keys of a listener need the listener's prefix, as on a broker.
-        return key.declared and not key.ours and name == key.name and name not in DYNAMIC
-    if name in WITHOUT_EFFECT:
-        return name not in DYNAMIC or WITHOUT_EFFECT[name][0] == KeyType.PASSWORD.name
+        return key.declared and not key.ours and name == key.name and not key.in_kafka
+    other = without_effect().get(name)
+    if other is not None:
+        return not other.in_kafka or other.sensitive
     return name.startswith(LISTENER_PREFIX) and _is_secret(name)
 
 
 def _is_fixed_in_kafka(name: str) -> bool:
     """Return whether a broker rejects it too: a key of Kafka that is not dynamic."""
-    key = find_key(name).key
-    of_kafka = key is not None and key.declared and not key.ours and name == key.name
-    return name not in DYNAMIC and (of_kafka or name in WITHOUT_EFFECT)
+    key = declaration_of(name)
+    return key is not None and key.declared and not key.ours and not key.in_kafka
 
 
 def _is_secret(name: str) -> bool:
-    secrets = [key for key, (kind, _) in WITHOUT_EFFECT.items() if kind == KeyType.PASSWORD.name]
-    secrets += [key.name for key in KEYS.values() if key.type is KeyType.PASSWORD]
-    return name.endswith(tuple(f".{key}" for key in secrets))
+    keys = (*KEYS.values(), *without_effect().values())
+    return name.endswith(tuple(f".{key}" for key in keys if key.type is KeyType.PASSWORD))
+
+
+def _in_kafka(name: str) -> Dynamic | None:
+    """Return whose dynamic value a broker takes; None for a name that is not dynamic there."""
+    key = declaration_of(name)
+    return None if key is None else key.in_kafka
 
 
 def _of_one_broker(name: str) -> bool:
-    if name in PER_BROKER:
-        return True
-    key = find_key(name).key
-    return (
-        name.startswith(LISTENER_PREFIX)
-        and not name.endswith(tuple(f".{base}" for base in OF_LISTENERS_OF_ALL))
-        and (key is None or key.name not in OF_LISTENERS_OF_ALL)
-    )
+    if not name.startswith(LISTENER_PREFIX):
+        return _in_kafka(name) in (Dynamic.LISTENER, Dynamic.BROKER)
+    keys = (*KEYS.values(), *without_effect().values())
+    of_all = tuple(f".{key}" for key in keys if key.in_kafka is Dynamic.CLUSTER_LISTENER)
+    return not name.endswith(of_all)
 
 
 def _check_value(name: str, text: str) -> None:
     key_type = meaning_of(name).type
     key = find_key(name).key
     base = name if key is None else key.name
-    low = _AT_LEAST.get(base)
     try:
         value = check_value(base, key_type, text, _of_topics().get(base))
     except InvalidConfig as fault:
         raise ApiError(ErrorCode.INVALID_REQUEST, str(fault)) from None
-    if low is not None and isinstance(value, int) and value < low:
-        reason = f"Value must be at least {low}"
+    if base in _NOT_NEGATIVE and isinstance(value, int) and value < 0:
+        reason = "Value must be at least 0"
         raise ApiError(
             ErrorCode.INVALID_REQUEST,
             f"Invalid value {value} for configuration {base}: {reason}",

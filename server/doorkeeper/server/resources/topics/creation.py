@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.config.keys import DEFAULT_REPLICATION_FACTOR, NUM_PARTITIONS
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.resources.cluster import Broker, Topic
 from doorkeeper.server.resources.policies.contract import (
@@ -81,7 +82,7 @@ class WantedTopic(NamedTuple):
 def partitions_of(wanted: WantedTopic, node: CreatingNode) -> int:
     if wanted.assignments:
         return len(wanted.assignments)
-    return node.settings.num_partitions if wanted.partitions == -1 else wanted.partitions
+    return node.settings[NUM_PARTITIONS] if wanted.partitions == -1 else wanted.partitions
 
 
 def records_of(topic: StoredTopic) -> int:
@@ -174,7 +175,7 @@ def _default_placement(wanted: WantedTopic, node: CreatingNode, brokers: int) ->
         )
     factor = wanted.replication_factor
     if factor == -1:
-        factor = node.settings.default_replication_factor
+        factor = node.settings[DEFAULT_REPLICATION_FACTOR]
     if factor > brokers:
         raise ApiError(
             ErrorCode.INVALID_REPLICATION_FACTOR,

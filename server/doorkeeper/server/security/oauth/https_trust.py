@@ -10,15 +10,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.base.tls.keys import (
+    SSL_TRUSTSTORE_CERTIFICATES,
+    SSL_TRUSTSTORE_LOCATION,
+    SSL_TRUSTSTORE_TYPE,
+)
+from doorkeeper.server.config.sasl_keys import SASL_JAAS_CONFIG
+
 if TYPE_CHECKING:
     from ssl import SSLContext
 
     from doorkeeper.server.config.mechanisms import MechanismSettings
 
-TYPE: Final = "ssl.truststore.type"
-LOCATION: Final = "ssl.truststore.location"
-CERTIFICATES: Final = "ssl.truststore.certificates"
-_JAAS: Final = "sasl.jaas.config"
+TYPE: Final = SSL_TRUSTSTORE_TYPE.name
+LOCATION: Final = SSL_TRUSTSTORE_LOCATION.name
+CERTIFICATES: Final = SSL_TRUSTSTORE_CERTIFICATES.name
 
 
 def trust_context(settings: MechanismSettings) -> SSLContext:
@@ -35,7 +41,7 @@ def trust_context(settings: MechanismSettings) -> SSLContext:
     }
     if not given:
         return _client_context()
-    key = settings.given_as.get(_JAAS, _JAAS)
+    key = settings.full_name(SASL_JAAS_CONFIG)
     others = sorted(given.keys() - {TYPE, LOCATION, CERTIFICATES})
     if others:
         allowed = f"{TYPE}, {LOCATION}, {CERTIFICATES}"

@@ -14,7 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from doorkeeper.server.security.handler_loading import KEY as HANDLER
+from doorkeeper.server.config.sasl_keys import (
+    SASL_JAAS_CONFIG,
+    SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS,
+    SASL_OAUTHBEARER_EXPECTED_AUDIENCE,
+    SASL_OAUTHBEARER_EXPECTED_ISSUER,
+    SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS,
+    SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS,
+    SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS,
+    SASL_OAUTHBEARER_JWKS_ENDPOINT_URL,
+    SASL_OAUTHBEARER_JWT_VALIDATOR_CLASS,
+    SASL_OAUTHBEARER_SCOPE_CLAIM_NAME,
+    SASL_OAUTHBEARER_SUB_CLAIM_NAME,
+    SASL_SERVER_CALLBACK_HANDLER_CLASS,
+)
 from doorkeeper.server.security.handler_loading import handler_of
 from doorkeeper.server.security.handlers_contract import TokenValidator, ValidatedToken
 from doorkeeper.server.security.oauth.https_trust import trust_context
@@ -34,17 +47,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.security.oauth.signed import ClaimRules
     from doorkeeper.server.security.provider import Sources
 
-URL: Final = "sasl.oauthbearer.jwks.endpoint.url"
-REFRESH_MS: Final = "sasl.oauthbearer.jwks.endpoint.refresh.ms"
-BACKOFF_MS: Final = "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms"
-BACKOFF_MAX_MS: Final = "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms"
-AUDIENCE: Final = "sasl.oauthbearer.expected.audience"
-ISSUER: Final = "sasl.oauthbearer.expected.issuer"
-SCOPE_CLAIM_NAME: Final = "sasl.oauthbearer.scope.claim.name"
-SUB_CLAIM_NAME: Final = "sasl.oauthbearer.sub.claim.name"
-CLOCK_SKEW_S: Final = "sasl.oauthbearer.clock.skew.seconds"
-VALIDATOR: Final = "sasl.oauthbearer.jwt.validator.class"
-
 _PACKAGE: Final = "org.apache.kafka.common.security.oauthbearer"
 UNSECURED_HANDLER: Final = (
     f"{_PACKAGE}.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
@@ -56,15 +58,6 @@ UNSECURED_HANDLERS: Final = (
 """Handlers that accept unsigned tokens: Kafka's class, and the one here."""
 
 VALIDATORS: Final = (f"{_PACKAGE}.DefaultJwtValidator", f"{_PACKAGE}.BrokerJwtValidator")
-_DEFAULTS: Final = {
-    REFRESH_MS: "3600000",
-    BACKOFF_MS: "100",
-    BACKOFF_MAX_MS: "10000",
-    CLOCK_SKEW_S: "30",
-    SCOPE_CLAIM_NAME: "scope",
-    SUB_CLAIM_NAME: "sub",
-    VALIDATOR: VALIDATORS[0],
-}
 
 
 def provider(settings: MechanismSettings, sources: Sources) -> Provider:
@@ -73,7 +66,7 @@ def provider(settings: MechanismSettings, sources: Sources) -> Provider:
     Raises:
         ValueError: a key is wrong, or the configuration does not say how to verify tokens.
     """
-    if settings.callback_handler.strip() in UNSECURED_HANDLERS:
+    if settings[SASL_SERVER_CALLBACK_HANDLER_CLASS] in UNSECURED_HANDLERS:
         return UnsecuredProvider(settings, sources)
     handler = handler_of(settings, TokenValidator, sources.logger)  # type: ignore[type-abstract]
     if handler is not None:
@@ -89,7 +82,7 @@ class UnsecuredProvider(Provider):
         try:
             tokens = UnsecuredTokens({} if module is None else module.options, sources.now_ms)
         except ValueError as error:
-            key = settings.given_as.get("sasl.jaas.config", "sasl.jaas.config")
+            key = settings.full_name(SASL_JAAS_CONFIG)
             raise ValueError(f"{key}: {error}") from None
         self._tokens = tokens
         self._settings = settings
@@ -106,7 +99,7 @@ class UnsecuredProvider(Provider):
         self._sources.logger.warning(
             "unsigned tokens are accepted: any client can use any name",
             listener=self._settings.listener_name,
-            handler=self._settings.callback_handler,
+            handler=self._settings[SASL_SERVER_CALLBACK_HANDLER_CLASS],
         )
 
 
@@ -118,11 +111,12 @@ class SignedProvider(Provider):
         # Imported here: the signature library is slow to import, and few servers need it.
         from doorkeeper.server.security.oauth.signed import SignedTokens
 
-        validator = _value(settings, VALIDATOR)
+        validator = settings[SASL_OAUTHBEARER_JWT_VALIDATOR_CLASS]
         if validator not in VALIDATORS:
+            key = settings.full_name(SASL_OAUTHBEARER_JWT_VALIDATOR_CLASS)
             raise ValueError(
-                f"{_key_name(settings, VALIDATOR)}: found {validator}; allowed:"
-                f" {', '.join(VALIDATORS)}; a check of your own is named by {HANDLER}"
+                f"{key}: found {validator}; allowed: {', '.join(VALIDATORS)}; a check of your own"
+                f" is named by {SASL_SERVER_CALLBACK_HANDLER_CLASS}"
             )
         self._settings = settings
         self._sources = sources
@@ -146,14 +140,20 @@ class SignedProvider(Provider):
         try:
             await self._keys.start()
         except ValueError as error:
-            raise ValueError(f"{_key_name(self._settings, URL)}: {error}") from None
+            raise ValueError(
+                f"{self._settings.full_name(SASL_OAUTHBEARER_JWKS_ENDPOINT_URL)}: {error}"
+            ) from None
         for text in self._keys.keys.left_out:
             self._warn("a key of the key set is not used", why=text)
-        for key, given in ((AUDIENCE, self._rules.audiences), (ISSUER, self._rules.issuer)):
+        for key, given in (
+            (SASL_OAUTHBEARER_EXPECTED_AUDIENCE, self._rules.audiences),
+            (SASL_OAUTHBEARER_EXPECTED_ISSUER, self._rules.issuer),
+        ):
             if not given:
-                self._warn("tokens without this claim are accepted: set the key", key=key)
-        if _value(self._settings, URL).lower().startswith("http:"):
-            self._warn("keys fetched without TLS can be replaced on the network", key=URL)
+                self._warn("tokens without this claim are accepted: set the key", key=key.name)
+        url = SASL_OAUTHBEARER_JWKS_ENDPOINT_URL
+        if (self._settings[url] or "").lower().startswith("http:"):
+            self._warn("keys fetched without TLS can be replaced on the network", key=url.name)
 
     def _warn(self, event: str, **fields: object) -> None:
         listener = self._settings.listener_name
@@ -161,7 +161,7 @@ class SignedProvider(Provider):
 
     async def check(self) -> None:
         """Load the keys if they are in a file; a URL is not fetched."""
-        if urlsplit(_value(self._settings, URL)).scheme == "file":
+        if urlsplit(self._settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_URL] or "").scheme == "file":
             await self.start()
 
     def refresh(self) -> None:
@@ -198,26 +198,26 @@ class OAuthHandlerProvider(Provider):
 def _rules(settings: MechanismSettings) -> ClaimRules:
     from doorkeeper.server.security.oauth.signed import ClaimRules
 
-    audiences = map(str.strip, settings.values.get(AUDIENCE, "").split(","))
     return ClaimRules(
-        audiences=frozenset(filter(None, audiences)),
-        issuer=settings.values.get(ISSUER, "").strip() or None,
-        scope_claim=_value(settings, SCOPE_CLAIM_NAME),
-        subject_claim=_value(settings, SUB_CLAIM_NAME),
-        skew_s=_number(settings, CLOCK_SKEW_S),
+        audiences=frozenset(settings[SASL_OAUTHBEARER_EXPECTED_AUDIENCE]),
+        issuer=settings[SASL_OAUTHBEARER_EXPECTED_ISSUER],
+        scope_claim=settings[SASL_OAUTHBEARER_SCOPE_CLAIM_NAME],
+        subject_claim=settings[SASL_OAUTHBEARER_SUB_CLAIM_NAME],
+        skew_s=settings[SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS],
     )
 
 
 def _key_source(settings: MechanismSettings, sources: Sources) -> FileKeys | UrlKeys:
-    url = settings.values.get(URL, "").strip()
+    url = settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_URL]
     if not url:
         listener = settings.listener_name
         raise ValueError(
-            f"{URL}: listener {listener} offers OAUTHBEARER, and no key says how to verify its"
-            " tokens: set the URL of the identity provider's keys, or, to accept unsigned tokens,"
-            f" listener.name.{listener.lower()}.oauthbearer.{HANDLER}={UNSECURED_HANDLER}"
+            f"{SASL_OAUTHBEARER_JWKS_ENDPOINT_URL}: listener {listener} offers OAUTHBEARER, and no"
+            " key says how to verify its tokens: set the URL of the identity provider's keys, or,"
+            f" to accept unsigned tokens, listener.name.{listener.lower()}.oauthbearer."
+            f"{SASL_SERVER_CALLBACK_HANDLER_CLASS}={UNSECURED_HANDLER}"
         )
-    key = _key_name(settings, URL)
+    key = settings.full_name(SASL_OAUTHBEARER_JWKS_ENDPOINT_URL)
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -240,36 +240,11 @@ def _url_keys(settings: MechanismSettings, sources: Sources, url: str) -> UrlKey
         UrlKeys,
     )
 
-    refresh_ms = _number(settings, REFRESH_MS)
-    if refresh_ms < 1:
-        raise ValueError(f"{_key_name(settings, REFRESH_MS)}: found {refresh_ms}; at least 1")
     endpoint = KeyEndpoint(
         url=url,
-        refresh_s=refresh_ms / 1000,
-        backoff_s=_number(settings, BACKOFF_MS) / 1000,
-        backoff_max_s=_number(settings, BACKOFF_MAX_MS) / 1000,
+        refresh_s=settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS] / 1000,
+        backoff_s=settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS] / 1000,
+        backoff_max_s=settings[SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS] / 1000,
         tls=trust_context(settings) if url.lower().startswith("https:") else None,
     )
     return UrlKeys(endpoint, sources.logger)
-
-
-def _key_name(settings: MechanismSettings, name: str) -> str:
-    """Return the key as written in the configuration, for error texts."""
-    return settings.given_as.get(name, name)
-
-
-def _value(settings: MechanismSettings, name: str) -> str:
-    return settings.values.get(name, "").strip() or _DEFAULTS[name]
-
-
-def _number(settings: MechanismSettings, name: str) -> int:
-    text = _value(settings, name)
-    try:
-        number = int(text)
-    except ValueError:
-        raise ValueError(
-            f"{_key_name(settings, name)}: found {text!r}; allowed: a number"
-        ) from None
-    if number < 0:
-        raise ValueError(f"{_key_name(settings, name)}: found {number}; at least 0")
-    return number

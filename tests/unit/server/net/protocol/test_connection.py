@@ -7,9 +7,9 @@ import pytest
 from doorkeeper.acls.model import ANONYMOUS
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.server.authorizer.contract import AclCreateResult
+from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.server.net.protocol.exchange import Closed, LogEvent, Peer, PendingUpdate
-from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest

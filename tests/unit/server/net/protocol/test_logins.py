@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.protocol.exchange import Closed, Refused
-from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.messages.metadata import MetadataRequest

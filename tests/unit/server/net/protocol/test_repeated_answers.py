@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Closed
 from doorkeeper.server.net.protocol.session import SessionState
-from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.state.state import EMPTY
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.metadata import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.protocol.exchange import Refused
-from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.interpreted import decode, encode
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.unserved import UNSERVED

@@ -7,32 +7,49 @@ there: they are Kafka's rules on requests, not on load.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.base.value import NOTHING, Field, Value
+from doorkeeper.base.key import Key
+from doorkeeper.base.value import Field, Value
+from doorkeeper.server.config.keys import (
+    CONNECTIONS_MAX_IDLE_MS,
+    KEYS,
+    MAX_CONNECTIONS,
+    MAX_CONNECTIONS_PER_IP,
+    MAX_CONNECTIONS_PER_IP_OVERRIDES,
+    SOCKET_LISTEN_BACKLOG_SIZE,
+    SOCKET_REQUEST_MAX_BYTES,
+    UPDATE_TIMEOUT_MS,
+    UPDATE_WAITING_MAX,
+)
+from doorkeeper.server.config.sasl_keys import (
+    CONNECTION_FAILED_AUTHENTICATION_DELAY_MS,
+    SASL_SERVER_MAX_RECEIVE_SIZE,
+)
 
-UNLIMITED: Final = 2_147_483_647
-"""The value of Kafka's keys for no limit."""
+if TYPE_CHECKING:
+    from doorkeeper.server.config.settings import Settings
 
 
-def _limit(default: object, why: str, *, key: str = "") -> Any:  # noqa: ANN401 - a field of any type
-    return Field(default=default, about={"key": key, "why": why})
+def _limit(value: object, why: str) -> Any:  # noqa: ANN401 - a field of any type
+    """Declare a limit by its key, or a constant that only tests change."""
+    if isinstance(value, Key):
+        return Field(default=value.default_value, about={"key": value.name, "why": why})
+    return Field(default=value, about={"key": "", "why": why})
 
 
 class Limits(Value):
-    """Limits; units are in the names. Those without a key are constants that only tests change."""
+    """Limits; units are in the names. Their defaults are those of their keys."""
 
     frame_bytes_max: int = _limit(
-        104_857_600,
+        SOCKET_REQUEST_MAX_BYTES,
         "Kafka's default. A frame that claims more, or a negative size, closes its connection."
         " What is claimed is never allocated; only what has arrived is held.",
-        key="socket.request.max.bytes",
     )
     sasl_frame_bytes_max: int = _limit(
-        524_288,
+        SASL_SERVER_MAX_RECEIVE_SIZE,
         "Kafka's default, for every frame of a client that has not authenticated: it may hold"
         " this much memory and no more.",
-        key="sasl.server.max.receive.size",
     )
     elements_max: int = _limit(
         100_000,
@@ -47,42 +64,35 @@ class Limits(Value):
         " only for what a release of Kafka adds.",
     )
     connections_max: int = _limit(
-        UNLIMITED,
+        MAX_CONNECTIONS,
         "Kafka's default. At the limit nothing is accepted; peers wait in the backlog. Each"
         " listener may have its own, by `listener.name.<l>.max.connections`.",
-        key="max.connections",
     )
     connections_per_ip_max: int = _limit(
-        UNLIMITED,
+        MAX_CONNECTIONS_PER_IP,
         "Kafka's default. One more from the same address is accepted and closed at once.",
-        key="max.connections.per.ip",
     )
     connections_per_ip_overrides: Mapping[str, int] = _limit(
-        NOTHING,
+        MAX_CONNECTIONS_PER_IP_OVERRIDES,
         "As above, for single addresses; 0 shuts an address out.",
-        key="max.connections.per.ip.overrides",
     )
     idle_ms: int = _limit(
-        600_000,
+        CONNECTIONS_MAX_IDLE_MS,
         "Kafka's default. Without any traffic for this long a connection is closed, also during"
         " authentication and while an answer is pending: half-open peers end here.",
-        key="connections.max.idle.ms",
     )
     failed_authentication_delay_ms: int = _limit(
-        100,
+        CONNECTION_FAILED_AUTHENTICATION_DELAY_MS,
         "Kafka's default. librdkafka tries a wrong password about 20 times a second without it.",
-        key="connection.failed.authentication.delay.ms",
     )
     backlog: int = _limit(
-        50,
+        SOCKET_LISTEN_BACKLOG_SIZE,
         "Kafka's default: connections that the kernel keeps until they are accepted.",
-        key="socket.listen.backlog.size",
     )
     update_timeout_ms: int = _limit(
-        30_000,
+        UPDATE_TIMEOUT_MS,
         "Half of the 60 s after which Java's admin client gives up: the client hears of error 7"
         " rather than nothing.",
-        key="doorkeeper.update.timeout.ms",
     )
     decision_timeout_ms: int = _limit(
         5_000,
@@ -91,12 +101,11 @@ class Limits(Value):
         " give a request up, and several attempts fit into the time of an admin client's call.",
     )
     updates_waiting_max: int = _limit(
-        500_000,
+        UPDATE_WAITING_MAX,
         "Items of ACL changes that wait for the authorizer, over all connections: fifty of the"
         " largest requests that the standard authorizer takes, about 300 MB. Beyond it a change is"
         " refused with error 89 before the authorizer is asked, so that one that never completes"
         " does not fill the memory. A request alone is never refused: its frame bounds it.",
-        key="doorkeeper.update.waiting.max",
     )
     queued_in_bytes_max: int = _limit(
         268_435_456,
@@ -181,3 +190,9 @@ class Limits(Value):
 
 SWEEP_INTERVAL_S_MAX: Final = 5.0
 """The longest interval of sweeps for idle connections."""
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Return the limits with the values of their keys."""
+    keys = {name: field.about["key"] for name, field in Limits.FIELDS.items()}
+    return Limits(**{name: settings[KEYS[key]] for name, key in keys.items() if key})
