@@ -28,7 +28,9 @@ from doorkeeper.server.operations.logs.command_log import command_logs
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL, CONFIG
 from doorkeeper.server.state.store import LogEntry
+from testkit.e2e import command
 from testkit.plugins import InMemory
+from testkit.serving import Serving
 from testkit.settings import settings_of
 from testkit.state_logs import OTHER, Database, ScriptedStore
 from testkit.stores import adding, binding, config, fill, open_store, query
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
         Eventually,
     )
     from doorkeeper.server.config.settings import Settings
+    from testkit.postgres import Database as PostgresDatabase
 
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 BINDINGS = [binding(number).binding for number in (1, 2)]
@@ -325,3 +328,33 @@ async def test_an_event_is_synced_before_the_command_goes_on(
         seen: list[Any] = list(synced)
 
     assert seen == [1]
+
+
+@pytest.mark.interop
+def test_a_command_works_beside_a_node_of_a_shared_store(
+    tmp_path: Path, database: PostgresDatabase
+) -> None:
+    """The node serves what the command has changed; the command joins no cluster."""
+    (tmp_path / "server.properties").write_text(
+        f"listeners=PLAINTEXT://localhost:0\nnode.id=1\nauthorizer.class.name={STANDARD}\n"
+        f"super.users=User:ANONYMOUS\ndoorkeeper.data.dir=data\ndoorkeeper.store={database.url()}\n"
+    )
+    config_words = ("--config", "server.properties")
+    (tmp_path / "password").write_text("alice-secret\n")
+    who = ("--allow-principal", "User:a", "--operation", "Read", "--topic", "t")
+
+    with Serving(tmp_path, *config_words) as server:
+        results = [
+            command(tmp_path, "acls", "add", *who, *config_words),
+            command(
+                tmp_path, "users", "add", "alice", *config_words, "--password-file", "password"
+            ),
+            command(tmp_path, "acls", "list", f"localhost:{server.port()}"),
+            command(tmp_path, "users", "list", "--bootstrap-server", f"localhost:{server.port()}"),
+        ]
+        assert database.execute("SELECT count(*) FROM doorkeeper.node") == "1"
+        assert server.stop() == 0
+
+    assert [each[0] for each in results] == [0] * 4, results
+    assert "principal=User:a, host=*, operation=READ" in results[2][1]
+    assert results[3][1].count("alice") == 2
