@@ -55,8 +55,7 @@ from doorkeeper.cli.acls.printing import (
 from doorkeeper.cli.interrupts import fail_without_yes
 from doorkeeper.cli.lazy import LazyGroup, Member
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.repositories.files import matching
-from doorkeeper.cli.repositories.repository import known_bindings
+from doorkeeper.cli.repositories.repository import known_bindings, matching
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.client.errors import NotServed
 
@@ -69,7 +68,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.plan_application import Rules
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
-    from doorkeeper.cli.repositories.repository import AclSession
+    from doorkeeper.cli.repositories.clusters import ClusterSession
 
     Request = TypeVar("Request")
     Result = TypeVar("Result")
@@ -254,7 +253,7 @@ def remove(
 
 
 async def _permitted(
-    session: AclSession,
+    session: ClusterSession,
     present: frozenset[AclBinding],
     plan: Plan,
     accepted: frozenset[Rule],
@@ -269,7 +268,7 @@ async def _permitted(
 
 async def _apply(
     plan: Plan,
-    session: AclSession,
+    session: ClusterSession,
     present: frozenset[AclBinding],
     rules: Rules,
     location: Location,

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.entities.model import Entity
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
-    from doorkeeper.cli.repositories.repository import AclRepository, AclSession
+    from doorkeeper.cli.repositories.clusters import ClusterSession
+    from doorkeeper.cli.repositories.repository import AclRepository
 
     MakePlan = Callable[[list[Entity]], EntityPlan]
 
@@ -72,19 +73,28 @@ class EntityPlanner(NamedTuple):
     wanted: EntitySet
     make_plan: MakePlan
 
-    async def plan(self, source: AclSession | AclRepository) -> EntityPlan:
+    async def plan_at(self, repository: AclRepository) -> EntityPlan:
+        """Return the plan, as ``plan``, for a repository that is not open."""
+        if not self.wanted or not repository.address.is_live:
+            return self._none()
+        async with repository.change() as session:
+            return await self.plan(session)
+
+    def _none(self) -> EntityPlan:
+        if self.wanted:
+            say(_ACLS_ONLY)
+        return NO_ENTITIES
+
+    async def plan(self, session: ClusterSession) -> EntityPlan:
         """Return the plan, after notes on stderr on the entities that it leaves alone.
 
         Raises:
             RepositoryError: the entities cannot be read, or cannot become as wanted.
 
         """
-        if not self.wanted:
-            return NO_ENTITIES
-        present = await source.entities(self.wanted)
+        present = await session.entities(self.wanted) if self.wanted else None
         if present is None:
-            say(_ACLS_ONLY)
-            return NO_ENTITIES
+            return self._none()
         try:
             found = self.make_plan(present)
         except EntityPlanError as error:
@@ -181,7 +191,8 @@ async def _entities_at(location: Location, of_files: EntitySet) -> list[Entity]:
     # A store has topics, but no file could be applied to them without its server.
     if not location.address.is_live:
         return list((await repository.read()).entities.entities)
-    present = await repository.entities(of_files)
+    async with repository.change() as session:
+        present = await session.entities(of_files)
     if present is None:
         return list(of_files.entities)
     named = {(type(each), each.key) for each in of_files.entities}
@@ -374,7 +385,7 @@ def _password(reference: str, environment: Mapping[str, str]) -> str:
 
 
 async def alter(
-    session: AclSession, changes: Sequence[EntityChange], passwords: Mapping[str, str]
+    session: ClusterSession, changes: Sequence[EntityChange], passwords: Mapping[str, str]
 ) -> list[tuple[EntityChange, ApiError]]:
     """Make changes, and return those that were refused.
 

@@ -44,7 +44,7 @@ from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.interrupts import end_interrupted, require_yes
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.repositories.repository import AclContents, known_bindings
+from doorkeeper.cli.repositories.repository import AclContents, known_bindings, live_cluster_of
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, paint, printable, progress, say
 
 if TYPE_CHECKING:
@@ -56,9 +56,10 @@ if TYPE_CHECKING:
     from doorkeeper.acls.plan_application import Outcome
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
-    from doorkeeper.cli.repositories.repository import AclRepository, AclSession
+    from doorkeeper.cli.repositories.clusters import ClusterSession
+    from doorkeeper.cli.repositories.repository import AclRepository
 
-    Precondition = Callable[[Plan, AclSession | None], Awaitable[None]]
+    Precondition = Callable[[Plan, ClusterSession | None], Awaitable[None]]
 
 # Of the format of the file; a reader refuses any other.
 VERSION: Final = 1
@@ -277,7 +278,7 @@ def apply_plan(
         if dry_run:
             contents = await repository.read()
             report_unknown(contents)
-            entities = await planner.plan(repository)
+            entities = await planner.plan_at(repository)
             found = await _show_new_plan(make_plan, contents.bindings, precondition, None, entities)
             (await verdict_of(repository, contents, found, entities, acceptance)).require()
             return None
@@ -363,7 +364,7 @@ class _Work(NamedTuple):
 
 
 async def _apply_all(
-    work: _Work, session: AclSession, passwords: Mapping[str, str], progress_: _Progress
+    work: _Work, session: ClusterSession, passwords: Mapping[str, str], progress_: _Progress
 ) -> _Outcome:
     phases = Phases.of(work.entities)
     failed: list[tuple[EntityChange, ApiError]] = []
@@ -402,11 +403,18 @@ async def verdict_of(
         RepositoryError: it cannot be asked.
 
     """
-    cluster = await repository.read_live_cluster(contents, found) if found else LiveCluster()
-    if cluster is None:
+    scram = None
+    if repository.address.is_live:
+        async with repository.change() as session:
+            present = frozenset(contents.bindings)
+            cluster = await session.live_cluster(present, found) if found else LiveCluster()
+            scram = await session.own_credential() if entities.removals else None
+    elif repository.address.is_store:
+        policy = contents.policy if contents.authorizer is None else None
+        cluster = live_cluster_of(networks=contents.networks, policy=policy)
+    else:
         return Verdict(Rules(), ())
     say_host_notes(found, networks=cluster.matches_networks)
-    scram = await repository.own_credential() if entities.removals else None
     return judge(acceptance, cluster, contents.bindings, found, entities, scram)
 
 
@@ -414,7 +422,7 @@ async def _show_new_plan(
     make_plan: Callable[[list[AclBinding]], Plan],
     present: list[AclBinding],
     precondition: Precondition | None,
-    session: AclSession | None,
+    session: ClusterSession | None,
     entities: EntityPlan,
 ) -> Plan:
     found = make_plan(present)

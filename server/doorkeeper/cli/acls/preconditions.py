@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.plan import Plan
     from doorkeeper.cli.acls.addresses import Location
     from doorkeeper.cli.acls.plans import Precondition
-    from doorkeeper.cli.repositories.repository import AclSession
+    from doorkeeper.cli.repositories.clusters import ClusterSession
 
 
 def precondition_of(
@@ -41,7 +41,7 @@ def precondition_of(
             " embedded one while its server is stopped"
         )
 
-    async def check(plan: Plan, session: AclSession | None) -> None:
+    async def check(plan: Plan, session: ClusterSession | None) -> None:
         patterns = {each.pattern for each in (*plan.added, *plan.removed)}
         concerns = selects or (lambda binding: binding.pattern in patterns)
         try:

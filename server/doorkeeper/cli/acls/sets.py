@@ -270,7 +270,7 @@ def plan(
         planner = planner_of(goal.entities, removals_max, options)
         present = read_contents(location)
         found = owned.plan(present.bindings, goal.bindings)
-        entities = asyncio.run(planner.plan(location.repository()))
+        entities = asyncio.run(planner.plan_at(location.repository()))
         sides = side_of(location, present), side_of(source, goal)
         # Before it is shown: a reader of the output may close the pipe, and the file must exist.
         if out_file is not None:

@@ -22,8 +22,8 @@ from doorkeeper.cli.addresses import address
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.history.commands import history_address, line_of, read_history
 from doorkeeper.cli.repositories.addresses import Address
-from doorkeeper.cli.repositories.clusters import ClusterRepository
 from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.cli.repositories.repository import AclRepository
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.server.state.history.moments import Moment
 from doorkeeper.server.state.history.reading import revision_at
@@ -135,8 +135,8 @@ def undo(
     try:
         repository = location.repository()
         cluster_id = ""
-        if isinstance(repository, ClusterRepository):
-            cluster_id = asyncio.run(repository.cluster_id())
+        if location.address.is_live:
+            cluster_id = asyncio.run(_cluster_id(repository))
     except RepositoryError as error:
         fail(error.problems)
 
@@ -159,6 +159,11 @@ def undo(
     for each in found.overlaps:
         say(f"note: a later change overlaps: {line_of(each)}")
     apply_plan(repository, found.plan, Acceptance(accepted), dry_run=dry_run, asks=not yes)
+
+
+async def _cluster_id(repository: AclRepository) -> str:
+    async with repository.change() as session:
+        return await session.cluster_id()
 
 
 async def _since(store: Portable, moment: Moment | None) -> tuple[int, int]:

@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.live_changes import LiveCluster
@@ -26,8 +26,7 @@ from doorkeeper.cli.offline.stores import open_backup, open_for_reading, place_o
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.clusters import ClusterSession
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.repositories.files import matching
-from doorkeeper.cli.repositories.repository import AclContents, AclRepository
+from doorkeeper.cli.repositories.repository import AclContents, AclRepository, live_cluster_of
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.errors import ClientError
 from doorkeeper.server.app.config_changes import dynamic_values
@@ -83,21 +82,6 @@ class StoreRepository(AclRepository):
         """
         with _translate_errors():
             return await self._read()
-
-    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
-        """Return the durable bindings that match any of the filters, sorted, each once.
-
-        Raises:
-            RepositoryError: as for ``read``.
-
-        """
-        return matching((await self.read()).bindings, filters)
-
-    async def read_live_cluster(self, contents: AclContents, plan: Plan) -> LiveCluster:
-        """Return what the rules of changes need to know; nobody logs in to a store."""
-        del plan
-        policy = contents.policy if contents.authorizer is None else None
-        return live_cluster_of(networks=contents.networks, policy=policy)
 
     @asynccontextmanager
     async def change(self, *, create: bool = False) -> AsyncIterator[StoreSession]:
@@ -183,25 +167,6 @@ class BackupRepository(AclRepository):
             raise RepositoryError(str(error)) from error
         except StartError as error:
             raise RepositoryError(*map(str, error.problems)) from error
-
-    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
-        """Return the bindings that match any of the filters, sorted, each once.
-
-        Raises:
-            RepositoryError: as for ``read``.
-
-        """
-        return matching((await self.read()).bindings, filters)
-
-    def change(self, *, create: bool = False) -> NoReturn:
-        """Refuse.
-
-        Raises:
-            RepositoryError: always.
-
-        """
-        del create
-        raise RepositoryError(f"{self.description}: it is read only")
 
 
 def _as_of(at: Moment | None) -> str:
@@ -375,18 +340,6 @@ class StoreSession(ClusterSession):
     def _note_other(self, committed: Committed) -> None:
         if committed.origin is None:
             self._others.append(committed)
-
-
-def live_cluster_of(*, networks: bool | None, policy: Policy | None) -> LiveCluster:
-    """Return a store for the rules of changes; None is not known.
-
-    Other nodes may serve its ACLs while they change, or a server does after the next start. A class
-    of one's own has rules of its own for networks.
-    """
-    return LiveCluster(
-        matches_networks=networks is not False,
-        open_by_default=None if policy is None else policy.allow_everyone,
-    )
 
 
 @contextmanager

@@ -6,16 +6,11 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.live_changes import LiveCluster
-from doorkeeper.acls.model import ANY_BINDING, ResourceType
+from doorkeeper.acls.model import ANY_BINDING, ResourceType, exactly
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.repositories.addresses import AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.repositories.repository import (
-    AclContents,
-    AclRepository,
-    AclSession,
-    known_bindings,
-)
+from doorkeeper.cli.repositories.repository import AclContents, AclRepository, known_bindings
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ClientError
@@ -56,12 +51,7 @@ class ClusterRepository(AclRepository):
         self._on_retry = on_retry
 
     async def read(self) -> AclContents:
-        """Return the ACLs that the cluster describes.
-
-        Raises:
-            RepositoryError: the cluster cannot be reached, or refuses.
-
-        """
+        """Return the ACLs that the cluster describes."""
         async with self.change() as session:
             found = await session.find([ANY_BINDING])
             networks = await session.matches_networks()
@@ -76,12 +66,7 @@ class ClusterRepository(AclRepository):
         )
 
     async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
-        """Return the bindings that match any of the filters, sorted, each once.
-
-        Raises:
-            RepositoryError: the cluster cannot be reached, or refuses.
-
-        """
+        """Return the bindings that match any of the filters, sorted, each once."""
         async with self.change() as session:
             return await session.find(filters)
 
@@ -99,41 +84,6 @@ class ClusterRepository(AclRepository):
             client = AdminClient(config, on_retry=self._on_retry)
         async with client:
             yield ClusterSession(client, config, self._translate_errors)
-
-    async def own_credential(self) -> ScramLogin | None:
-        """Return the credential of SCRAM that its sessions log in with; None without one."""
-        async with self.change() as session:
-            return await session.own_credential()
-
-    async def read_live_cluster(self, contents: AclContents, plan: Plan) -> LiveCluster:
-        """Return what the rules of changes need to know for a plan.
-
-        Raises:
-            RepositoryError: the cluster cannot be reached, or refuses.
-
-        """
-        async with self.change() as session:
-            return await session.live_cluster(set(contents.bindings), plan)
-
-    async def entities(self, wanted: EntitySet) -> list[Entity] | None:
-        """Return the present topics, credentials and quotas of the wanted or owned kinds.
-
-        Raises:
-            RepositoryError: the cluster cannot be reached, or refuses.
-
-        """
-        async with self.change() as session:
-            return await session.entities(wanted)
-
-    async def cluster_id(self) -> str:
-        """Return the id of the cluster; empty if it does not tell.
-
-        Raises:
-            RepositoryError: the cluster cannot be reached, or refuses.
-
-        """
-        async with self.change() as session:
-            return await session.cluster_id()
 
     def _config(self) -> ClientConfig:
         if self._command_config is None:
@@ -155,8 +105,11 @@ class ClusterRepository(AclRepository):
             raise RepositoryError(f"{self.address}: {error}") from error
 
 
-class ClusterSession(AclSession):
-    """A client of a live cluster."""
+class ClusterSession:
+    """A client of a live cluster, which reads and changes it.
+
+    All methods raise RepositoryError; after one of a change it is unknown whether it was made.
+    """
 
     def __init__(
         self,
@@ -182,6 +135,11 @@ class ClusterSession(AclSession):
                 found.update(dict.fromkeys(await self._client.describe_acls(wanted)))
         # The client has sorted the answer to one filter.
         return list(found) if len(filters) == 1 else sorted(found)
+
+    def refuse_after(self, revision: int, concerns: Callable[[AclBinding], bool]) -> None:
+        """Refuse changes after those of others, of ACLs of a condition, behind a revision."""
+        del revision, concerns
+        raise RepositoryError("only a store can tell what others have changed")
 
     async def matches_networks(self) -> bool | None:
         """Say whether the cluster matches networks; None if it does not tell its release."""
@@ -219,7 +177,10 @@ class ClusterSession(AclSession):
             return None
 
     async def entities(self, wanted: EntitySet) -> list[Entity] | None:
-        """Return the present topics, credentials and quotas of the wanted or owned kinds."""
+        """Return the present topics, credentials and quotas of the wanted or owned kinds.
+
+        None if only ACLs can be read and changed there.
+        """
         # Controllers describe no topics.
         if self._config.controllers:
             return None
@@ -229,7 +190,7 @@ class ClusterSession(AclSession):
     async def alter_entities(
         self, changes: Sequence[EntityChange], passwords: Mapping[str, str]
     ) -> list[ApiError | None]:
-        """Make changes; return the error of each, or None, in order."""
+        """Make changes; return the error of each, or None. ``passwords`` are by reference."""
         with self._translate_errors():
             return [each.error for each in await self._client.alter_entities(changes, passwords)]
 
@@ -246,3 +207,7 @@ class ClusterSession(AclSession):
             each.error or next((one.error for one in each.removed if one.error), None)
             for each in results
         ]
+
+    async def remove(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
+        """Delete exactly these bindings; return the error of each, or None, in order."""
+        return await self.remove_matching([exactly(each) for each in bindings])

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
 from doorkeeper.acls.entities.model import EntitySet
-from doorkeeper.acls.filters import matches
 from doorkeeper.acls.formats.acl_set import AclSet
 from doorkeeper.acls.formats.choosing import read_set
 from doorkeeper.acls.formats.names import FormatError
-from doorkeeper.acls.model import AclBinding, AclBindingFilter
 from doorkeeper.cli.repositories.addresses import STDIN, Address
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.file_ownership import AclFile, ownership_problems
@@ -88,26 +86,6 @@ class FileRepository(AclRepository):
         except FormatError as error:
             raise RepositoryError(f"{name}: {error}") from error
 
-    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
-        """Return the bindings of the file that match any of the filters, sorted.
-
-        Raises:
-            RepositoryError: as for ``read``.
-
-        """
-        contents = await self.read()
-        return matching(contents.bindings, filters)
-
-    def change(self, *, create: bool = False) -> NoReturn:
-        """Refuse.
-
-        Raises:
-            RepositoryError: always.
-
-        """
-        del create
-        raise RepositoryError(f"{self.description}: a file is read only")
-
 
 def _files_at(address: Address) -> Iterator[str]:
     """Yield the name of a file, or those of the files in a folder, sorted."""
@@ -129,11 +107,3 @@ def _files_at(address: Address) -> Iterator[str]:
             ' expected is a file with {"version": 1, "acls": []}'
         )
     yield from map(str, found)
-
-
-def matching(
-    bindings: Sequence[AclBinding], filters: Sequence[AclBindingFilter]
-) -> list[AclBinding]:
-    """Return the bindings that match any of the filters, sorted, each once."""
-    # Without an index: a list is read once, and building one costs more than a search.
-    return sorted({each for each in bindings if any(matches(wanted, each) for wanted in filters)})

@@ -16,24 +16,20 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acls.entities.model import EntitySet
+from doorkeeper.acls.filters import matches
 from doorkeeper.acls.live_changes import LiveCluster
-from doorkeeper.acls.model import exactly
 from doorkeeper.cli.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Sequence
     from contextlib import AbstractAsyncContextManager
 
     from doorkeeper.acls.decision import Policy
-    from doorkeeper.acls.entities.model import Entity
-    from doorkeeper.acls.entities.plan import EntityChange
     from doorkeeper.acls.formats.acceptances import Acceptance
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper.acls.plan import Plan, Selector
-    from doorkeeper.base.errors import ApiError
+    from doorkeeper.acls.plan import Selector
     from doorkeeper.cli.repositories.addresses import Address
-    from doorkeeper.client.identity import ScramLogin
+    from doorkeeper.cli.repositories.clusters import ClusterSession
 
 
 class PlacedAcceptance(NamedTuple):
@@ -81,94 +77,6 @@ class AclContents(NamedTuple):
         return f"AclContents({len(self.bindings)} bindings, revision={self.revision})"
 
 
-class AclSession(ABC):
-    """A repository that is open for changes."""
-
-    @abstractmethod
-    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
-        """Return the bindings that match any of the filters, each once.
-
-        Raises:
-            RepositoryError: the repository cannot be read.
-
-        """
-
-    def refuse_after(self, revision: int, concerns: Callable[[AclBinding], bool]) -> None:
-        """Refuse changes after those of others, of ACLs of a condition, behind a revision.
-
-        Raises:
-            RepositoryError: it cannot tell.
-
-        """
-        del revision, concerns
-        raise RepositoryError("only a store can tell what others have changed")
-
-    async def live_cluster(self, present: AbstractSet[AclBinding], plan: Plan) -> LiveCluster:
-        """Return what the rules of changes need to know of the cluster for a plan.
-
-        Raises:
-            RepositoryError: it cannot be read.
-
-        """
-        del present, plan
-        return LiveCluster()
-
-    async def own_credential(self) -> ScramLogin | None:
-        """Return the credential of SCRAM that this session logs in with; None without one."""
-        return None
-
-    async def entities(self, wanted: EntitySet) -> list[Entity] | None:
-        """Return the present topics, credentials and quotas of the wanted or owned kinds.
-
-        None if only ACLs can be read and changed there.
-
-        Raises:
-            RepositoryError: they cannot be read.
-
-        """
-        del wanted
-        return None
-
-    async def alter_entities(
-        self, changes: Sequence[EntityChange], passwords: Mapping[str, str]
-    ) -> list[ApiError | None]:
-        """Make changes; return the error of each, or None. ``passwords`` are by reference.
-
-        Raises:
-            RepositoryError: it is unknown whether they were made.
-
-        """
-        del changes, passwords
-        raise RepositoryError("only ACLs can be changed there")
-
-    @abstractmethod
-    async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
-        """Create bindings; return the error of each, or None, in order.
-
-        Raises:
-            RepositoryError: it is unknown whether they were created.
-
-        """
-
-    @abstractmethod
-    async def remove_matching(self, filters: Sequence[AclBindingFilter]) -> list[ApiError | None]:
-        """Delete the bindings that match filters; return the first error of each, or None.
-
-        Raises:
-            RepositoryError: it is unknown whether they were deleted.
-
-        """
-
-    async def remove(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
-        """Delete exactly these bindings; return the error of each, or None, in order.
-
-        Raises:
-            RepositoryError: it is unknown whether they were deleted.
-
-        """
-        return await self.remove_matching([exactly(each) for each in bindings])
-
-
 class AclRepository(ABC):
     """ACLs at an address. Nothing is opened before a method is called."""
 
@@ -185,7 +93,6 @@ class AclRepository(ABC):
 
         """
 
-    @abstractmethod
     async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
         """Return the bindings that match any of the filters, each once.
 
@@ -195,41 +102,37 @@ class AclRepository(ABC):
             RepositoryError: it cannot be read.
 
         """
+        return matching((await self.read()).bindings, filters)
 
-    async def entities(self, wanted: EntitySet) -> list[Entity] | None:
-        """Return the present topics, credentials and quotas of the wanted or owned kinds.
-
-        None if only ACLs can be read and changed there.
-
-        Raises:
-            RepositoryError: they cannot be read.
-
-        """
-        del wanted
-        return None
-
-    async def read_live_cluster(self, contents: AclContents, plan: Plan) -> LiveCluster | None:
-        """Return what the rules of changes need to know for a plan; None where nothing can change.
-
-        Raises:
-            RepositoryError: it cannot be read.
-
-        """
-        del contents, plan
-        return None
-
-    async def own_credential(self) -> ScramLogin | None:
-        """Return the credential of SCRAM that its sessions log in with; None without one."""
-        return None
-
-    @abstractmethod
-    def change(self, *, create: bool = False) -> AbstractAsyncContextManager[AclSession]:
+    def change(self, *, create: bool = False) -> AbstractAsyncContextManager[ClusterSession]:
         """Open the repository for changes; ``create`` makes a store that does not exist yet.
 
         Raises:
             RepositoryError: it cannot be opened, or cannot be changed.
 
         """
+        del create
+        raise RepositoryError(f"{self.description}: it is read only")
+
+
+def matching(
+    bindings: Sequence[AclBinding], filters: Sequence[AclBindingFilter]
+) -> list[AclBinding]:
+    """Return the bindings that match any of the filters, sorted, each once."""
+    # Without an index: a list is read once, and building one costs more than a search.
+    return sorted({each for each in bindings if any(matches(wanted, each) for wanted in filters)})
+
+
+def live_cluster_of(*, networks: bool | None, policy: Policy | None) -> LiveCluster:
+    """Return a store for the rules of changes; None is not known.
+
+    Nobody logs in to a store. Other nodes may serve its ACLs while they change, or a server does
+    after the next start. A class of one's own has rules of its own for networks.
+    """
+    return LiveCluster(
+        matches_networks=networks is not False,
+        open_by_default=None if policy is None else policy.allow_everyone,
+    )
 
 
 def known_bindings(bindings: Sequence[AclBinding]) -> list[AclBinding]:

@@ -14,6 +14,7 @@ import pytest
 from doorkeeper.acls.entities.model import EntitySet, TopicEntity
 from doorkeeper.acls.entities.plan import EntityChange, EntityPlan
 from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.acls.plan import Plan
 from doorkeeper.acls.plan_application import BATCH
@@ -23,12 +24,14 @@ from doorkeeper.cli.acls.change_rules import Acceptance
 from doorkeeper.cli.acls.entities import EntityPlanner
 from doorkeeper.cli.acls.plans import Side, apply_plan
 from doorkeeper.cli.repositories.addresses import parse_address
-from doorkeeper.cli.repositories.repository import AclContents, AclRepository, AclSession
+from doorkeeper.cli.repositories.clusters import ClusterSession
+from doorkeeper.cli.repositories.repository import AclContents, AclRepository
 from testkit.acl import PREFIXED, READ, allow, deny, topic
 from testkit.interrupts import pythons_own_handler
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from doorkeeper.acls.entities.model import Entity
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
@@ -71,7 +74,7 @@ def test_a_plan_that_adds_what_it_removes() -> None:
 MANY = tuple(allow("a", READ, topic(f"t-{n:04}")) for n in range(3 * BATCH))
 
 
-class FakeRepository(AclRepository, AclSession):
+class FakeRepository(AclRepository, ClusterSession):
     """A repository that takes some portions, and then something else happens."""
 
     def __init__(
@@ -95,9 +98,15 @@ class FakeRepository(AclRepository, AclSession):
         return self._present
 
     @asynccontextmanager
-    async def change(self, *, create: bool = False) -> AsyncIterator[AclSession]:
+    async def change(self, *, create: bool = False) -> AsyncIterator[ClusterSession]:
         self.created.append(create)
         yield self
+
+    async def live_cluster(self, present: AbstractSet[AclBinding], plan: Plan) -> LiveCluster:
+        return LiveCluster()
+
+    async def own_credential(self) -> None:
+        return None
 
     async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         if not self._portions:
@@ -180,6 +189,7 @@ def test_nothing_is_removed_beside_acls_after_a_refusal(capsys: pytest.CaptureFi
 def test_a_dry_run_opens_nothing_for_changes(capsys: pytest.CaptureFixture[str]) -> None:
     """So it works beside the server that has the store."""
     repository = FakeRepository(present=MANY[:1])
+    repository.address = parse_address("store:data")
 
     run(repository, Plan(MANY[:1], (), 3, 0), dry_run=True)
     assert repository.created == []

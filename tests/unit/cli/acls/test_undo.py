@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.cli.repositories.clusters import ClusterRepository
+from doorkeeper.cli.repositories.clusters import ClusterSession
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL, TOPIC
@@ -124,10 +124,10 @@ def test_a_live_cluster_needs_its_store() -> None:
 def test_the_history_is_that_of_the_cluster(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Revisions of another store are not taken back."""
 
-    async def cluster_id(_: ClusterRepository) -> str:
+    async def cluster_id(_: ClusterSession) -> str:
         return "another-cluster"
 
-    monkeypatch.setattr(ClusterRepository, "cluster_id", cluster_id)
+    monkeypatch.setattr(ClusterSession, "cluster_id", cluster_id)
 
     found = run("undo", "1", "kafka://localhost:1", "--history", config)
 

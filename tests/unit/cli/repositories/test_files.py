@@ -64,5 +64,5 @@ def test_a_file_is_read_only(tmp_path: Path) -> None:
     """Export writes files."""
     found = repository(tmp_path / "acls.csv")
 
-    with pytest.raises(RepositoryError, match=r"acls\.csv: a file is read only"):
+    with pytest.raises(RepositoryError, match=r"acls\.csv: it is read only"):
         found.change()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.model import exactly
-from doorkeeper.cli.repositories.repository import AclSession
+from doorkeeper.cli.repositories.clusters import ClusterSession
 from testkit.acl import READ, allow, topic
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 A = allow("a", READ, topic("t"))
 
 
-class FilterLog(AclSession):
+class FilterLog(ClusterSession):
     """A session that keeps the filters of deletions."""
 
     def __init__(self) -> None:
