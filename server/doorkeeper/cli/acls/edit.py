@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.plan_application import Rules
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
-    from doorkeeper.cli.repositories.clusters import ClusterSession
+    from doorkeeper.cli.repositories.sessions import ClusterSession
 
     Request = TypeVar("Request")
     Result = TypeVar("Result")

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.entities.model import Entity
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
-    from doorkeeper.cli.repositories.clusters import ClusterSession
     from doorkeeper.cli.repositories.repository import AclRepository
+    from doorkeeper.cli.repositories.sessions import ClusterSession
 
     MakePlan = Callable[[list[Entity]], EntityPlan]
 

@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.plan_application import Outcome
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
-    from doorkeeper.cli.repositories.clusters import ClusterSession
     from doorkeeper.cli.repositories.repository import AclRepository
+    from doorkeeper.cli.repositories.sessions import ClusterSession
 
     Precondition = Callable[[Plan, ClusterSession | None], Awaitable[None]]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.plan import Plan
     from doorkeeper.cli.acls.addresses import Location
     from doorkeeper.cli.acls.plans import Precondition
-    from doorkeeper.cli.repositories.clusters import ClusterSession
+    from doorkeeper.cli.repositories.sessions import ClusterSession
 
 
 def precondition_of(

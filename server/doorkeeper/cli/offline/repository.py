@@ -24,9 +24,9 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.cli.offline.single_user import client_config, start
 from doorkeeper.cli.offline.stores import open_backup, open_for_reading, place_of
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
-from doorkeeper.cli.repositories.clusters import ClusterSession
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents, AclRepository, live_cluster_of
+from doorkeeper.cli.repositories.sessions import ClusterSession
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.errors import ClientError
 from doorkeeper.server.app.config_changes import dynamic_values

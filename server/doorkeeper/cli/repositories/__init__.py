@@ -5,8 +5,8 @@ repository   the interface
 files        ACLs in files and folders, read only
 file_ownership  what files may own and have beside each other
 clusters     ACLs of a live cluster
+sessions     what is open for changes
 errors       the exceptions
 
-The repository of a stopped server's store is ``doorkeeper.cli.offline.repository``: it assembles
-the server's authorizer.
+The repository of a store is ``doorkeeper.cli.offline.repository``: it starts the server.
 """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.acls.plan import Selector
     from doorkeeper.cli.repositories.addresses import Address
-    from doorkeeper.cli.repositories.clusters import ClusterSession
+    from doorkeeper.cli.repositories.sessions import ClusterSession
 
 
 class PlacedAcceptance(NamedTuple):

@@ -24,8 +24,8 @@ from doorkeeper.cli.acls.change_rules import Acceptance
 from doorkeeper.cli.acls.entities import EntityPlanner
 from doorkeeper.cli.acls.plans import Side, apply_plan
 from doorkeeper.cli.repositories.addresses import parse_address
-from doorkeeper.cli.repositories.clusters import ClusterSession
 from doorkeeper.cli.repositories.repository import AclContents, AclRepository
+from doorkeeper.cli.repositories.sessions import ClusterSession
 from testkit.acl import PREFIXED, READ, allow, deny, topic
 from testkit.interrupts import pythons_own_handler
 

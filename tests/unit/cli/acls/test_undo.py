@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.cli.repositories.clusters import ClusterSession
+from doorkeeper.cli.repositories.sessions import ClusterSession
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL, TOPIC

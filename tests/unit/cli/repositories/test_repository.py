@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.model import exactly
-from doorkeeper.cli.repositories.clusters import ClusterSession
+from doorkeeper.cli.repositories.sessions import ClusterSession
 from testkit.acl import READ, allow, topic
 
 if TYPE_CHECKING:
