@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         AuthorizableRequestContext,
         AuthorizationResult,
         AuthorizerServerInfo,
+        Changes,
         Endpoint,
         Eventually,
     )
@@ -118,13 +119,13 @@ class Recorder(Authorizer):
 
     def create_acls(
         self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
-    ) -> Sequence[Eventually[AclCreateResult]]:
+    ) -> Changes[AclCreateResult]:
         """Pass it on."""
         return self.inner.create_acls(context, bindings)
 
     def delete_acls(
         self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
-    ) -> Sequence[Eventually[AclDeleteResult]]:
+    ) -> Changes[AclDeleteResult]:
         """Pass it on."""
         return self.inner.delete_acls(context, filters)
 

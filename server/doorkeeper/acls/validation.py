@@ -63,11 +63,6 @@ def _host_refusal(host: str) -> ApiError | None:
     return None
 
 
-def check_new(binding: AclBinding, *, networks: bool = False) -> ApiError | None:
-    """Return why no answer could carry the binding, or why it cannot be stored, or None."""
-    return unencodable(binding) or check_binding(binding, networks=networks)
-
-
 def _fault(binding: AclBinding) -> str:
     """Return the first rule that a binding breaks."""
     text = _pattern_fault(binding.pattern) or _entry_fault(binding.entry)

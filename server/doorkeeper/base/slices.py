@@ -1,15 +1,15 @@
 """Work that is too long for one turn of the event loop: generators that yield between slices.
 
 A function that returns ``Slices`` does a slice of its work in each step, and returns its result at
-the end. ``run_to_end`` runs all steps at once; the event loop runs a few in each turn. A generator
-that is closed before its end leaves nothing behind.
+the end. ``run_to_end`` runs all steps at once, ``run_in_turns`` for a millisecond in each turn of
+the event loop. A generator that is closed before its end leaves nothing behind.
 """
 
 from __future__ import annotations
 
 import heapq
 import types
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -35,6 +35,49 @@ def run_to_end(slices: Slices[T]) -> T:
     except StopIteration as end:
         result: T = end.value
         return result
+
+
+def run_for_a_turn(slices: Slices[Any], clock: Callable[[], float]) -> None:
+    """Run slices for ``SLICE_S``; ``clock`` needs a resolution of microseconds.
+
+    Raises:
+        StopIteration: with the result, at the end.
+    """
+    ends_s = clock() + SLICE_S
+    next(slices)
+    while clock() < ends_s:
+        next(slices)
+
+
+async def run_in_turns(
+    slices: Slices[T],
+    clock: Callable[[], float],
+    between: Callable[[], Awaitable[object]] | None = None,
+) -> T:
+    """Run all slices, with others served in between; a cancellation stops between two of them.
+
+    ``clock`` is as above; ``between`` is awaited after each turn. Exceptions of a slice propagate.
+    """
+    try:
+        while True:
+            run_for_a_turn(slices, clock)
+            await next_turn()
+            if between is not None:
+                await between()
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    finally:
+        slices.close()
+
+
+async def map_in_turns(function: Callable[[K], T], items: Sequence[K]) -> list[T]:
+    """Apply a function that takes microseconds to each item, with others served in between."""
+    results = list(map(function, items[:SLICE_ITEMS]))
+    for at in range(SLICE_ITEMS, len(items), SLICE_ITEMS):
+        await next_turn()
+        results += map(function, items[at : at + SLICE_ITEMS])
+    return results
 
 
 @types.coroutine

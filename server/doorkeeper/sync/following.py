@@ -7,14 +7,15 @@ the cluster is polled, and the task tries again after pauses.
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.base.errors import ErrorCode
+from doorkeeper.base.slices import run_in_turns
 from doorkeeper.client.errors import ApiFailure, ClientError
 from doorkeeper.client.metadata_log import BEGIN, MetadataLog
 from doorkeeper.client.properties import CommandConfigError
-from doorkeeper.server.runtime.turns import run_in_turns
 from doorkeeper.sync.drift import known_bindings
 from doorkeeper.sync.log_acls import LogAcls
 from doorkeeper_wire.errors import Malformed
@@ -157,7 +158,7 @@ class LogFollower:
         else:
             before = acls.position
             # A part has up to 8 MB, a second of work.
-            await run_in_turns(acls.apply(part.records, part.high_watermark))
+            await run_in_turns(acls.apply(part.records, part.high_watermark), time.perf_counter)
             # Such a Fetch does not wait, and would be repeated without a pause.
             if part.records and acls.position == before:
                 await asyncio.sleep(_UNCOMMITTED_S)

@@ -558,7 +558,7 @@ class Assembly:
         return endpoints
 
     async def _open_listeners(
-        self, authorizer: Authorizer | None, endpoints: list[Endpoint]
+        self, authorizer: GuardedAuthorizer | None, endpoints: list[Endpoint]
     ) -> None:
         """Start the authorizer; open each listener when it permits, and wait for the last."""
         if authorizer is None:
@@ -573,7 +573,7 @@ class Assembly:
         except ExceptionGroup as failures:
             raise failures.exceptions[0] from None
 
-    def _start_authorizer(self, authorizer: Authorizer, endpoints: list[Endpoint]) -> None:
+    def _start_authorizer(self, authorizer: GuardedAuthorizer, endpoints: list[Endpoint]) -> None:
         info = server_info(self._settings, self.node.cluster_id, endpoints)
         self._waits = start_authorizer(authorizer, self._settings, info)
         self._authorizer_started = True

@@ -123,7 +123,7 @@ def server_info(
 
 
 def start_authorizer(
-    authorizer: Authorizer, settings: Settings, info: AuthorizerServerInfo
+    authorizer: GuardedAuthorizer, settings: Settings, info: AuthorizerServerInfo
 ) -> Mapping[Endpoint, asyncio.Future[None]]:
     """Start an authorizer; return a future for each endpoint that must wait.
 

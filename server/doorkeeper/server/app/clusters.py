@@ -97,7 +97,7 @@ def fleet_of(
     if file is None:
         return None
     # With another authorizer the state has no ACLs, and clusters would lose theirs.
-    if authorizer is None or authorizer.snapshot() is None:
+    if authorizer is None or not authorizer.has_snapshot:
         raise StartError("doorkeeper.clusters.file: only ACLs of the standard authorizer are sent")
     fleet: Fleet = import_module(PLUG).ClusterFleet(configs_of(file), log, on_event, now_ms)
     return fleet

@@ -6,10 +6,12 @@ logged.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import AuthorizerFault
+from doorkeeper.base.slices import run_in_turns
 from doorkeeper.server.app.authorizer import locate
 from doorkeeper.server.app.clusters import Config, configs_of
 from doorkeeper.server.app.config_check import groups_file_of, without_duplicates
@@ -20,7 +22,6 @@ from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.config.loading import load
 from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.threads import beside
-from doorkeeper.server.runtime.turns import run_in_turns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,7 +59,7 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
         except StartError as error:
             assembly.reloads.record_reload(applied=False)
             _record(assembly, "; ".join(error.problems))
-            await run_in_turns(_log_problems(log, error.problems))
+            await run_in_turns(_log_problems(log, error.problems), time.perf_counter)
         except AuthorizerFault as fault:
             assembly.reloads.record_reload(applied=False)
             _record(assembly, str(fault))

@@ -1,4 +1,4 @@
-"""Awaits the results of an update: one awaitable for each item.
+"""Awaits what authorizers complete later, such as one awaitable for each item of an update.
 
 A plug-in may return a coroutine, a future of the loop, a future that a thread completes, or any
 other awaitable. ``as_future`` turns each into a future of the loop; a wrong type becomes the
@@ -12,40 +12,30 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
-from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.state.outcome import Results
-
-T = TypeVar("T")
+LATE: Final = TimeoutError("it is not complete in time")
 
 LOOK_AGAIN_S: Final = 0.1
 """The polling interval for futures that another thread may have completed."""
 
 
-async def results_of(
-    awaitables: Iterable[Any],
-    refused: Callable[[ApiError], T],
-    accepts: Callable[[Any], bool],
-    timeout_s: float,
-) -> Results:
-    """Await the items of an update; return their results, in order.
+async def outcomes_of(awaitables: Iterable[Any], timeout_s: float) -> list[object]:
+    """Await the items of an update; return the result or the exception of each, in order.
 
-    ``refused`` creates an item's result from an error. An ``ApiError`` raised by an awaitable is
-    its result. Any other exception, or a result that ``accepts`` rejects, becomes error -1 and is
-    kept in ``errors``; an item that is not complete in time becomes REQUEST_TIMED_OUT.
+    That of an item that is not complete in time is ``LATE``.
     """
     loop = asyncio.get_running_loop()
     futures: list[asyncio.Future[Any]] = []
     last: Any = None
     for awaitable in awaitables:
-        # A change of the standard authorizer returns one shared future for all its items.
+        # Items may share a future.
         shared = bool(futures) and awaitable is last and futures[-1] is last
         futures.append(last if shared else as_future(awaitable, loop))
         last = awaitable
     await _wait(futures, loop.time() + timeout_s)
-    return _results(futures, refused, accepts)
+    return list(map(_outcome, futures))
 
 
 async def _wait(futures: Sequence[asyncio.Future[Any]], ends_s: float) -> None:
@@ -77,48 +67,14 @@ async def wait_for_decision(known: object, timeout_s: float) -> None:
     future.result()
 
 
-def _results(
-    futures: Sequence[asyncio.Future[Any]],
-    refused: Callable[[ApiError], T],
-    accepts: Callable[[Any], bool],
-) -> Results:
-    values: list[T] = []
-    errors: list[BaseException] = []
-    timed_out = 0
-    last: asyncio.Future[Any] | None = None
-    for future in futures:
-        if future is last:
-            values.append(values[-1])
-            continue
-        last = None
-        if not future.done():
-            forget(future)
-            timed_out += 1
-            values.append(refused(ApiError(ErrorCode.REQUEST_TIMED_OUT)))
-            continue
-        found = _outcome(future, accepts)
-        if isinstance(found, ApiError):
-            values.append(refused(found))
-        elif isinstance(found, BaseException):
-            errors.append(found)
-            values.append(refused(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)))
-        else:
-            last = future
-            values.append(found)
-    return Results(values, errors, timed_out)
-
-
-def _outcome(future: asyncio.Future[Any], accepts: Callable[[Any], bool]) -> Any:  # noqa: ANN401 - plug-ins return what they like
-    """Return the result of a complete future, or its error."""
+def _outcome(future: asyncio.Future[Any]) -> object:
+    if not future.done():
+        forget(future)
+        return LATE
     if future.cancelled():
         return asyncio.CancelledError("an item was cancelled")
     error = future.exception()
-    if error is not None:
-        return error
-    result = future.result()
-    return (
-        result if accepts(result) else TypeError(f"found {result!r:.200} as the result of an item")
-    )
+    return future.result() if error is None else error
 
 
 def as_future(awaitable: object, loop: asyncio.AbstractEventLoop) -> asyncio.Future[Any]:

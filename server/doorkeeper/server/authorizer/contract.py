@@ -4,9 +4,9 @@ The server calls, in this order: ``configure`` once, ``start`` once, then the ot
 number of times, then ``close`` once. All calls come from the event loop's thread, but for updates
 where ``doorkeeper.authorizer.updates.thread`` is set. Reads
 (``authorize``, ``acls``, ``acl_count``, ``authorize_by_resource_type``, ``authorized_operations``)
-answer at once and from local memory, or raise ``DecisionPending``. Updates return one awaitable
-per item, in the order of the items; the refusal of an item is a value inside its result, never an
-exception.
+answer at once and from local memory, or raise ``DecisionPending``. Updates complete later: by one
+awaitable per item, or as coroutines that return all results; the refusal of an item is a value
+inside its result, never an exception.
 
 Plug-ins import from ``doorkeeper.plugins``; ``docs/reference/authorizer-contract.md`` states the
 compatibility guarantee.
@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -37,18 +37,24 @@ from doorkeeper.acls.model import (
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.base.errors import ApiError
+    from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
-AUTHORIZER_CONTRACT_VERSION = (1, 2)
+AUTHORIZER_CONTRACT_VERSION = (2, 0)
 """The version of the contract: (incompatible changes, compatible additions)."""
 
 T = TypeVar("T")
 
 Eventually = Awaitable[T] | concurrent.futures.Future[T]
 """A coroutine, a future of the loop, or a future that any thread completes."""
+
+Changes = Sequence[Eventually[T]] | Coroutine[Any, Any, Sequence[T]]
+"""What an update returns: one awaitable for each item, or a coroutine that returns all results."""
 
 
 def completed(result: T) -> asyncio.Future[T]:
@@ -171,19 +177,21 @@ class Authorizer(ABC):
     @abstractmethod
     def create_acls(
         self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
-    ) -> Sequence[Eventually[AclCreateResult]]:
+    ) -> Changes[AclCreateResult]:
         """Create the bindings; return one awaitable for each, in order.
 
-        ``context`` is None without a client: ``doorkeeper acls`` on a stopped server.
+        It may be ``async def`` and return all results, in order; it is cancelled when the time-out
+        of updates is over. ``context`` is None without a client: ``doorkeeper acls`` on a stopped
+        server.
         """
 
     @abstractmethod
     def delete_acls(
         self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
-    ) -> Sequence[Eventually[AclDeleteResult]]:
+    ) -> Changes[AclDeleteResult]:
         """Delete the matching bindings; return one awaitable for each filter, in order.
 
-        ``context`` is None without a client, as for ``create_acls``.
+        It may be ``async def``, and ``context`` may be None, as for ``create_acls``.
         """
 
     @abstractmethod
@@ -226,6 +234,34 @@ class Authorizer(ABC):
 
         Called exactly once: after the last decision, or when the start has failed.
         """
+
+
+class AnswersAtOnce(Authorizer):
+    """An authorizer whose answers depend on an immutable state in memory, and on nothing else.
+
+    The server describes its ACLs from there, and asks for many decisions in a thread.
+    """
+
+    policy: Policy
+    """The super users, and the default for resources without ACLs."""
+
+    @property
+    @abstractmethod
+    def answers_at_once(self) -> bool:
+        """Return whether this holds of the object: a subclass may decide by something else."""
+
+    @property
+    @abstractmethod
+    def authorizer_log(self) -> AuthorizerLog: ...
+
+    @property
+    @abstractmethod
+    def snapshot(self) -> Snapshot:
+        """Return the present ACLs."""
+
+    @abstractmethod
+    def at_one_state(self, authorizer_log: AuthorizerLog) -> AnswersAtOnce:
+        """Return a copy for another thread, which decides by the present state, and logs here."""
 
 
 def masks_by_authorize(

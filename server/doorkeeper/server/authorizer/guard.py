@@ -1,14 +1,13 @@
 """The guard between the server and the configured authorizer.
 
-It validates all results of a plug-in: an exception, a wrong number of results or a wrong type is an
-``AuthorizerFault`` with the authorizer's name, which the server answers as an error and logs with
-the request. A fault never allows anything. An ``ApiError`` keeps its code on the way to the
-client, and ``DecisionPending`` passes: the request waits. ACLs too long for a response are refused
-without asking the authorizer.
+It treats every authorizer alike, and validates all results: an exception, a wrong number of results
+or a wrong type is an ``AuthorizerFault`` with the authorizer's name, which the server answers as an
+error and logs with the request. A fault never allows anything. An ``ApiError`` keeps its code on
+the way to the client, and ``DecisionPending`` passes: the request waits.
 
 Calls run on the event loop, which serves nothing else meanwhile: slow ones are counted, and logged
-at most once a minute for each method. Updates of a plug-in may have a thread of their own, in which
-they run one after the other.
+at most once a minute for each method. Updates may have a thread of their own, in which they are
+called one after the other.
 """
 
 from __future__ import annotations
@@ -17,29 +16,28 @@ import asyncio
 import logging
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from doorkeeper.acls.model import SortedBindings
 from doorkeeper.acls.operations import full_mask
-from doorkeeper.acls.validation import unencodable
-from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.server.authorizer.awaitables import results_of
+from doorkeeper.base.errors import ApiError, AuthorizerFault
+from doorkeeper.base.slices import run_in_turns
+from doorkeeper.server.authorizer.awaitables import LATE, outcomes_of
 from doorkeeper.server.authorizer.contract import (
-    AclCreateResult,
-    AclDeleteResult,
+    AnswersAtOnce,
     AuthorizationResult,
     Authorizer,
     DecisionPending,
-    completed,
 )
 from doorkeeper.server.authorizer.result_checks import (
+    CREATION,
+    DELETION,
+    Change,
     is_binding,
-    is_create_result,
-    is_delete_result,
+    results_of,
 )
-from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.runtime.threads import beside
-from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
@@ -59,7 +57,7 @@ if TYPE_CHECKING:
         Endpoint,
         Eventually,
     )
-    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+    from doorkeeper.server.state.outcome import Results
 
     OnDecision = Callable[
         [AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]],
@@ -70,7 +68,7 @@ if TYPE_CHECKING:
             AuthorizableRequestContext,
             Sequence[Action],
             Sequence[AuthorizationResult],
-            StandardAuthorizer,
+            AnswersAtOnce,
         ],
         None,
     ]
@@ -92,19 +90,17 @@ _LOG = logging.getLogger("doorkeeper.authorizer")
 _ALLOWED = AuthorizationResult.ALLOWED
 _DENIED = AuthorizationResult.DENIED
 
-_UPDATES: Final = frozenset({"create_acls", "delete_acls"})
+_UPDATES: Final = frozenset({CREATION.method, DELETION.method})
 
 _LISTS: Final[frozenset[type]] = frozenset({list, SortedBindings})
 
 
 def name_of(authorizer: Authorizer) -> str:
     """Return the name of an authorizer in logs."""
-    if isinstance(authorizer, GuardedAuthorizer):
-        return authorizer.name
     return f"{type(authorizer).__module__}.{type(authorizer).__qualname__}"
 
 
-class GuardedAuthorizer(Authorizer):
+class GuardedAuthorizer:
     """Wraps an authorizer, and enforces its contract.
 
     ``clock`` gives monotonic seconds. ``allowed`` and ``denied`` count decisions, ``slow_calls``
@@ -129,7 +125,7 @@ class GuardedAuthorizer(Authorizer):
         self.on_decision: OnDecision | None = None
         """Called with each result of ``authorize`` if decisions are recorded. Must not block."""
         self.on_earlier_decision: OnEarlierDecision | None = None
-        """As ``on_decision``, with the copy of the standard authorizer that decided in a thread."""
+        """As ``on_decision``, with the copy of the authorizer that decided in a thread."""
         self.on_type_decision: OnTypeDecision | None = None
         """Called with each result of ``authorize_by_resource_type``. Must not block."""
         self.on_update: OnUpdate | None = None
@@ -138,12 +134,8 @@ class GuardedAuthorizer(Authorizer):
         Only for an authorizer that keeps its ACLs outside the server's state. Must not block."""
         # Bound once: it is called for every request.
         self._authorize = inner.authorize
-        # Its items succeed or fail together: one coroutine changes all, without a future for each.
-        self._standard_create = (
-            inner.commit_creation if _is_standard(inner, "create_acls") else None
-        )
-        self._standard_delete = (
-            inner.commit_deletion if _is_standard(inner, "delete_acls") else None
+        self._at_once = (
+            inner if isinstance(inner, AnswersAtOnce) and inner.answers_at_once else None
         )
         self._slow_ms = slow_ms
         self._slow_s = slow_ms / 1000
@@ -152,10 +144,6 @@ class GuardedAuthorizer(Authorizer):
         self._closed = False
         self._turn = asyncio.Lock() if updates_in_thread else None
         """Held by the update that has the thread; None where updates run on the event loop."""
-
-    def configure(self, configs: Mapping[str, str]) -> None:
-        """Pass the configuration on; errors stop the server's start."""
-        self.inner.configure(configs)
 
     def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Eventually[None]]:
         """Start it; errors stop the server's start."""
@@ -194,19 +182,23 @@ class GuardedAuthorizer(Authorizer):
             self.on_decision(context, actions, results)
         return results
 
-    def standard(self) -> StandardAuthorizer | None:
-        """Return the standard authorizer if any thread may ask it; None with a plug-in."""
-        inner = self.inner
+    def for_thread(self) -> AnswersAtOnce | None:
+        """Return the authorizer if any thread may ask it; else None."""
         # Those that observe each decision do so on the event loop, but for the audit log.
         observed = self.on_type_decision or (self.on_decision and not self.on_earlier_decision)
-        # The exact class: a subclass may decide by something else.
-        return inner if type(inner) is StandardAuthorizer and not observed else None
+        return None if observed else self._at_once
+
+    @property
+    def has_snapshot(self) -> bool:
+        return self._at_once is not None
 
     def snapshot(self) -> Snapshot | None:
-        """Return the present ACLs of the standard authorizer; None with a plug-in."""
-        inner = self.inner
-        # The exact class: a subclass may decide and describe by something else.
-        return inner.snapshot if type(inner) is StandardAuthorizer else None
+        """Return the present ACLs; None if the authorizer decides by anything else.
+
+        Raises:
+            DecisionPending: they are not loaded yet.
+        """
+        return None if self._at_once is None else self._at_once.snapshot
 
     async def create(
         self,
@@ -216,25 +208,11 @@ class GuardedAuthorizer(Authorizer):
     ) -> Results:
         """Create ACLs; the values are ``AclCreateResult``, in order.
 
-        A change of the standard authorizer that is not planned in time is withdrawn.
-
         Raises:
-            AuthorizerFault: the authorizer raised, or returned too few or too many awaitables.
+            AuthorizerFault: the authorizer raised, or returned too few or too many awaitables or
+                results.
         """
-        if self._standard_create is None:
-            call = partial(self.create_acls, context, bindings)
-            results = await self._results(
-                call, len(bindings), AclCreateResult, is_create_result, timeout_s
-            )
-            if self.on_update is not None:
-                self.on_update(bindings, results.values, context)
-            return results
-        try:
-            return Results(await self._standard_create(context, bindings, timeout_s))
-        except TimeoutError:
-            return _timeout_results(AclCreateResult, len(bindings))
-        except Exception as error:  # a fault of the authorizer, as in other calls
-            self._fail("create_acls", error)
+        return await self._change(CREATION, context, bindings, timeout_s)
 
     async def delete(
         self,
@@ -244,83 +222,51 @@ class GuardedAuthorizer(Authorizer):
     ) -> Results:
         """Delete ACLs; the values are ``AclDeleteResult``, in order.
 
-        A change of the standard authorizer that is not planned in time is withdrawn.
-
         Raises:
-            AuthorizerFault: the authorizer raised, or returned too few or too many awaitables.
+            AuthorizerFault: as ``create``.
         """
-        if self._standard_delete is None:
-            call = partial(self.delete_acls, context, filters)
-            results = await self._results(
-                call, len(filters), AclDeleteResult, is_delete_result, timeout_s
-            )
-            if self.on_update is not None:
-                self.on_update(filters, results.values, context)
-            return results
-        try:
-            return Results(await self._standard_delete(context, filters, timeout_s))
-        except TimeoutError:
-            return _timeout_results(AclDeleteResult, len(filters))
-        except Exception as error:  # as above
-            self._fail("delete_acls", error)
+        return await self._change(DELETION, context, filters, timeout_s)
 
-    async def _results(
+    async def _change(
         self,
-        call: Callable[[], list[Any]],
-        items: int,
-        refused: Callable[[ApiError], T],
-        accepts: Callable[[Any], bool],
+        change: Change,
+        context: AuthorizableRequestContext | None,
+        items: Sequence[Any],
         timeout_s: float,
     ) -> Results:
-        """Call the plug-in, and await the results of its items; both within the time-out."""
-        if self._turn is None:
-            return await results_of(call(), refused, accepts, timeout_s)
+        """Call the authorizer, and await the results of the items; both within the time-out."""
         loop = asyncio.get_running_loop()
         ends_s = loop.time() + timeout_s
-        calling = loop.create_task(_in_thread(call, self._turn))
+        begin = partial(_begin, getattr(self.inner, change.method), context, items)
+        call = partial(self._call, change.method, begin, context)
+        limit = asyncio.timeout_at(ends_s)
+        outcomes: Sequence[Any]
         try:
-            await asyncio.wait((calling,), timeout=timeout_s)
-        finally:
-            # The call goes on, and nothing waits for its result.
-            if not calling.done():
-                calling.add_done_callback(_drop)
-        if not calling.done():
-            return _timeout_results(refused, items)
-        return await results_of(calling.result(), refused, accepts, ends_s - loop.time())
+            async with limit:
+                changing = call() if self._turn is None else await _in_thread(call, self._turn)
+                if asyncio.iscoroutine(changing):
+                    outcomes = list(await changing)
+                    self._check_count(change, outcomes, items)
+        except TimeoutError as error:
+            if not limit.expired():
+                self._fail(change.method, error)
+            outcomes = [LATE] * len(items)
+        except BaseException as error:  # even one that would end the process
+            self._fail(change.method, error)
+        else:
+            if isinstance(changing, list):
+                self._check_count(change, changing, items)
+                outcomes = await outcomes_of(changing, ends_s - loop.time())
+        results = await run_in_turns(results_of(outcomes, change), self._clock)
+        if self.on_update is not None:
+            self.on_update(items, results.values, context)
+        return results
 
-    def create_acls(
-        self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
-    ) -> list[Eventually[AclCreateResult]]:
-        """Return one awaitable for each binding; bindings too long for a response are refused.
-
-        Raises:
-            AuthorizerFault: it raised, or returned another number of awaitables.
-        """
-        refusals = [unencodable(each) for each in bindings]
-        if any(refusals):
-            pairs = zip(bindings, refusals, strict=True)
-            bindings = [each for each, refusal in pairs if refusal is None]
-        awaitables = self._items(
-            "create_acls", len(bindings), self.inner.create_acls, context, bindings
-        )
-        if len(awaitables) == len(refusals):
-            return awaitables
-        # The plug-in got only the other bindings: its results fill the places of those.
-        rest = iter(awaitables)
-        return [
-            completed(AclCreateResult(refusal)) if refusal is not None else next(rest)
-            for refusal in refusals
-        ]
-
-    def delete_acls(
-        self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
-    ) -> list[Eventually[AclDeleteResult]]:
-        """Return one awaitable for each filter.
-
-        Raises:
-            AuthorizerFault: it raised, or returned another number of awaitables.
-        """
-        return self._items("delete_acls", len(filters), self.inner.delete_acls, context, filters)
+    def _check_count(self, change: Change, found: Sequence[Any], items: Sequence[Any]) -> None:
+        if len(found) != len(items):
+            _close_all(found)
+            text = f"found {len(found)} awaitables or results; expected are {len(items)}"
+            self._fail(change.method, ValueError(text))
 
     def acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
         """Return all its bindings.
@@ -423,28 +369,12 @@ class GuardedAuthorizer(Authorizer):
             if took_s > self._slow_s and not is_apart:
                 self._note_slow(method, took_s, context)
 
-    def _items(
-        self,
-        method: str,
-        expected: int,
-        call: Callable[[AuthorizableRequestContext | None, Any], Sequence[Any]],
-        context: AuthorizableRequestContext | None,
-        items: object,
-    ) -> list[Any]:
-        # list() inside the call: a generator runs plug-in code, which may raise.
-        found = self._call(method, lambda: list(call(context, items)), context)
-        if len(found) != expected:
-            _close_all(found)
-            self._fail(
-                method, ValueError(f"found {len(found)} awaitables; expected are {expected}")
-            )
-        return found
-
     def _fail(self, method: str, error: BaseException) -> NoReturn:
         if isinstance(error, (KeyboardInterrupt, MemoryError, DecisionPending)):
             raise error
+        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+            raise error
         if isinstance(error, AuthorizerFault):
-            self.faults += 1
             raise error
         if not isinstance(error, ApiError):
             self.faults += 1
@@ -476,32 +406,50 @@ class GuardedAuthorizer(Authorizer):
         )
 
 
-async def _in_thread(call: Callable[[], list[Any]], turn: asyncio.Lock) -> list[Any]:
-    async with turn:
-        return await beside(call, "doorkeeper-authorizer-updates")
+def _begin(
+    method: Callable[[AuthorizableRequestContext | None, Sequence[Any]], Any],
+    context: AuthorizableRequestContext | None,
+    items: Sequence[Any],
+) -> Any:  # noqa: ANN401 - plug-ins return what they like
+    """Return the coroutine of a change, or the list of its awaitables."""
+    changing = method(context, items)
+    # Here, in the call: a generator runs plug-in code, which may raise.
+    return changing if asyncio.iscoroutine(changing) else list(changing)
 
 
-def _drop(calling: asyncio.Task[list[Any]]) -> None:
+async def _in_thread(call: Callable[[], Any], turn: asyncio.Lock) -> Any:  # noqa: ANN401 - as above
+    """Call in a thread after all calls before it; it goes on if nobody waits for it any more."""
+
+    async def take_turn() -> object:
+        async with turn:
+            return await beside(call, "doorkeeper-authorizer-updates")
+
+    calling = asyncio.get_running_loop().create_task(take_turn())
+    try:
+        return await asyncio.shield(calling)
+    except asyncio.CancelledError:
+        calling.add_done_callback(_drop)
+        raise
+
+
+def _drop(calling: asyncio.Task[Any]) -> None:
     """Forget a call that returned too late."""
     if not calling.cancelled() and calling.exception() is None:
-        _close_all(calling.result())
+        result = calling.result()
+        _close_all((result,) if asyncio.iscoroutine(result) else result)
 
 
 def _close_all(awaitables: Sequence[Any]) -> None:
-    for each in awaitables:
-        close = getattr(each, "close", None)
+    for awaitable in awaitables:
+        close = getattr(awaitable, "close", None)
         if close is not None:
             close()  # a coroutine that never began must not complain of it
 
 
-def _is_standard(inner: Authorizer, method: str) -> TypeGuard[StandardAuthorizer]:
-    """Return whether a method is the standard authorizer's own, not overridden by a plug-in."""
-    bound = getattr(inner, method)
-    return getattr(bound, "__func__", None) is getattr(StandardAuthorizer, method)
-
-
-def _timeout_results(refused: Callable[[ApiError], T], items: int) -> Results:
-    return Results([refused(ApiError(ErrorCode.REQUEST_TIMED_OUT))] * items, (), items)
+def _is_cancelled() -> bool:
+    """Return whether the present task is being cancelled, as at the end of the server."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _as_list(found: Any) -> list[Any]:  # noqa: ANN401 - plug-ins return what they like

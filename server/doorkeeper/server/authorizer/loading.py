@@ -50,6 +50,9 @@ ARGUMENTS = {
 }
 """How many arguments the server passes to each method of an authorizer."""
 
+COROUTINES = frozenset({"create_acls", "delete_acls"})
+"""The methods that may be ``async def``."""
+
 OLDER_ARGUMENTS = {
     "initialize": 1,
     "authorize": 3,
@@ -87,6 +90,6 @@ def authorizer_class(name: str) -> type[Authorizer] | None:
 
 
 def _check_methods(name: str, found: type, arguments: Mapping[str, int]) -> None:
-    problems = wrong_methods(found, arguments)
+    problems = wrong_methods(found, arguments, COROUTINES)
     if problems:
         raise UnusableClass(f"{KEY}={name}: {'; '.join(problems)}")

@@ -1,8 +1,8 @@
 """The authorizer of one large request, which a thread handles while the event loop serves others.
 
-The standard authorizer decides in the thread, by the state of when the request began. What its
-decisions do besides waits for the event loop: counters, and events of the audit log, in slices.
-Calls of any other authorizer run on the event loop, as for every request, with at most
+An authorizer that answers at once does so in the thread, by the state of when the request began.
+What its decisions do besides waits for the event loop: counters, and events of the audit log, in
+slices. Calls of any other authorizer run on the event loop, as for every request, with at most
 ``ACTIONS_MAX`` actions.
 
 The authorizer log has the first ``LINES_MAX`` denials of the request, then one line with the number
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.base.slices import Slices
     from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
-    from doorkeeper.server.authorizer.contract import Action
-    from doorkeeper.server.authorizer.standard import StandardAuthorizer
+    from doorkeeper.server.authorizer.contract import Action, AnswersAtOnce
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 LINES_MAX: Final = 100
@@ -74,17 +73,17 @@ class RequestLog:
 
 
 class RequestAuthorizer:
-    """What one request asks the standard authorizer, in any thread: ``reads`` answers.
+    """What one request asks an authorizer, in any thread: ``reads`` answers.
 
     ``close`` in that thread, then ``settle`` on the event loop.
     """
 
     __slots__ = ("_context", "_denials", "_guard", "_log", "_made", "_own", "reads")
 
-    def __init__(self, guard: GuardedAuthorizer, standard: StandardAuthorizer) -> None:
+    def __init__(self, guard: GuardedAuthorizer, authorizer: AnswersAtOnce) -> None:
         self._guard = guard
-        self._log = RequestLog(standard.authorizer_log)
-        self._own = standard.at_one_state(self._log)
+        self._log = RequestLog(authorizer.authorizer_log)
+        self._own = authorizer.at_one_state(self._log)
         # A slow call delays nobody here.
         self.reads = GuardedAuthorizer(self._own, slow_ms=sys.maxsize)
         self.reads.on_decision = self._on_decision
@@ -157,8 +156,8 @@ def reads_of(
     if authorizer is None:
         return None, None
     if isinstance(authorizer, GuardedAuthorizer):
-        standard = authorizer.standard()
-        if standard is not None:
-            own = RequestAuthorizer(authorizer, standard)
+        at_once = authorizer.for_thread()
+        if at_once is not None:
+            own = RequestAuthorizer(authorizer, at_once)
             return own.reads, own
     return LoopAuthorizer(on_loop(authorizer)), None

@@ -5,7 +5,8 @@ An invalid field would only be detected while a response is encoded, too late to
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from doorkeeper.acls.model import (
     AccessControlEntry,
@@ -16,46 +17,104 @@ from doorkeeper.acls.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.base.errors import ApiError
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.slices import SLICE_ITEMS, Slices, parts
+from doorkeeper.server.authorizer.awaitables import LATE
 from doorkeeper.server.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,
     AclDeleteResult,
 )
+from doorkeeper.server.state.outcome import Results
 
 # The types of the fields of a pattern and an entry.
 _TYPES = (ResourceType, str, PatternType, str, str, AclOperation, AclPermissionType)
 
 
-def is_binding(found: object) -> TypeGuard[AclBinding]:
+def is_binding(result: object) -> TypeGuard[AclBinding]:
     """Return whether it is a binding whose fields have the right types."""
-    if type(found) is not AclBinding:
+    if type(result) is not AclBinding:
         return False
-    if type(found.pattern) is not ResourcePattern or type(found.entry) is not AccessControlEntry:
+    if type(result.pattern) is not ResourcePattern or type(result.entry) is not AccessControlEntry:
         return False
-    return all(map(isinstance, (*found.pattern, *found.entry), _TYPES))
+    return all(map(isinstance, (*result.pattern, *result.entry), _TYPES))
 
 
-def is_create_result(found: object) -> TypeGuard[AclCreateResult]:
+def is_create_result(result: object) -> TypeGuard[AclCreateResult]:
     """Return whether it is a valid result for one binding."""
-    return isinstance(found, AclCreateResult) and _is_error(found.error)
+    return isinstance(result, AclCreateResult) and _is_error(result.error)
 
 
-def is_delete_result(found: object) -> TypeGuard[AclDeleteResult]:
-    """Return whether it is a valid result for one filter."""
-    if not isinstance(found, AclDeleteResult) or not _is_error(found.error):
-        return False
-    bindings: Any = found.bindings
-    return isinstance(bindings, (tuple, list)) and all(map(_is_binding_delete_result, bindings))
-
-
-def _is_binding_delete_result(found: object) -> bool:
+def is_delete_result(result: object) -> TypeGuard[AclDeleteResult]:
+    """Return whether it is a result for one filter; its bindings are not looked at."""
     return (
-        isinstance(found, AclBindingDeleteResult)
-        and _is_error(found.error)
-        and is_binding(found.binding)
+        isinstance(result, AclDeleteResult)
+        and _is_error(result.error)
+        and isinstance(result.bindings, (tuple, list))
     )
 
 
-def _is_error(found: object) -> bool:
-    return found is None or isinstance(found, ApiError)
+def are_deleted(bindings: Iterable[object]) -> Slices[bool]:
+    """Return whether these are the bindings of a result for one filter."""
+    for part in parts(bindings):
+        if not all(map(_is_binding_delete_result, part)):
+            return False
+        yield
+    return True
+
+
+def _is_binding_delete_result(result: object) -> bool:
+    return (
+        isinstance(result, AclBindingDeleteResult)
+        and _is_error(result.error)
+        and is_binding(result.binding)
+    )
+
+
+def _is_error(result: object) -> bool:
+    return result is None or isinstance(result, ApiError)
+
+
+class Change(NamedTuple):
+    """One of the two methods that change ACLs, and its results."""
+
+    method: str
+    result: Callable[[ApiError | None], Any]
+    is_result: Callable[[Any], bool]
+
+
+CREATION: Final = Change("create_acls", AclCreateResult, is_create_result)
+DELETION: Final = Change("delete_acls", AclDeleteResult, is_delete_result)
+
+
+def results_of(outcomes: Sequence[Any], change: Change) -> Slices[Results]:
+    """Return the results of the items of a change: those of the contract, or errors.
+
+    An ``ApiError`` is the result of its item. Any other exception, or a result of another type,
+    becomes error -1 and is kept in ``errors``; ``LATE`` becomes REQUEST_TIMED_OUT.
+    """
+    values: list[Any] = []
+    errors: list[BaseException] = []
+    late = 0
+    last: object = values  # no outcome is it
+    for outcome in outcomes:
+        if outcome is last and values:
+            values.append(outcome)
+        elif change.is_result(outcome) and (
+            change is CREATION or (yield from are_deleted(outcome.bindings))
+        ):
+            last = outcome
+            values.append(outcome)
+        elif isinstance(outcome, ApiError):
+            values.append(change.result(outcome))
+        elif outcome is LATE:
+            late += 1
+            values.append(change.result(ApiError(ErrorCode.REQUEST_TIMED_OUT)))
+        else:
+            is_error = isinstance(outcome, BaseException)
+            wrong = TypeError(f"found {outcome!r:.200} as the result of an item")
+            errors.append(outcome if is_error else wrong)
+            values.append(change.result(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)))
+        if not len(values) % SLICE_ITEMS:
+            yield
+    return Results(values, errors, late)

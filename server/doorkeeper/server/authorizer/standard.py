@@ -13,15 +13,16 @@ import asyncio
 import logging
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast, runtime_checkable
 
 from doorkeeper.acls.by_type import allowed_on_some
 from doorkeeper.acls.decision import Decision, Policy, Question, RuleKind, explain
 from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.acls.operations import ALLOW_TESTS, DENY_TESTS, allowed_mask, full_mask
 from doorkeeper.acls.search import find
-from doorkeeper.acls.validation import check_filter, check_new, unencodable
+from doorkeeper.acls.validation import check_binding, check_filter
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.slices import SLICE_ITEMS, map_in_turns, next_turn, parts
 from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, TRACE, StandardLibraryLog
 from doorkeeper.server.authorizer.contract import (
     PROBE_NAME,
@@ -29,8 +30,9 @@ from doorkeeper.server.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
     Action,
+    AnswersAtOnce,
     AuthorizationResult,
-    Authorizer,
+    DecisionPending,
     check_not_filter,
     masks_by_authorize,
 )
@@ -51,7 +53,7 @@ from doorkeeper.server.state.outcome import not_stored
 from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.acls.snapshot import Snapshot
@@ -61,24 +63,15 @@ if TYPE_CHECKING:
     from doorkeeper.server.schema.acls import StoredBinding
     from doorkeeper.server.state.state import State
 
-T = TypeVar("T")
-
 _LOG = logging.getLogger("doorkeeper.authorizer")
 
 _UNCHANGED = "The ACLs are as they were"
 _CREATED = AclCreateResult()
 
-# Items of one turn of the event loop: checking as many takes half a millisecond, building their
-# results a third of one.
-_MANY = 1_000
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
 _LITERAL = PatternType.LITERAL
 _ALLOWED = AuthorizationResult.ALLOWED
 _DENIED = AuthorizationResult.DENIED
-
-
-class AuthorizerNotReady(Exception):
-    """A decision was requested before the ACLs were loaded, and not by a super user."""
 
 
 class _OneState(NamedTuple):
@@ -99,7 +92,7 @@ class KeepsInStore(Protocol):
         ...
 
 
-class StandardAuthorizer(Authorizer, Reconfigurable):
+class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
     """Decides by ACLs, as a broker does."""
 
     def __init__(
@@ -115,21 +108,23 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         )
         self._threshold = self._authorizer_log.threshold
         self.policy = Policy()
-        """The super users, and the default for resources without ACLs."""
         self._form = FORMS[DEFAULT_FORM]
         self._log = StateLog(MemoryStore())
         self._owns_log = True
         self._loaded: asyncio.Future[None] | None = None
         self._ready = False
         self._closed = False
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def answers_at_once(self) -> bool:
+        return type(self) is StandardAuthorizer
 
     @property
     def authorizer_log(self) -> AuthorizerLog:
         return self._authorizer_log
 
     def at_one_state(self, authorizer_log: AuthorizerLog) -> StandardAuthorizer:
-        """Return a copy for another thread, which decides by the present state, and logs here."""
         other = copy(self)
         other.attach(cast("StateLog", _OneState(self._log.state)))
         other.write_to(authorizer_log)
@@ -206,8 +201,18 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
 
     @property
     def snapshot(self) -> Snapshot:
-        """Return the present ACLs."""
+        """Return the present ACLs.
+
+        Raises:
+            DecisionPending: they are not loaded yet.
+        """
+        if not self._ready:
+            raise self._pending()
         return self._log.state.acls
+
+    def _pending(self) -> DecisionPending:
+        assert self._loaded is not None, "it is asked after its start"
+        return DecisionPending(self._loaded)
 
     def authorize(
         self, context: AuthorizableRequestContext, actions: Sequence[Action]
@@ -216,7 +221,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
 
         Raises:
             ValueError: a resource is not literal.
-            AuthorizerNotReady: the ACLs are not loaded yet.
+            DecisionPending: the ACLs are not loaded yet, and a super user would not ask.
         """
         user = context.principal
         principal, host = f"{user.principal_type}:{user.name}", context.client_address
@@ -236,7 +241,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
             if is_super:
                 allowed = True
             elif not self._ready:
-                raise AuthorizerNotReady("the ACLs are not loaded yet")
+                raise self._pending()
             else:
                 # The operations of one resource are often asked for in a row (KIP-430).
                 # By identity: equal patterns of one request are usually one object.
@@ -286,45 +291,15 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         )
         return explain(self.policy, self._log.state.acls, question)
 
-    def create_acls(
+    async def create_acls(
         self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
-    ) -> list[asyncio.Future[AclCreateResult]]:
-        """Create the bindings as one change.
-
-        The accepted items share one future, because they succeed or fail together.
-        """
-        loop = asyncio.get_running_loop()
-        accepted: asyncio.Future[AclCreateResult] = loop.create_future()
-        check = partial(check_new, networks=self._log.state.acls.matches_networks)
-        results = [accepted if check(each) is None else loop.create_future() for each in bindings]
-        self._start(_complete(results, self.commit_creation(context, bindings)))
-        return results
-
-    def delete_acls(
-        self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
-    ) -> list[asyncio.Future[AclDeleteResult]]:
-        """Delete the matching bindings as one change."""
-        loop = asyncio.get_running_loop()
-        results: list[asyncio.Future[AclDeleteResult]] = [loop.create_future() for _ in filters]
-        self._start(_complete(results, self.commit_deletion(context, filters)))
-        return results
-
-    async def commit_creation(
-        self,
-        context: AuthorizableRequestContext | None,
-        bindings: Sequence[AclBinding],
-        timeout_s: float | None = None,
     ) -> list[AclCreateResult]:
-        """Create the bindings as one change; return the result of each, in order.
-
-        Raises:
-            TimeoutError: it is not complete in time; a change that is not planned is withdrawn.
-        """
+        """Create the bindings as one change; a cancellation withdraws it if it is not planned."""
         if not self._ready or self._closed:
             return [AclCreateResult(_not_active())] * len(bindings)
         # The rules are those of the release that the cluster follows.
-        check = partial(check_new, networks=self._log.state.acls.matches_networks)
-        refusals = await _refusals(check, bindings)
+        check = partial(check_binding, networks=self._log.state.acls.matches_networks)
+        refusals = await map_in_turns(check, bindings)
         accepted = bindings
         if any(refusals):
             accepted = [each for each, no in zip(bindings, refusals, strict=True) if no is None]
@@ -333,12 +308,11 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         plan = partial(plan_creation, accepted, self._new_id)
         outcome = _CREATED
         try:
-            committed = await self._log.submit(plan, origin_of(context), timeout_s)
+            committed = await self._log.submit(plan, origin_of(context))
         except StorageError as error:
             outcome = AclCreateResult(not_stored(error, _UNCHANGED))
         except ApiError as error:
-            # Over the limit all items are refused; ACLs too long to encode have their own error.
-            return [AclCreateResult(unencodable(each) or error) for each in bindings]
+            return [AclCreateResult(error)] * len(bindings)  # over the limit
         else:
             # An empty change stores nothing: all ACLs existed already.
             if committed.change:
@@ -347,20 +321,13 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
             return [outcome] * len(bindings)
         return [outcome if no is None else AclCreateResult(no) for no in refusals]
 
-    async def commit_deletion(
-        self,
-        context: AuthorizableRequestContext | None,
-        filters: Sequence[AclBindingFilter],
-        timeout_s: float | None = None,
+    async def delete_acls(
+        self, context: AuthorizableRequestContext | None, filters: Sequence[AclBindingFilter]
     ) -> list[AclDeleteResult]:
-        """Delete the matching bindings as one change; return the result of each filter, in order.
-
-        Raises:
-            TimeoutError: it is not complete in time; a change that is not planned is withdrawn.
-        """
+        """Delete the matching bindings as one change, as ``create_acls``."""
         if not self._ready or self._closed:
             return [AclDeleteResult(_not_active())] * len(filters)
-        refusals = await _refusals(check_filter, filters)
+        refusals = await map_in_turns(check_filter, filters)
         accepted = filters
         if any(refusals):
             accepted = [each for each, no in zip(filters, refusals, strict=True) if no is None]
@@ -369,7 +336,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         try:
             if accepted:
                 plan = partial(plan_deletion, accepted, matches)
-                await self._log.submit(plan, origin_of(context), timeout_s)
+                await self._log.submit(plan, origin_of(context))
         except StorageError as error:
             failure = not_stored(error, _UNCHANGED)
         except ApiError as error:
@@ -382,16 +349,20 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
                 continue
             deleted = tuple(map(AclBindingDeleteResult, next(found)))
             results.append(AclDeleteResult(bindings=deleted))
-            if len(deleted) > _MANY:
-                await asyncio.sleep(0)
+            if len(deleted) > SLICE_ITEMS:
+                await next_turn()
         return results
 
     def acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
-        """Return the visible bindings that the filter matches, sorted."""
-        return find(self._log.state.acls, wanted)
+        """Return the visible bindings that the filter matches, sorted.
+
+        Raises:
+            DecisionPending: the ACLs are not loaded yet.
+        """
+        return find(self.snapshot, wanted)
 
     def acl_count(self) -> int:
-        return self._log.state.acls.count
+        return self._log.state.acls.count if self._ready else -1
 
     def authorize_by_resource_type(
         self,
@@ -450,56 +421,22 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
             TimeoutError("The authorizer was closed before the initial load could complete.")
         )
         if self._owns_log and self._loaded is not None:
-            self._start(self._log.aclose())
-
-    def _start(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine as a task, and keep a reference: the loop holds only a weak one."""
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+            # Kept, because the loop holds only a weak reference.
+            self._closing = asyncio.get_running_loop().create_task(self._log.aclose())
 
 
 def _not_literal(pattern_type: PatternType) -> ValueError:
     return ValueError(f"Only literal resources are supported. Got: {pattern_type.name}")
 
 
-async def _refusals(
-    check: Callable[[T], ApiError | None], items: Sequence[T]
-) -> list[ApiError | None]:
-    """Check many items, yielding to the loop after each thousand."""
-    refusals: list[ApiError | None] = []
-    for at in range(0, len(items), _MANY):
-        refusals += map(check, items[at : at + _MANY])
-        if len(refusals) < len(items):
-            await asyncio.sleep(0)
-    return refusals
-
-
 async def _log_hints(rows: Sequence[StoredBinding]) -> None:
-    """Log new ACLs without the expected effect, yielding to the loop after each thousand."""
-    for at in range(0, len(rows), _MANY):
-        for hint in hints(rows[at : at + _MANY]):
+    """Log new ACLs without the expected effect, with others served in between."""
+    for part in parts(rows):
+        for hint in hints(part):
             _LOG.info("%s", hint)
-        if at + _MANY < len(rows):
-            await asyncio.sleep(0)
+        if len(part) < len(rows):
+            await next_turn()
 
 
 def _not_active() -> ApiError:
     return ApiError(ErrorCode.NOT_CONTROLLER, "No controller appears to be active.")
-
-
-async def _complete(
-    futures: Sequence[asyncio.Future[T]], change: Coroutine[Any, Any, Sequence[T]]
-) -> None:
-    """Complete futures with the results of a change, in order."""
-    results: Sequence[T] = ()
-    try:
-        results = await change
-    except Exception as error:  # it is that of the items
-        for future in futures:
-            if not future.done():
-                future.set_exception(error)
-    for future, result in zip(futures, results, strict=False):
-        # A cancelled future takes no result.
-        if not future.done():
-            future.set_result(result)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from importlib import import_module
 
 # Java class names: common first packages, or a nested class.
@@ -48,20 +48,21 @@ def missing_methods(abstract: type) -> str:
     return ", ".join(sorted(names))
 
 
-def wrong_methods(plugin: type, calls: Mapping[str, int]) -> list[str]:
-    """Return the faults of methods that are called with so many arguments, and not awaited.
+def wrong_methods(
+    plugin: type, calls: Mapping[str, int], coroutines: Container[str] = ()
+) -> list[str]:
+    """Return the faults of methods that are called with so many arguments.
 
-    A coroutine that is not awaited does nothing, and a wrong number of parameters fails at the
-    first call: both are found before.
+    Only ``coroutines`` are awaited. A coroutine that is not awaited does nothing, and a wrong
+    number of parameters fails at the first call: both are found before.
     """
-    # It is slow to import, and a server without plug-ins needs it not.
-
     problems = []
     for name, arguments in calls.items():
         method = getattr(plugin, name, None)
         if method is None:
             continue
-        if inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method):
+        is_coroutine = inspect.iscoroutinefunction(method) and name not in coroutines
+        if is_coroutine or inspect.isasyncgenfunction(method):
             problems.append(f"{name} is async def; expected is def, because it is not awaited")
             continue
         owned = isinstance(inspect.getattr_static(plugin, name), (staticmethod, classmethod))

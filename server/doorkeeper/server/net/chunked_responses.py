@@ -10,7 +10,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
-from doorkeeper.base.slices import SLICE_S
+from doorkeeper.base.slices import run_for_a_turn
 
 if TYPE_CHECKING:
     import asyncio
@@ -43,13 +43,13 @@ class ResponseBuild:
         self._chunks = None if self._leftover is None else self._leftover()
         self._on_built = None
 
-    def step(self) -> bool:
-        """Build the next chunk; return whether there are more. The last one calls ``on_built``."""
+    def run(self, clock: Callable[[], float]) -> bool:
+        """Build for one turn; return whether there is more. The last one calls ``on_built``."""
         if self._chunks is None:
             return False
         built: bytearray | Exception
         try:
-            next(self._chunks)
+            run_for_a_turn(self._chunks, clock)
         except StopIteration as end:
             built = end.value
         except Exception as error:  # it is this response's alone, and others wait behind it
@@ -99,16 +99,8 @@ class ChunkedResponses:
         self._next = None
         build = self._waiting.popleft()
         try:
-            if self._build_for_one_slice(build):
+            if build.run(self._clock):
                 # First in, first out: the next description usually reuses the rows of this one.
                 self._waiting.appendleft(build)
         finally:
             self._schedule()
-
-    def _build_for_one_slice(self, build: ResponseBuild) -> bool:
-        """Build for one time slice; return whether there is more."""
-        ends_s = self._clock() + SLICE_S
-        while build.step():
-            if self._clock() >= ends_s:
-                return True
-        return False

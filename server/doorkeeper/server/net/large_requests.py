@@ -6,13 +6,14 @@ would wait longer for its turn.
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from doorkeeper.base.slices import run_in_turns
 from doorkeeper.server.runtime.threads import OnLoop
-from doorkeeper.server.runtime.turns import run_in_turns
 
 if TYPE_CHECKING:
     import asyncio
@@ -60,7 +61,7 @@ class LargeRequests:
 
     async def _run(self, request: LargeRequest, handling: Handling) -> None:
         # Also if the client has left: it was allowed or denied what it asked for.
-        await run_in_turns(request.settle())
+        await run_in_turns(request.settle(), time.perf_counter)
         if handling.on_handled is not None:
             handling.on_handled()
 

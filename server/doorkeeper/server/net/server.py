@@ -6,7 +6,6 @@ import asyncio
 import socket
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.net.addresses import address_of, connection_id, java_host_address
 from doorkeeper.server.net.admission import Admission
 from doorkeeper.server.net.channel import Channel
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import Principal
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.api.node import Node, Services
-    from doorkeeper.server.authorizer.contract import Authorizer
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.net.context import Accepted, AuditLog
     from doorkeeper.server.net.limits import Limits
     from doorkeeper.server.net.options import ConnectionSecurity
@@ -63,7 +62,7 @@ class Server:
         specs: Iterable[ListenerSpec],
         limits: Limits,
         node: Node,
-        authorizer: Authorizer | None,
+        authorizer: GuardedAuthorizer | None,
         services: Services,
         logger: Logger,
         *,
@@ -83,9 +82,7 @@ class Server:
         self._specs = tuple(specs)
         self._limits = limits
         self._node = node
-        if authorizer is not None and not isinstance(authorizer, GuardedAuthorizer):
-            authorizer = GuardedAuthorizer(authorizer)
-        self._authorizer: GuardedAuthorizer | None = authorizer
+        self._authorizer = authorizer
         self._services = services
         self._logger = logger
         self._apis = apis

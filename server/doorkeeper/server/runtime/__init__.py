@@ -6,5 +6,4 @@ metrics          metrics: one table, counted in plain numbers
 reloaded_files   values of files that are read again when they change
 request_context  the client of a request and its connection
 threads          calls between threads and the event loop
-turns            long work in turns of the event loop
 """

@@ -24,7 +24,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from doorkeeper.base.slices import SLICE_S
+from doorkeeper.base.slices import run_in_turns
 from doorkeeper.server.runtime.logger import NO_LOG
 from doorkeeper.server.runtime.metrics.hooks import StoreStatus
 from doorkeeper.server.runtime.request_context import OPERATOR
@@ -278,17 +278,14 @@ class StateLog:
         self._submissions.fail_all(StoreUnavailable("the store is closed"))
         await self.store.aclose()
 
-    def submit(
-        self, plan: Plan, origin: Origin, timeout_s: float | None = None
-    ) -> asyncio.Future[Committed]:
+    def submit(self, plan: Plan, origin: Origin) -> asyncio.Future[Committed]:
         """Plan, commit and publish a change; the future completes when it is visible.
 
         Changes are planned in the order of submission; an empty change keeps its place too. A
-        change that is not planned within ``timeout_s`` is withdrawn.
+        change whose future is cancelled before it is planned is withdrawn.
 
         Raises (the future):
             StorageError: the change is not durable (``OutcomeUnknown``: it may be).
-            TimeoutError: it is not complete after ``timeout_s``.
             Exception: raised by the plan; nothing is changed.
         """
         loop = asyncio.get_running_loop()
@@ -298,7 +295,7 @@ class StateLog:
             return completion
         if self.check is not None:
             plan = partial(_plan_after, self.check, plan)
-        self._submissions.add(plan, origin, completion, timeout_s)
+        self._submissions.add(plan, origin, completion)
         if self._tasks:
             self._work.set()
         return completion
@@ -469,25 +466,10 @@ class StateLog:
         self._complete(batch, state)
 
     async def _slices(self, work: T | Slices[T], lease: Lease | None = None) -> T:
-        """Run work in slices of ``SLICE_S``, and yield to the event loop between them.
-
-        A ``lease`` is kept meanwhile: long work is no idle lease.
-        """
+        """Run long work in turns. A ``lease`` is kept meanwhile: long work is no idle lease."""
         if not isinstance(work, Generator):
             return work
-        clock = self._clock
-        try:
-            while True:
-                ends_s = clock() + SLICE_S
-                next(work)
-                while clock() < ends_s:
-                    next(work)
-                await asyncio.sleep(0)
-                if lease is not None:
-                    await lease.keep()
-        except StopIteration as end:
-            result: T = end.value
-            return result
+        return await run_in_turns(work, self._clock, None if lease is None else lease.keep)
 
     async def _follow(self, reader: LogReader) -> None:
         asked_s = self._clock()

@@ -40,16 +40,13 @@ RETRY_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
 class Submission:
     """A submitted change that is not complete.
 
-    With ``has_timeout`` the deadline is the caller's, and ends the wait for a change that is being
-    written too. Otherwise it is the store's, and ends only the wait of a change that is queued or
-    in doubt.
+    The deadline ends the wait of a change that is queued or in doubt.
     """
 
     plan: Plan
     origin: Origin
     completion: asyncio.Future[Committed]
     deadline_s: float | None
-    has_timeout: bool
     change: Change = field(default_factory=dict)
     revision: int = 0
     error: Exception | None = None
@@ -96,7 +93,6 @@ class Submissions:
     __slots__ = ("_expires_s", "_expiry", "_loop", "_store", "doubt", "in_flight", "queue")
 
     def __init__(self, store: Store) -> None:
-        """Changes without a time-out of their own have that of the store."""
         self._store = store
         self._expiry: asyncio.TimerHandle | None = None
         # Before ``start`` no deadline is earlier: nothing is scheduled.
@@ -114,20 +110,13 @@ class Submissions:
         if self._expiry is not None:
             self._expiry.cancel()
 
-    def add(
-        self,
-        plan: Plan,
-        origin: Origin,
-        completion: asyncio.Future[Committed],
-        timeout_s: float | None,
-    ) -> None:
-        store_s = self._store.timeout_s
-        # The shorter limit applies. The error of the store's also says that nothing changed.
-        has_timeout = timeout_s is not None and (store_s is None or timeout_s < store_s)
-        if not has_timeout:
-            timeout_s = store_s
+    def add(self, plan: Plan, origin: Origin, completion: asyncio.Future[Committed]) -> None:
+        # Those that were withdrawn must not pile up before a store that does not answer.
+        while self.queue and self.queue[0].completion.done():
+            self.queue.popleft()
+        timeout_s = self._store.timeout_s
         deadline_s = None if timeout_s is None else completion.get_loop().time() + timeout_s
-        self.queue.append(Submission(plan, origin, completion, deadline_s, has_timeout))
+        self.queue.append(Submission(plan, origin, completion, deadline_s))
         if deadline_s is not None and deadline_s < self._expires_s:
             self._expire_at(deadline_s)
 
@@ -173,13 +162,10 @@ class Submissions:
             self.doubt = None
             for each in doubt.items:
                 each.fail(OutcomeUnknown("the store became unavailable during the commit"))
-        for each in self.in_flight:
-            if each.has_timeout and each.is_expired(now_s):
-                each.fail(TimeoutError())  # the write itself goes on
         for each in self.queue:
             if each.is_expired(now_s):
                 away = StoreUnavailable(f"the store was unavailable for {self._store.timeout_s} s")
-                each.fail(TimeoutError() if each.has_timeout else away)
+                each.fail(away)
         self.queue = deque(each for each in self.queue if not each.completion.done())
         # Not before a pause: a change that is being written may be past its deadline, and would
         # schedule this at once, again and again.

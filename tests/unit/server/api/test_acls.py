@@ -27,7 +27,7 @@ from doorkeeper_wire.messages.describe_acls import (
     DescribeAclsResponse,
 )
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, topic, wanted
-from testkit.nodes import CLUSTER, answer, arguments, node_of, on_the_wire, outcome
+from testkit.nodes import CLUSTER, answer, arguments, context_of, node_of, on_the_wire, outcome
 
 EVERYTHING = DescribeAclsRequest(
     resource_type_filter=1, pattern_type_filter=1, operation=1, permission_type=1,
@@ -179,6 +179,21 @@ async def test_create_acls_with_bad_names() -> None:
         only_name,
         only_name,
         (42, "Invalid empty resource name"),
+        (0, ""),
+    ]
+
+
+async def test_what_no_answer_could_carry_is_not_created() -> None:
+    """Bytes that are no UTF-8 become characters of three bytes each."""
+    node = await node_of()
+    request = asking({"resource_name": "\ufffd" * 20_000}, {})
+
+    made = create_acls.API.handle(request, context_of(create_acls.API, 3), node)
+
+    assert isinstance(made, Update)
+    assert len(arguments(made)[1]) == 1
+    assert rows_of(made.respond([AclCreateResult()])) == [
+        (42, "Resource name takes 60000 bytes; at most 32767"),
         (0, ""),
     ]
 

@@ -16,6 +16,7 @@ from doorkeeper.server.app.authorizer import (
 )
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.authorizer.contract import Endpoint
+from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.memory import MemoryStore
@@ -124,8 +125,9 @@ async def test_a_start_that_raises(error: BaseException) -> None:
         def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Awaitable[None]]:
             raise error
 
+    info = server_info(settings, "c" * 22, [endpoint])
     with pytest.raises(StartError, match=rf"x.Y does not start: {type(error).__name__}$"):
-        start_authorizer(FailsToStart(), settings, server_info(settings, "c" * 22, [endpoint]))
+        start_authorizer(GuardedAuthorizer(FailsToStart()), settings, info)
     assert "timed out" in str(refused_start(settings, TimeoutError("timed out")))
 
 

@@ -133,14 +133,16 @@ def test_other_answers_allow_nothing(answers: Any) -> None:
 
 
 CALLS: dict[str, Callable[[GuardedAuthorizer], object]] = {
-    "create_acls": lambda guard: guard.create_acls(ALICE, [BINDING]),
-    "delete_acls": lambda guard: guard.delete_acls(None, [ANY_BINDING]),
     "acls": lambda guard: guard.acls(ANY_BINDING),
     "authorize": lambda guard: guard.authorize(ALICE, TWO),
     "authorize_by_resource_type": (
         lambda guard: guard.authorize_by_resource_type(ALICE, READ, ResourceType.TOPIC)
     ),
     "authorized_operations": lambda guard: guard.authorized_operations(ALICE, [ORDERS]),
+}
+CHANGES: dict[str, Callable[[GuardedAuthorizer], Coroutine[Any, Any, Any]]] = {
+    "create_acls": lambda guard: guard.create(ALICE, [BINDING], 20.0),
+    "delete_acls": lambda guard: guard.delete(None, [ANY_BINDING], 20.0),
 }
 NO_TEXT = (ErrorCode.UNKNOWN_SERVER_ERROR, None)
 REFUSAL = (ErrorCode.POLICY_VIOLATION, "not on Sundays")
@@ -159,10 +161,10 @@ async def test_what_it_raises_is_answered_and_named(
     error: BaseException, answer: tuple[ErrorCode, str | None], faults: int
 ) -> None:
     """An ApiError keeps its code and text and is no fault; anything else is -1 without one."""
-    for call in CALLS.values():
+    for name in (*CALLS, *CHANGES):
         guard = guarded(raises(error))
         with pytest.raises(AuthorizerFault) as caught:
-            call(guard)
+            await CHANGES[name](guard) if name in CHANGES else CALLS[name](guard)
 
         assert answer_of(caught.value) == answer
         assert str(caught.value).startswith(f"{__name__}.Plugin failed in ")
@@ -216,11 +218,12 @@ async def test_one_awaitable_for_each_item() -> None:
 
     async def later() -> None: ...
 
-    for found in (None, 7, [], [later(), later()]):
+    for answer in (None, 7, [], [later(), later()]):
         with pytest.raises(AuthorizerFault):
-            guarded(gives(found)).delete_acls(ALICE, [ANY_BINDING])
+            await guarded(gives(answer)).delete(ALICE, [ANY_BINDING], 20.0)
     future = completed(AclDeleteResult())
-    assert guarded(gives(iter([future]))).delete_acls(ALICE, [ANY_BINDING]) == [future]
+    deleted = await guarded(gives(iter([future]))).delete(ALICE, [ANY_BINDING], 20.0)
+    assert deleted.values == [AclDeleteResult()]
 
 
 @pytest.mark.parametrize("masks", [None, [], [True], [1.0], [1 << AclOperation.CREATE_TOKENS]])
@@ -286,7 +289,7 @@ def test_slow_calls_are_counted_and_logged_once_a_minute(caplog: pytest.LogCaptu
     assert second.endswith("slow calls since the start: 4")
 
 
-def test_every_slow_method_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_every_slow_method_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """A method that blocks stops the server, also if it raises; each has its own minute."""
     now = [0.0]
 
@@ -296,24 +299,28 @@ def test_every_slow_method_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 
     guard = guarded(slow, slow_ms=100, clock=lambda: now[0])
     with caplog.at_level(logging.WARNING):
-        for call in [*CALLS.values()] * 2:
-            with pytest.raises(AuthorizerFault):
-                call(guard)
+        for _ in range(2):
+            for call in CALLS.values():
+                with pytest.raises(AuthorizerFault):
+                    call(guard)
+            for change in CHANGES.values():
+                with pytest.raises(AuthorizerFault):
+                    await change(guard)
 
-    assert guard.slow_calls == 2 * len(CALLS)
+    methods = (*CALLS, *CHANGES)
+    assert guard.slow_calls == 2 * len(methods)
     lines = [record.getMessage() for record in caplog.records]
-    for method, line in zip(CALLS, lines, strict=True):
+    for method, line in zip(methods, lines, strict=True):
         assert f"Plugin took 5000 ms in {method}" in line
         assert ("of User:alice" in line) is (method not in ("delete_acls", "acls"))
 
 
 async def test_the_rest_is_handed_on() -> None:
-    """Start and configuration are the start's affair; a guard has the name of what it guards."""
+    """The start is the plug-in's affair; a guard has the name of what it guards."""
     guard = guarded(gives(None))
-    guard.configure({})
 
     assert guard.start(SERVER) == {}
-    assert name_of(guard) == name_of(guard.inner) == f"{__name__}.Plugin"
+    assert guard.name == name_of(guard.inner) == f"{__name__}.Plugin"
 
 
 async def test_decisions_are_recorded() -> None:
@@ -328,45 +335,13 @@ async def test_decisions_are_recorded() -> None:
     assert found == [(context, actions, results)]
 
 
-@pytest.mark.parametrize("name", ["x" * 32_768, "a\udcff"])
-async def test_what_no_answer_could_carry_is_not_created(name: str) -> None:
-    """Neither by the server's authorizer nor by a plug-in; what stands beside it is created."""
-    asked: list[list[AclBinding]] = []
-
-    def create(_context: object, bindings: list[AclBinding]) -> list[Any]:
-        asked.append(bindings)
-        return [completed(AclCreateResult()) for _ in bindings]
-
-    other = allow("bob", READ, ORDERS)
-
-    found: list[Any] = guarded(create).create_acls(
-        None, [BINDING, allow("alice", READ, topic(name)), other]
-    )
-    errors = [(await each).error for each in found]
-
-    assert asked == [[BINDING, other]]
-    assert (errors[0], errors[2]) == (None, None)
-    assert errors[1] is not None
-    assert errors[1].code is ErrorCode.INVALID_REQUEST
-
-
-async def test_results_beside_a_refused_one_are_counted() -> None:
-    """A plug-in that gives one too few, or one too many, does not have them mixed up."""
-    bindings = [BINDING, allow("alice", READ, topic("x" * 32_768))]
-    for count in (0, 2):
-        given = [completed(AclCreateResult()) for _ in range(count)]
-
-        with pytest.raises(AuthorizerFault, match=f"found {count} awaitables; expected are 1"):
-            guarded(gives(given)).create_acls(None, bindings)
-
-
 async def test_changes_of_the_standard_authorizer_have_results() -> None:
-    """In order; what no answer could carry is refused, and the rest is created."""
+    """In order; what it refuses stands beside what is created."""
     guard = GuardedAuthorizer(await started())
     other = allow("bob", READ, ORDERS)
-    too_long = allow("alice", READ, topic("x" * 32_768))
+    nameless = allow("alice", READ, topic(""))
 
-    created = await guard.create(ALICE, [BINDING, too_long, other], 20.0)
+    created = await guard.create(ALICE, [BINDING, nameless, other], 20.0)
     deleted = await guard.delete(None, [ANY_BINDING, ANY_BINDING], 20.0)
 
     assert [each.error and each.error.code for each in created.values] == [
@@ -377,7 +352,7 @@ async def test_changes_of_the_standard_authorizer_have_results() -> None:
     assert [[row.binding for row in each.bindings] for each in deleted.values] == [
         [BINDING, other]
     ] * 2
-    assert (created.errors, created.timed_out) == (deleted.errors, deleted.timed_out) == ((), 0)
+    assert (created.errors, created.timed_out) == (deleted.errors, deleted.timed_out) == ([], 0)
 
 
 async def test_a_change_that_is_not_stored_in_time_is_timed_out() -> None:
@@ -392,7 +367,7 @@ async def test_a_change_that_is_not_stored_in_time_is_timed_out() -> None:
     created = await creating
 
     assert [each.error.code for each in late.values] == [ErrorCode.REQUEST_TIMED_OUT] * 2
-    assert (late.timed_out, late.errors) == (2, ())
+    assert (late.timed_out, late.errors) == (2, [])
     assert created.values == [AclCreateResult()]
     assert list(store.durable) == [BINDING]
 
@@ -413,6 +388,52 @@ async def test_changes_of_a_plug_in_are_waited_for() -> None:
     assert deleted.values[1].error.code is ErrorCode.UNKNOWN_SERVER_ERROR
     assert deleted.errors == [error]
     assert created.values[0].error.code is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+async def test_a_coroutine_returns_all_results() -> None:
+    """Checked as those of awaitables; a wrong number, or what it raises, fails the whole."""
+
+    def returns(results: Any, error: BaseException | None = None) -> Callable[..., Any]:
+        async def change(*_: Any) -> Any:
+            await asyncio.sleep(0)
+            if error is not None:
+                raise error
+            return results
+
+        return change
+
+    refused = AclCreateResult(ApiError(ErrorCode.POLICY_VIOLATION))
+    created = await guarded(returns((AclCreateResult(), refused, True))).create(
+        ALICE, [BINDING] * 3, 20.0
+    )
+    assert created.values[:2] == [AclCreateResult(), refused]
+    assert created.values[2].error.code is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert [type(error) for error in created.errors] == [TypeError]
+    for wrong in (returns([]), returns(None), returns([], OSError("gone"))):
+        with pytest.raises(AuthorizerFault):
+            await guarded(wrong).create(ALICE, [BINDING], 20.0)
+    with pytest.raises(AuthorizerFault, match="TimeoutError"):
+        await guarded(returns([], TimeoutError())).create(ALICE, [BINDING], 20.0)
+
+
+async def test_a_coroutine_ends_with_the_time_of_its_update() -> None:
+    """It is cancelled; one whose update is cancelled is too."""
+    ends: list[str] = []
+
+    async def never(*_: Any) -> Any:
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            ends.append("cancelled")
+
+    late = await guarded(never).create(ALICE, [BINDING] * 2, 0.0)
+    assert [each.error.code for each in late.values] == [ErrorCode.REQUEST_TIMED_OUT] * 2
+    stopping = asyncio.create_task(guarded(never).create(ALICE, [BINDING], 20.0))
+    await asyncio.sleep(0)
+    stopping.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await stopping
+    assert (late.timed_out, ends) == (2, ["cancelled"] * 2)
 
 
 async def test_a_subclass_of_the_standard_authorizer_is_asked_by_its_own_method() -> None:

@@ -105,8 +105,8 @@ class Plugin(GuardedAuthorizer):
             raise ValueError("13")
         return [ALLOWED] * len(actions)
 
-    def standard(self) -> None:
-        """Be none."""
+    def for_thread(self) -> None:
+        """Be asked by no thread."""
 
 
 async def test_plugins_are_asked_on_the_event_loop() -> None:

@@ -53,7 +53,7 @@ def reads(authorizer: StandardAuthorizer, host: str) -> bool:
 async def test_a_release_changes_while_the_acls_stay() -> None:
     """Decisions, masks and answers by resource type change together, there and back."""
     authorizer, log = await started("4.3")
-    await authorizer.commit_creation(None, [NETWORKED, DENIED])
+    await authorizer.create_acls(None, [NETWORKED, DENIED])
     assert not reads(authorizer, "10.1.2.3")
 
     await log.submit(lambda _: release_change("4.4"), BY_SERVER)

@@ -8,15 +8,19 @@ import pytest
 
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.slices import run_to_end
 from doorkeeper.server.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,
     AclDeleteResult,
 )
 from doorkeeper.server.authorizer.result_checks import (
+    DELETION,
+    are_deleted,
     is_binding,
     is_create_result,
     is_delete_result,
+    results_of,
 )
 from testkit.acl import READ, allow, topic
 
@@ -42,7 +46,7 @@ GONE: Any = AclBindingDeleteResult(BINDING)
 def test_no_binding(found: Any) -> None:
     """A number is no enum, and None no text."""
     assert not is_binding(found)
-    assert not is_delete_result(AclDeleteResult(None, (AclBindingDeleteResult(found),)))
+    assert not run_to_end(are_deleted((AclBindingDeleteResult(found),)))
 
 
 def test_results() -> None:
@@ -50,7 +54,7 @@ def test_results() -> None:
     assert is_create_result(AclCreateResult())
     assert is_create_result(AclCreateResult(ERROR))
     assert is_delete_result(AclDeleteResult(ERROR))
-    assert is_delete_result(AclDeleteResult(None, (GONE, GONE._replace(error=ERROR))))
+    assert run_to_end(are_deleted((GONE, GONE._replace(error=ERROR))))
     assert is_delete_result(AclDeleteResult(None, [GONE]))  # type: ignore[arg-type]
 
 
@@ -64,10 +68,7 @@ def test_results() -> None:
         AclCreateResult("no"),  # type: ignore[arg-type]
         AclCreateResult(RuntimeError("no")),  # type: ignore[arg-type]
         AclDeleteResult("no"),  # type: ignore[arg-type]
-        AclDeleteResult(None, BINDING),
         AclDeleteResult(None, None),  # type: ignore[arg-type]
-        AclDeleteResult(None, (BINDING,)),
-        AclDeleteResult(None, (GONE._replace(error="no"),)),
     ],
     ids=repr,
 )
@@ -75,3 +76,11 @@ def test_no_results(found: Any) -> None:
     """Nothing else is, whatever it looks like."""
     assert not is_create_result(found)
     assert not is_delete_result(found)
+    assert not run_to_end(are_deleted([GONE, found]))
+
+
+def test_what_was_deleted_is_looked_at() -> None:
+    """Each binding of each filter, and its error."""
+    for wrong in (BINDING, (BINDING,), (GONE._replace(error="no"),)):
+        results = run_to_end(results_of([AclDeleteResult(None, wrong)], DELETION))
+        assert results.values[0].error.code is ErrorCode.UNKNOWN_SERVER_ERROR

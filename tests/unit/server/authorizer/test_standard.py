@@ -134,12 +134,10 @@ async def test_without_a_store_the_acls_live_in_memory() -> None:
     authorizer = await started()
     bad = A._replace(pattern=topic(""))
 
-    created = await asyncio.gather(*authorizer.create_acls(request_of("root"), [A, bad, B]))
+    created = await authorizer.create_acls(request_of("root"), [A, bad, B])
     assert authorizer.acls(ANY_BINDING) == [A, B]
-    deleted = await asyncio.gather(
-        *authorizer.delete_acls(
-            request_of("root"), [wanted(name="ab"), wanted(ResourceType.UNKNOWN), ANY_BINDING]
-        )
+    deleted = await authorizer.delete_acls(
+        request_of("root"), [wanted(name="ab"), wanted(ResourceType.UNKNOWN), ANY_BINDING]
     )
 
     assert created[0] == created[2] == AclCreateResult()
@@ -154,27 +152,15 @@ async def test_without_a_store_the_acls_live_in_memory() -> None:
     assert authorizer.acl_count() == 0
 
 
-async def test_accepted_items_share_one_future() -> None:
-    """They have one fate; one that is refused has its own."""
-    authorizer = await started()
-
-    first, bad, second = authorizer.create_acls(None, [A, A._replace(pattern=topic("")), B])
-
-    assert first is second
-    assert bad is not first
-    assert await first == AclCreateResult()
-    assert (await bad).error is not None
-
-
 async def test_a_change_has_its_author() -> None:
     """Principal, address, listener and client id of the request; without one, the server."""
     store = MemoryStore()
     authorizer = await started(store=store)
     root = request_of("root", host="10.0.0.9")
-    await authorizer.create_acls(root, [A])[0]
-    await authorizer.delete_acls(root, [ANY_BINDING])[0]
-    await authorizer.create_acls(None, [A])[0]
-    await authorizer.delete_acls(None, [wanted()])[0]
+    await authorizer.create_acls(root, [A])
+    await authorizer.delete_acls(root, [ANY_BINDING])
+    await authorizer.create_acls(None, [A])
+    await authorizer.delete_acls(None, [wanted()])
 
     created, deleted, *by_server = store.entries
 
@@ -188,16 +174,16 @@ async def test_after_closing_nothing_changes() -> None:
     """A change that was submitted before is still delivered."""
     store = HeldStore()
     authorizer = await started(store=store)
-    results = authorizer.create_acls(request_of("root"), [A])
+    creating = asyncio.create_task(authorizer.create_acls(request_of("root"), [A]))
     await store.begun()
 
     authorizer.close()
-    refused = await authorizer.create_acls(request_of("root"), [B])[0]
+    (refused,) = await authorizer.create_acls(request_of("root"), [B])
     await store.deliver()
 
     assert refused.error is not None
     assert refused.error.code is ErrorCode.NOT_CONTROLLER
-    assert await results[0] == AclCreateResult()
+    assert await creating == [AclCreateResult()]
 
 
 async def test_several_requests_are_in_flight_in_order() -> None:
@@ -205,21 +191,21 @@ async def test_several_requests_are_in_flight_in_order() -> None:
     store = HeldStore()
     authorizer = await started(store=store)
 
-    first = authorizer.create_acls(None, [A])
+    first = asyncio.create_task(authorizer.create_acls(None, [A]))
     await store.begun()
-    again = authorizer.create_acls(None, [A, B])
-    deleted = authorizer.delete_acls(None, [ANY_BINDING])
+    again = asyncio.create_task(authorizer.create_acls(None, [A, B]))
+    deleted = asyncio.create_task(authorizer.delete_acls(None, [ANY_BINDING]))
     await settled()
     assert authorizer.acls(ANY_BINDING) == []
-    assert not first[0].done()
-    assert not again[0].done()
+    assert not first.done()
+    assert not again.done()
     await store.deliver()
-    assert await first[0] == AclCreateResult()
+    assert await first == [AclCreateResult()]
     assert authorizer.acls(ANY_BINDING) == [A]
     await store.deliver()
 
-    assert [await each for each in again] == [AclCreateResult()] * 2
-    assert [each.binding for each in (await deleted[0]).bindings] == [A, B]
+    assert await again == [AclCreateResult()] * 2
+    assert [each.binding for each in (await deleted)[0].bindings] == [A, B]
     assert store.durable == {}
     changed = [[row.binding for row in change[ACL].set] for change in store.changes]
     assert changed == [[A], [B], []]
@@ -230,14 +216,15 @@ async def test_a_change_that_is_not_stored_changes_nothing() -> None:
     store = HeldStore()
     authorizer = await started(A, store=store)
     bad = A._replace(pattern=topic(""))
-    created = authorizer.create_acls(None, [A, bad])
+    creating = asyncio.create_task(authorizer.create_acls(None, [A, bad]))
     await store.fail(StorageError("disk full"))
-    failed, refused = await asyncio.gather(*created)
-    again = authorizer.create_acls(None, [A])
+    failed, refused = await creating
+    again = asyncio.create_task(authorizer.create_acls(None, [A]))
     await store.deliver()
-    deleted = authorizer.delete_acls(None, [ANY_BINDING, wanted(ResourceType.UNKNOWN)])
+    filters = [ANY_BINDING, wanted(ResourceType.UNKNOWN)]
+    deleting = asyncio.create_task(authorizer.delete_acls(None, filters))
     await store.fail(StorageError("disk full"))
-    kept, unknown = await asyncio.gather(*deleted)
+    kept, unknown = await deleting
 
     assert [each.error and each.error.code for each in (failed, kept, refused, unknown)] == [
         *[ErrorCode.KAFKA_STORAGE_ERROR] * 2,
@@ -245,7 +232,7 @@ async def test_a_change_that_is_not_stored_changes_nothing() -> None:
     ]
     assert str(failed.error).startswith("The ACLs are as they were: ")
     assert kept.bindings == ()
-    assert await again[0] == AclCreateResult()
+    assert await again == [AclCreateResult()]
     assert authorizer.acls(ANY_BINDING) == [A]
 
 
@@ -254,16 +241,16 @@ async def test_refused_items_need_no_store() -> None:
     store = HeldStore()
     authorizer = await started(store=store)
     bad = A._replace(pattern=topic(""))
-    held = authorizer.create_acls(None, [A])
+    held = asyncio.create_task(authorizer.create_acls(None, [A]))
     await store.begun()
 
-    created = await authorizer.create_acls(None, [bad])[0]
-    deleted = await authorizer.delete_acls(None, [wanted(ResourceType.UNKNOWN)])[0]
+    (created,) = await authorizer.create_acls(None, [bad])
+    (deleted,) = await authorizer.delete_acls(None, [wanted(ResourceType.UNKNOWN)])
 
     assert created.error is not None
     assert deleted.error is not None
     await store.deliver()
-    assert await held[0] == AclCreateResult()
+    assert await held == [AclCreateResult()]
 
 
 async def test_over_the_limit_every_item_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,25 +259,29 @@ async def test_over_the_limit_every_item_is_refused(monkeypatch: pytest.MonkeyPa
     authorizer = await started()
     bindings = [allow("alice", READ, topic(f"t{number}")) for number in range(2_501)]
 
-    created = await authorizer.commit_creation(None, [A._replace(pattern=topic("")), *bindings])
-    await authorizer.commit_creation(None, bindings[:1_251])
-    await authorizer.commit_creation(None, bindings[1_250:])
-    deleted = await authorizer.commit_deletion(None, [wanted(name="none"), ANY_BINDING])
+    created = await authorizer.create_acls(None, [A._replace(pattern=topic("")), *bindings])
+    await authorizer.create_acls(None, bindings[:1_251])
+    await authorizer.create_acls(None, bindings[1_250:])
+    deleted = await authorizer.delete_acls(None, [wanted(name="none"), ANY_BINDING])
 
     assert {each.error and each.error.code for each in created} == {ErrorCode.POLICY_VIOLATION}
     assert [each.error and each.error.code for each in deleted] == [ErrorCode.INVALID_REQUEST] * 2
     assert authorizer.acl_count() == 2_501
 
 
-async def test_a_cancelled_item_is_left_alone() -> None:
-    """The change stands."""
+async def test_a_change_that_is_cancelled_before_it_is_planned_is_withdrawn() -> None:
+    """One that is being written stands."""
     store = HeldStore()
     authorizer = await started(store=store)
-    (created,) = authorizer.create_acls(None, [A])
+    written = asyncio.create_task(authorizer.create_acls(None, [A]))
     await store.begun()
+    waiting = asyncio.create_task(authorizer.create_acls(None, [B]))
+    await settled()
 
-    created.cancel()
+    for change in (written, waiting):
+        change.cancel()
     await store.deliver()
+    await settled()
 
     assert authorizer.acls(ANY_BINDING) == [A]
 
@@ -303,10 +294,11 @@ async def test_an_acl_without_effect_is_stored_and_logged(
     authorizer = await started(store=store)
     strange = allow("alice", AclOperation.CREATE_TOKENS, topic("a"))
     with caplog.at_level(logging.INFO, "doorkeeper.authorizer"):
-        authorizer.create_acls(request_of("root"), [strange, A])
+        creating = asyncio.create_task(authorizer.create_acls(request_of("root"), [strange, A]))
         await store.begun()
         assert caplog.records == []
         await store.deliver()
+        await creating
 
     assert authorizer.acls(ANY_BINDING) == [strange, A]
     (record,) = caplog.records

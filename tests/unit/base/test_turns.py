@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.base.slices import SLICE_S
-from doorkeeper.server.runtime.turns import run_in_turns
+from doorkeeper.base.slices import SLICE_S, run_in_turns
 
 if TYPE_CHECKING:
     from doorkeeper.base.slices import Slices
