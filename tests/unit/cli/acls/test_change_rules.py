@@ -12,7 +12,7 @@ from doorkeeper.acls.formats.choosing import Format, write
 from doorkeeper.acls.model import CLUSTER_NAME, AclOperation
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.cli.repositories import clusters
+from doorkeeper.cli.repositories import sessions
 from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
 from doorkeeper.client.errors import ClientError
 from testkit.acl import READ, allow, deny, topic
@@ -60,7 +60,7 @@ class Cluster:
         ):
             monkeypatch.setattr(AdminClient, name, self._method(name))
 
-        monkeypatch.setattr(clusters, "is_open_by_default", self._is_open_by_default)
+        monkeypatch.setattr(sessions, "is_open_by_default", self._is_open_by_default)
 
     def _method(self, name: str) -> Any:
         async def call(_client: AdminClient, *arguments: Any) -> Any:
