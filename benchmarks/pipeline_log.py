@@ -242,36 +242,46 @@ def ours(engine_name: str) -> Callable[[Path, Path], float]:
 
 def spark_sql(logs: Path, out: Path) -> float:
     """Read lines as text, split them, group."""
-    from pyspark.sql import functions as F  # noqa: N812  what everybody calls it
+    from pyspark.sql import functions
 
     from doorkeeper_pipeline.engines.session import Settings, start
 
     spark = start("local[*]", "baseline", Settings())
     begin_s = time.perf_counter()
-    part = F.split("value", "|".join(WORDS))
+    part = functions.split("value", "|".join(WORDS))
     lines = spark.read.text(str(logs)).withColumn("part", part)
-    head, resource = F.col("part")[0], F.split(F.col("part")[3], ":", 3)
-    rule = F.substring_index(F.col("part")[6], " (kafka", 1)
-    types: Any = F.create_map(*(F.lit(each) for pair in TYPES.items() for each in pair))
+    head, resource = functions.col("part")[0], functions.split(functions.col("part")[3], ":", 3)
+    rule = functions.substring_index(functions.col("part")[6], " (kafka", 1)
+    types: Any = functions.create_map(
+        *(functions.lit(each) for pair in TYPES.items() for each in pair)
+    )
     (
         lines.select(
-            F.to_timestamp(F.substring("value", 2, 23), "yyyy-MM-dd HH:mm:ss,SSS").alias("ts"),
-            F.regexp_extract(head, "Principal = (.*) is (?:Allowed|Denied)$", 1).alias("principal"),
-            F.when(head.endswith(" is Allowed"), "ALLOWED").otherwise("DENIED").alias("outcome"),
-            F.col("part")[1].alias("operation"),
-            F.col("part")[2].alias("host"),
+            functions.to_timestamp(
+                functions.substring("value", 2, 23), "yyyy-MM-dd HH:mm:ss,SSS"
+            ).alias("ts"),
+            functions.regexp_extract(head, "Principal = (.*) is (?:Allowed|Denied)$", 1).alias(
+                "principal"
+            ),
+            functions.when(head.endswith(" is Allowed"), "ALLOWED")
+            .otherwise("DENIED")
+            .alias("outcome"),
+            functions.col("part")[1].alias("operation"),
+            functions.col("part")[2].alias("host"),
             types[resource[0]].alias("resource_type"),
             resource[2].alias("resource_name"),
-            F.col("part")[4].alias("api"),
-            F.substring_index(rule, "(", 1).alias("rule"),
-            F.regexp_extract(rule, r"StandardAcl\[(.*)\]\)$", 1).alias("rule_binding"),
+            functions.col("part")[4].alias("api"),
+            functions.substring_index(rule, "(", 1).alias("rule"),
+            functions.regexp_extract(rule, r"StandardAcl\[(.*)\]\)$", 1).alias("rule_binding"),
         )
-        .withColumn("minute", F.date_trunc("minute", "ts"))
+        .withColumn("minute", functions.date_trunc("minute", "ts"))
         .groupBy(*KEYS)
         .agg(
-            F.count("*").alias("count"), F.min("ts").alias("first_ts"), F.max("ts").alias("last_ts")
+            functions.count("*").alias("count"),
+            functions.min("ts").alias("first_ts"),
+            functions.max("ts").alias("last_ts"),
         )
-        .withColumn("day", F.to_date("minute"))
+        .withColumn("day", functions.to_date("minute"))
         .write.partitionBy("day")
         .parquet(str(out / "decisions"))
     )

@@ -135,17 +135,19 @@ def _arrow_scalars(pa: ModuleType) -> dict[str, Any]:
     }
 
 
-def _polars_type(pl: ModuleType, column_type: ColumnType) -> Any:  # noqa: ANN401  of Polars
+def _polars_type(polars: ModuleType, column_type: ColumnType) -> pl.DataType:
+    found: pl.DataType
     match column_type:
         case ListOf(item):
-            return pl.List(_polars_type(pl, item))
+            found = polars.List(_polars_type(polars, item))
         case StructOf(columns):
-            return pl.Struct({each.name: _polars_type(pl, each.type) for each in columns})
+            found = polars.Struct({each.name: _polars_type(polars, each.type) for each in columns})
         case _:
-            return _polars_scalars(pl)[column_type]
+            found = _polars_scalars(polars)[column_type]
+    return found
 
 
-def _polars_scalars(pl: ModuleType) -> dict[str, Any]:
+def _polars_scalars(pl: ModuleType) -> dict[str, pl.DataType]:
     return {
         "boolean": pl.Boolean(),
         "int16": pl.Int16(),

@@ -7,9 +7,9 @@ the declaration; one that the version lacks has its default.
 Responses are written without tagged fields: those of errors have none that differ from defaults.
 """
 
-from collections.abc import Callable, Mapping
+import struct
+from collections.abc import Callable, Mapping, Sized
 from struct import Struct
-from struct import error as StructError  # noqa: N812 - a class, named as one
 from typing import Any, NamedTuple, TypeAlias
 
 from doorkeeper_wire.errors import Malformed, Unencodable
@@ -151,7 +151,7 @@ class _Reader:
         code, layout = _NUMBERS[kind]
         try:
             (value,) = layout.unpack_from(self._data, at)
-        except StructError:
+        except struct.error:
             raise truncation(self._data, at, code, path) from None
         return value, at + layout.size
 
@@ -260,6 +260,6 @@ _SIZED: dict[str, tuple[Callable[[Any], bytes], int]] = {
 }
 
 
-def _length(value: Any, plain_bytes: int, *, flexible: bool) -> bytes:  # noqa: ANN401 - anything sized
+def _length(value: Sized | None, plain_bytes: int, *, flexible: bool) -> bytes:
     size = -1 if value is None else len(value)
     return UVARINT[size + 1] if flexible else size.to_bytes(plain_bytes, signed=True)

@@ -8,14 +8,14 @@ Encoders do not check values. After an error of struct, join or cache, `layout.u
 the message with its layout and names the field.
 """
 
+import struct
 from collections.abc import Callable, Iterable
 from struct import Struct
-from struct import error as StructError  # noqa: N812 - a class, named as one
 
 from doorkeeper_wire.errors import Unsupported
 from doorkeeper_wire.reading import TAG_MAX, TEXT_BYTES_MAX
 
-ENCODE_ERRORS = (StructError, TypeError, AttributeError, ValueError, OverflowError)
+ENCODE_ERRORS = (struct.error, TypeError, AttributeError, ValueError, OverflowError)
 """The errors of an encoder for a value that a field cannot carry."""
 
 _CACHED_TEXTS_MAX = 4096

@@ -7,7 +7,7 @@ import json
 import re
 import shlex
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -88,7 +88,7 @@ class Policy(http.server.BaseHTTPRequestHandler):
     """Answers as the test says, and counts."""
 
     answer: bytes = b""
-    asked: list[str] = []  # noqa: RUF012  the test reads it
+    asked: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
         self.asked.append(self.path)
@@ -103,7 +103,7 @@ class Policy(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def policy_server() -> Iterator[tuple[str, type[Policy]]]:
     class Own(Policy):
-        asked: list[str] = []  # noqa: RUF012  as above
+        asked: ClassVar[list[str]] = []
 
     server = http.server.HTTPServer(("127.0.0.1", 0), Own)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))

@@ -7,6 +7,7 @@ import concurrent.futures
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -205,11 +206,14 @@ def test_requests_after_an_update_keep_their_order(kind: str) -> None:
         futures.append(asyncio.get_running_loop().create_future())
         return futures[-1:]
 
+    def has_begun(number: int) -> bool:
+        return len(futures) == number
+
     async def scenario(running: Edge) -> None:
         client = await running.client()
         await client.send(create(["a"], 1) + describe("x", 2) + create(["b"], 3) + describe("y", 4))
         for number in (1, 2):
-            await until(lambda: len(futures) == number)  # noqa: B023
+            await until(partial(has_begun, number))
             futures[-1].set_result(OK)
         found = [int.from_bytes((await client.frame())[:4]) for _ in range(4)]
         assert found == [1, 2, 3, 4]

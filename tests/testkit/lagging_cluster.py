@@ -151,6 +151,9 @@ class Lease:
         pass
 
 
+SCOPE = SelectorUnion((Selector(prefixes=("p-",)),))
+
+
 class Kept:
     """A state, and the synchronization of a cluster with it."""
 
@@ -159,7 +162,7 @@ class Kept:
         remote: Lagging,
         interval_s: float,
         *,
-        scope: SelectorUnion = SelectorUnion((Selector(prefixes=("p-",)),)),  # noqa: B008  a value
+        scope: SelectorUnion = SCOPE,
         store_id: str = STORE_ID,
         **keys: Any,
     ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
 import zoneinfo
 from collections.abc import Callable
@@ -76,10 +77,10 @@ class LocalPath(click.Path):
 
     def convert(
         self,
-        value: Any,  # noqa: ANN401  click's
+        value: str | os.PathLike[str],
         param: click.Parameter | None,
         ctx: click.Context | None,
-    ) -> Any:  # noqa: ANN401  click's
+    ) -> str | bytes | os.PathLike[str]:
         """Return the path.
 
         A URI would be read as a relative path, and tables written to a folder called ``s3a:``.
@@ -99,10 +100,10 @@ class StreamPlace(LocalPath):
 
     def convert(
         self,
-        value: object,
+        value: str | os.PathLike[str],
         param: click.Parameter | None,
         ctx: click.Context | None,
-    ) -> Any:  # noqa: ANN401  click's
+    ) -> str | bytes | os.PathLike[str]:
         """Return the path, or the address as a text."""
         return str(value) if is_topic(str(value)) else super().convert(value, param, ctx)
 
@@ -163,10 +164,10 @@ class TablesPlace(LocalPath):
 
     def convert(
         self,
-        value: object,
+        value: str | os.PathLike[str],
         param: click.Parameter | None,
         ctx: click.Context | None,
-    ) -> Any:  # noqa: ANN401  click's
+    ) -> str | bytes | os.PathLike[str]:
         """Return the path, or the address as a text."""
         scheme, colon, _ = str(value).partition("://")
         if colon and scheme in STORES:

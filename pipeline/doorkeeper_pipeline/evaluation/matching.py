@@ -70,17 +70,17 @@ def _matching(index: Index, questions: Questions) -> tuple[NDArray[np.int64], ND
     matching: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
     for which, nodes in innermost(index, questions):
         ordinary = ~questions.super_users[which]
-        which, nodes = which[ordinary], nodes[ordinary]  # noqa: PLW2901  narrowed
-        while len(which):
-            begins = index.offsets[nodes]
-            sizes = index.offsets[nodes + 1] - begins
-            of = np.repeat(which, sizes)
+        climbing, level = which[ordinary], nodes[ordinary]
+        while len(climbing):
+            begins = index.offsets[level]
+            sizes = index.offsets[level + 1] - begins
+            of = np.repeat(climbing, sizes)
             within = np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
             entries = index.node_entries[np.repeat(begins, sizes) + within]
             about = (index.entry_asks[entries] >> questions.operations[of]) & 1 == 1
             asking.append(of[about])
             matching.append(entries[about])
-            nodes = index.parents[nodes]  # noqa: PLW2901  the next level
-            further = nodes != NO_NODE
-            which, nodes = which[further], nodes[further]  # noqa: PLW2901  the next level
+            parents = index.parents[level]
+            further = parents != NO_NODE
+            climbing, level = climbing[further], parents[further]
     return np.concatenate(asking), np.concatenate(matching)

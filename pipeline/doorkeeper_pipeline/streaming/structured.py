@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
 
     from doorkeeper_pipeline.engines.spark import SparkEngine
 
@@ -56,18 +57,18 @@ def stream(
     finished_files(request.trail)
     batches = Batches(request.out)
     batches.root.mkdir(parents=True, exist_ok=True)
-    lock = lock_stream(engine.session, batches, tell, wait)
+    release = lock_stream(engine.session, batches, tell, wait)
     try:
         query = _start(
             request, engine, functools.partial(_batch, request, engine, batches, tell, checkpoint)
         )
         run_query(query, request.interval_s, wait)
     finally:
-        lock.release()
+        release()
     _tell_unseen(request, batches, tell)
 
 
-def run_query(query: Any, interval_s: float, wait: Callable[[float], bool]) -> None:  # noqa: ANN401  Spark's
+def run_query(query: StreamingQuery, interval_s: float, wait: Callable[[float], bool]) -> None:
     """Let a query run until it ends or ``wait`` says to end.
 
     Raises:
@@ -86,7 +87,7 @@ def run_query(query: Any, interval_s: float, wait: Callable[[float], bool]) -> N
 
 def _start(
     request: StreamRequest, engine: SparkEngine, batch: Callable[[Any, int], None]
-) -> object:
+) -> StreamingQuery:
     files: DataFrame = (
         engine.session.readStream.format("binaryFile")
         .schema(SCHEMA)
@@ -105,7 +106,7 @@ def start_query(
     interval_s: float,
     *,
     once: bool,
-) -> object:
+) -> StreamingQuery:
     """Start a query that gives its rows to a function, batch by batch."""
     trigger: dict[str, Any] = (
         {"availableNow": True} if once else {"processingTime": f"{max(interval_s, 0.1)} seconds"}
@@ -124,7 +125,7 @@ def _batch(
     batches: Batches,
     tell: Callable[[str], None],
     checkpoint: Callable[[str], None],
-    names: Any,  # noqa: ANN401  a DataFrame
+    names: DataFrame,
     _: int,
 ) -> None:
     """Read the files of a batch."""
@@ -147,8 +148,8 @@ def lock_stream(
     batches: Batches,
     tell: Callable[[str], None],
     wait: Callable[[float], bool],
-) -> Any:  # noqa: ANN401  Java's FileLock
-    """Have the JVM lock the stream; wait for a JVM that is still ending.
+) -> Callable[[], None]:
+    """Have the JVM lock the stream; return what releases it. Wait for a JVM that is still ending.
 
     Raises:
         Busy: the lock is not free after a minute.
@@ -159,7 +160,8 @@ def lock_stream(
     for second in range(LOCK_WAIT_S):
         lock = file.getChannel().tryLock()
         if lock is not None:
-            return lock
+            release: Callable[[], None] = lock.release
+            return release
         if second == 0:
             tell("another driver still holds the stream; waiting for it to end")
         if not wait(1.0):

@@ -11,7 +11,7 @@ import json
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -36,6 +36,8 @@ from doorkeeper_pipeline.topics.ranges import RecordRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from pyspark.sql import DataFrame
 
     from doorkeeper.acls.decision import Policy
     from doorkeeper_pipeline.engines.contract import Engine
@@ -139,7 +141,7 @@ def stream_topic(
     """
     batches = Batches(request.out)
     batches.root.mkdir(parents=True, exist_ok=True)
-    locked = lock_stream(engine.session, batches, tell, wait)
+    release = lock_stream(engine.session, batches, tell, wait)
     try:
         with Consumer(request.address.servers, request.config) as consumer:
             state = consumer.state(request.address)
@@ -161,7 +163,7 @@ def stream_topic(
         query = start_query(records, batch, batches, request.interval_s, once=request.once)
         run_query(query, request.interval_s, wait)
     finally:
-        locked.release()
+        release()
 
 
 def _batch(
@@ -170,7 +172,7 @@ def _batch(
     batches: Batches,
     tell: Callable[[str], None],
     checkpoint: Callable[[str], None],
-    records: Any,  # noqa: ANN401  a DataFrame
+    records: DataFrame,
     _: int,
 ) -> None:
     """Read the records of a batch, but for those that an earlier one has."""

@@ -20,7 +20,7 @@ class ConfigError(Exception):
         self,
         problems: Sequence[Problem],
         entries: Sequence[Entry] = (),
-        settings: Any = None,  # noqa: ANN401  ``Settings`` of a server, which is above
+        settings: object = None,
     ) -> None:
         """``entries`` and ``settings`` are the readable parts, for further checks.
 
@@ -29,4 +29,4 @@ class ConfigError(Exception):
         super().__init__("\n".join(map(str, problems)))
         self.problems = tuple(problems)
         self.entries = tuple(entries)
-        self.settings = settings
+        self.settings: Any = settings  # ``Settings`` of a server, which is above

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -38,10 +39,10 @@ class _PropertiesFile(click.Path):
 
     def convert(
         self,
-        value: Any,  # noqa: ANN401  click's
+        value: str | os.PathLike[str],
         parameter: click.Parameter | None,
         context: click.Context | None,
-    ) -> Any:  # noqa: ANN401  click's
+    ) -> Any:  # noqa: ANN401  click's type has only paths
         if value != "-":
             return super().convert(value, parameter, context)
         if context is not None and _STDIN in context.meta:

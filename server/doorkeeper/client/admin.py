@@ -75,7 +75,7 @@ class _Result(Protocol):
 
 
 A = TypeVar("A", bound="Message")
-I = TypeVar("I")  # noqa: E741  an item
+Item = TypeVar("Item")
 R = TypeVar("R", bound=_Result)
 
 
@@ -326,9 +326,9 @@ class AdminClient:
 
     async def _rest(
         self,
-        items: Sequence[I],
+        items: Sequence[Item],
         results: list[R],
-        ask: Callable[[Sequence[I]], Awaitable[Sequence[R]]],
+        ask: Callable[[Sequence[Item]], Awaitable[Sequence[R]]],
     ) -> list[R]:
         """Send the items without an error; return the results of all."""
         sent = [at for at, each in enumerate(results) if each.error is None]
@@ -339,7 +339,7 @@ class AdminClient:
         return results
 
     async def _each(
-        self, items: Sequence[I], ask: Callable[[Sequence[I]], Awaitable[Sequence[R]]]
+        self, items: Sequence[Item], ask: Callable[[Sequence[Item]], Awaitable[Sequence[R]]]
     ) -> list[R]:
         """Send items, and retry those whose results are retriable."""
         results: dict[int, R] = {}

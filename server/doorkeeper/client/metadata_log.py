@@ -16,6 +16,7 @@ from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.connection import ClientConnection
 from doorkeeper.client.errors import ApiFailure, ConnectionLost, Unreachable
 from doorkeeper_wire.interpreted import Values, decode, encode
+from doorkeeper_wire.message import Message
 from doorkeeper_wire.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
@@ -161,9 +162,9 @@ class MetadataLog:
             if not part:
                 raise ConnectionLost(f"the snapshot {wanted} ends at byte {at} of {size}")
 
-    async def _call(self, request: Any, key: int) -> Values:  # noqa: ANN401  a request
+    async def _call(self, request: Message | _SnapshotRequest, key: int) -> Values:
         reader = cast("type[Any]", _Answer(key))
-        found: Values = await self._connection.call(request, reader)
+        found: Values = await self._connection.call(cast("Message", request), reader)
         return found
 
 

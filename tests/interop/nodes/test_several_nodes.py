@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -78,13 +79,15 @@ def test_acls_of_one_are_those_of_the_other(run: Run, tools: KafkaTools) -> None
     topic = f"orders-{tools.version}"
     line = f"--allow-principal User:alice --operation Read --topic {topic}"
 
+    def is_listed(node: int) -> bool:
+        return "User:alice" in run(node, "kafka-acls", f"--list --topic {topic}").stdout
+
     run(0, "kafka-acls", f"--add {line}")
     for node in (0, 1):
-        listed = f"--list --topic {topic}"
-        becomes(lambda: "User:alice" in run(node, "kafka-acls", listed).stdout, expected=True)  # noqa: B023
+        becomes(partial(is_listed, node), expected=True)
     run(1, "kafka-acls", f"--remove --force {line}")
     for node in (0, 1):
-        becomes(lambda: "User:alice" in run(node, "kafka-acls", listed).stdout, expected=False)  # noqa: B023
+        becomes(partial(is_listed, node), expected=False)
 
 
 def test_groups_are_counted_once(run: Run, cluster: Cluster) -> None:

@@ -7,13 +7,16 @@ import pytest
 from doorkeeper.base.distinguished_name import NotDer, name_of, subject_of
 from testkit.oracle_names import KEYWORDS, PRINTABLE, UTF8, der, identifier, name
 
-CN, O, EMAIL = KEYWORDS["CN"], KEYWORDS["O"], "1.2.840.113549.1.9.1"  # noqa: E741 - the attribute's keyword
+CN, ORGANIZATION, EMAIL = KEYWORDS["CN"], KEYWORDS["O"], "1.2.840.113549.1.9.1"
 
 
 @pytest.mark.parametrize(
     ("parts", "text"),
     [
-        ([[(O, UTF8, b"Example, Inc")], [(CN, UTF8, b"alice")]], r"CN=alice,O=Example\, Inc"),
+        (
+            [[(ORGANIZATION, UTF8, b"Example, Inc")], [(CN, UTF8, b"alice")]],
+            r"CN=alice,O=Example\, Inc",
+        ),
         ([[(CN, PRINTABLE, b"a"), (KEYWORDS["UID"], UTF8, b"b")]], "CN=a+UID=b"),
         ([[(EMAIL, 0x16, b"a@b.c")]], "1.2.840.113549.1.9.1=#16056140622e63"),
         ([[(CN, 0x1E, b"\0a\0b")]], r"CN=\00a\00b"),

@@ -94,9 +94,9 @@ async def test_a_replica_needs_cluster_action() -> None:
     old = request("orders", replica_id=2)
     new = request("orders", unknown_tags=((1, (2).to_bytes(4) + bytes(8) + b"\0"),))
 
-    for asked, version in ((old, 12), (new, 15)):
-        topics = (asked.topics[0].replace(topic_id=node.topics.get("orders").topic_id),)  # type: ignore[union-attr]
-        asked = asked.replace(topics=topics)  # noqa: PLW2901
+    for tagged, version in ((old, 12), (new, 15)):
+        topics = (tagged.topics[0].replace(topic_id=node.topics.get("orders").topic_id),)  # type: ignore[union-attr]
+        asked = tagged.replace(topics=topics)
         denied: Any = outcome(an_api(), asked, node, version=version, user="alice")
         allowed: Any = outcome(an_api(), asked, node, version=version, user="bob")
 

@@ -303,8 +303,8 @@ async def test_a_change_that_waits_goes_on_with_another_file(tmp_path: Path) -> 
         config = ClientConfig(bootstrap=server.bootstrap_servers)
         async with AdminClient(config) as admin:
             adding = asyncio.ensure_future(admin.create_acls([ALICE]))
-            other = lambda: fleet.clusters[1].receipts.waiters  # noqa: E731
-            await asyncio.to_thread(eventually, other)
+            other = fleet.clusters[1].receipts
+            await asyncio.to_thread(eventually, lambda: other.waiters)
             await asyncio.to_thread(server._run, without_b())
             (created,) = await adding
 

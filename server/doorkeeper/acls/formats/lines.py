@@ -45,7 +45,7 @@ def lines_of(text: str) -> LineOf:
     return line_of
 
 
-def _member(yaml: ModuleType, node: Any, step: str | int) -> tuple[Any, Any] | None:  # noqa: ANN401  a module and nodes
+def _member(yaml: ModuleType, node: object, step: str | int) -> tuple[Any, Any] | None:
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             # The key of a duplicate that was refused is the second one, but which is no matter.

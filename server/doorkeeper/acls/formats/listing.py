@@ -46,17 +46,18 @@ def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
     found: dict[AclBinding, None] = {}
     resource: tuple[str, str, str] | None = None
     for number, line in enumerate(re.split(r"\r?\n", text), 1):
-        heading = _RESOURCE.fullmatch(line)
+        heading, entry = _RESOURCE.fullmatch(line), line
         if heading is not None:
             resource = (
                 heading[1] or heading[4],
                 heading[2] if heading[1] else heading[6],
                 heading[3] or heading[5] or "LITERAL",
             )
-            line = heading[7]  # noqa: PLW2901  old releases began the entries here
-        if not line.strip() or line.startswith(_HEADINGS):
+            # Old releases began the entries here.
+            entry = heading[7]
+        if not entry.strip() or entry.startswith(_HEADINGS):
             continue
-        found[_binding(line, resource, number, bare_principals=bare_principals)] = None
+        found[_binding(entry, resource, number, bare_principals=bare_principals)] = None
     if not found:
         raise FormatError(
             "no ACL in the listing, as where kafka-acls.sh failed; where none is meant, expected is"

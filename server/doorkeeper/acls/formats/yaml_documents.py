@@ -7,14 +7,39 @@ long; they read what has anchors, tags or merge keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from doorkeeper.acls.formats.names import FormatError
 
+if TYPE_CHECKING:
+    from yaml import SafeLoader
+
 _DEPTH_MAX: Final = 100
 """Far less than the depth at which libyaml's composer overflows the stack."""
+
+
+class _Mark(Protocol):
+    """A place in a text; lines count from 0."""
+
+    line: int
+
+
+class _Event(Protocol):
+    """The attributes of yaml's events; those of scalars are only in scalars."""
+
+    start_mark: _Mark
+    anchor: str | None
+    tag: str | None
+    implicit: tuple[bool, bool]
+    value: str
+
+
+class _Mapping(Protocol):
+    """A node of yaml's composer: keys with values."""
+
+    value: Iterable[tuple[Any, object]]
 
 
 class _Unusual(Exception):
@@ -74,7 +99,7 @@ class _Builder:
             raise _Unusual
         return found
 
-    def _node(self, event: Any, events: Iterator[Any], depth: int) -> object:  # noqa: ANN401  an event
+    def _node(self, event: _Event, events: Iterator[_Event], depth: int) -> object:
         kind = type(event)
         yaml = self._yaml
         if kind is yaml.AliasEvent or event.anchor is not None or event.tag is not None:
@@ -97,7 +122,7 @@ class _Builder:
             members[name] = self._node(next(events), events, depth + 1)
         return members
 
-    def _name(self, key: Any) -> str:  # noqa: ANN401  an event
+    def _name(self, key: _Event) -> str:
         if type(key) is not self._yaml.ScalarEvent or key.anchor is not None or key.tag is not None:
             raise _Unusual
         name = self._plain(key.value) if key.implicit[0] else key.value
@@ -125,7 +150,7 @@ class _Builder:
         return found
 
 
-def _check_depth(yaml: ModuleType, text: str, loader: Any) -> None:  # noqa: ANN401  a module
+def _check_depth(yaml: ModuleType, text: str, loader: type[SafeLoader]) -> None:
     """Reject nesting that would overflow the stack of the C loader and kill the process."""
     begins, ends = yaml.CollectionStartEvent, yaml.CollectionEndEvent
     depth = 0
@@ -138,11 +163,11 @@ def _check_depth(yaml: ModuleType, text: str, loader: Any) -> None:  # noqa: ANN
             depth -= 1
 
 
-def _loader(yaml: ModuleType) -> Any:  # noqa: ANN401  the module has two loaders, one of them built in C
+def _loader(yaml: ModuleType) -> type[SafeLoader]:
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
         """Rejects duplicate keys: YAML forbids them, and the first value would be lost."""
 
-        def construct_mapping(self, node: Any, deep: bool = False) -> object:  # noqa: ANN401, FBT002  as there
+        def construct_mapping(self, node: _Mapping, *, deep: bool = False) -> object:
             seen = set()
             for key, _ in node.value:
                 if isinstance(key, yaml.ScalarNode):
@@ -152,6 +177,6 @@ def _loader(yaml: ModuleType) -> Any:  # noqa: ANN401  the module has two loader
                             problem_mark=key.start_mark,
                         )
                     seen.add(key.value)
-            return super().construct_mapping(node, deep)
+            return super().construct_mapping(node, deep=deep)
 
     return Loader

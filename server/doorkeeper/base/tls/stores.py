@@ -9,7 +9,7 @@ Source: Kafka's ``DefaultSslEngineFactory`` (4.3.1); Java's ``KeyStore``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from doorkeeper.base.distinguished_name import name_of
 from doorkeeper.base.tls import pem
@@ -18,7 +18,9 @@ from doorkeeper.base.tls.sources import KEY_STORE, TRUST_STORE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+    import jks
+    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, PublicKeyTypes
+    from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
     from cryptography.x509 import Certificate
 
     from doorkeeper.base.tls.settings import TlsSettings
@@ -186,7 +188,9 @@ def _trusted_in_store(
     return [found.cert.certificate, *own]
 
 
-def _pkcs12(settings: TlsSettings, key: str, data: bytes, password: str | None) -> Any:  # noqa: ANN401
+def _pkcs12(
+    settings: TlsSettings, key: str, data: bytes, password: str | None
+) -> PKCS12KeyAndCertificates:
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import pkcs12
 
@@ -215,7 +219,7 @@ def _fail_unknown(settings: TlsSettings, key: str, data: bytes) -> NoReturn:
     raise _problem(settings, key, f"found {found}; allowed: a store of the type JKS or PKCS12")
 
 
-def _jks(settings: TlsSettings, key: str, data: bytes, password: str | None) -> Any:  # noqa: ANN401
+def _jks(settings: TlsSettings, key: str, data: bytes, password: str | None) -> jks.KeyStore:
     try:
         import jks
     except ImportError:
@@ -298,9 +302,8 @@ def _check_key(settings: TlsSettings, identity: ServerIdentity) -> ServerIdentit
         PublicFormat,
     )
 
-    def encode(key: Any) -> bytes:  # noqa: ANN401 - each kind of key has a class
-        public: bytes = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-        return public
+    def encode(key: PublicKeyTypes) -> bytes:
+        return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
     key = KEY_STORE
     if settings.text(KEY_STORE) is None:

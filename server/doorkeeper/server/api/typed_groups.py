@@ -9,13 +9,13 @@ Source: ``GroupCoordinatorService`` and ``GroupMetadataManager`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.server.api.permissions import is_allowed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from doorkeeper.server.api.declaration import Refuse
     from doorkeeper.server.api.node import Node, Response
@@ -61,10 +61,16 @@ def _of_type(group_id: str, group_type: str, node: Node) -> FoundGroup:
     return FoundGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, text)
 
 
+class _OfGroups(Protocol):
+    """A request about groups."""
+
+    group_ids: Sequence[str]
+
+
 def refuse_groups(response: type[Any], row: type[Any]) -> Refuse:
     """Return a ``refuse`` that answers the same error for every group, without a text."""
 
-    def refuse(request: Any, version: int, error: BaseException) -> Response:  # noqa: ANN401
+    def refuse(request: _OfGroups, version: int, error: BaseException) -> Response:
         code, _ = answer_of(error)
         rows = (row(error_code=code.value, group_id=each) for each in request.group_ids)
         built: Response = response(groups=tuple(rows))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any, Final
 
 LATE: Final = TimeoutError("it is not complete in time")
@@ -87,7 +87,7 @@ def as_future(awaitable: object, loop: asyncio.AbstractEventLoop) -> asyncio.Fut
         if future.get_loop() is loop:
             return future
         return _failed_future(loop, ValueError("the future belongs to another event loop"))
-    if hasattr(awaitable, "__await__"):
+    if isinstance(awaitable, Awaitable):
         return loop.create_task(_call_safely(awaitable))
     return _failed_future(loop, TypeError(f"found {awaitable!r:.80}; expected is an awaitable"))
 
@@ -111,7 +111,7 @@ def _read(future: asyncio.Future[Any]) -> None:
         future.exception()
 
 
-async def _call_safely(awaitable: Any) -> object:  # noqa: ANN401 - as above
+async def _call_safely(awaitable: Awaitable[object]) -> object:
     try:
         return await awaitable
     # A plug-in must not end the process.

@@ -16,7 +16,7 @@ import asyncio
 import logging
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
 
 from doorkeeper.acls.model import SortedBindings
 from doorkeeper.acls.operations import full_mask
@@ -41,7 +41,7 @@ from doorkeeper.server.runtime.threads import beside
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from doorkeeper.acls.model import (
         AclBinding,
@@ -452,9 +452,8 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _as_list(found: Any) -> list[Any]:  # noqa: ANN401 - plug-ins return what they like
-    whole: list[Any] = found if type(found) in _LISTS else list(found)
-    return whole
+def _as_list(found: Iterable[Any]) -> list[Any]:
+    return cast("list[Any]", found) if type(found) in _LISTS else list(found)
 
 
 def _wrong_list(found: object, expected: int, of: str) -> Exception:

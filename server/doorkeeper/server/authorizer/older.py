@@ -43,7 +43,7 @@ from doorkeeper.server.authorizer.contract import (
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from doorkeeper.acls.model import AclBindingFilter
     from doorkeeper.server.authorizer.contract import (
@@ -95,8 +95,8 @@ def wrap(older: type[Any]) -> type[Authorizer]:
 class OlderAuthorizer(Authorizer):
     """Adapts an object with the older interface to the contract."""
 
-    def __init__(self, older: Any) -> None:  # noqa: ANN401 - known by its methods
-        self.older = older
+    def __init__(self, older: object) -> None:
+        self.older: Any = older  # known by its methods
 
     def configure(self, configs: Mapping[str, str]) -> None:
         """Initialize it."""
@@ -266,7 +266,7 @@ def _exact(wanted: AclBindingFilter) -> ResourcePattern | None:
     return ResourcePattern(resource_type, name, pattern_type)
 
 
-def _entries(found: Any) -> frozenset[AccessControlEntry]:  # noqa: ANN401 - plug-ins return what they like
+def _entries(found: Iterable[AccessControlEntry]) -> frozenset[AccessControlEntry]:
     entries = frozenset(found)
     for entry in entries:
         if not isinstance(entry, AccessControlEntry):
@@ -274,7 +274,9 @@ def _entries(found: Any) -> frozenset[AccessControlEntry]:  # noqa: ANN401 - plu
     return entries
 
 
-def _mapping(found: Any) -> dict[ResourcePattern, frozenset[AccessControlEntry]]:  # noqa: ANN401 - as above
+def _mapping(
+    found: Mapping[ResourcePattern, Iterable[AccessControlEntry]],
+) -> dict[ResourcePattern, frozenset[AccessControlEntry]]:
     held = {pattern: _entries(entries) for pattern, entries in found.items()}
     for pattern in held:
         if not isinstance(pattern, ResourcePattern):

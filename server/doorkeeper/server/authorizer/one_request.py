@@ -129,8 +129,8 @@ class RequestAuthorizer:
 class LoopAuthorizer:
     """What one request asks any other authorizer, from any thread; the event loop calls it."""
 
-    def __init__(self, reads: Any) -> None:  # noqa: ANN401 - see ``OnLoop``
-        self._reads = reads
+    def __init__(self, reads: object) -> None:
+        self._reads: Any = reads  # see ``OnLoop``
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         method: Callable[..., Any] = getattr(self._reads, name)

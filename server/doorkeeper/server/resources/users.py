@@ -24,17 +24,27 @@ from doorkeeper.base.credentials import (
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.schema.declared import StoredCredential
 
+_NO_USERS: Final[immutables.Map[str, immutables.Map[str, ScramCredential]]] = immutables.Map()
+_NO_ROUNDS: Final[immutables.Map[tuple[str, int], int]] = immutables.Map()
+
 
 class ScramUsers:
     """An immutable snapshot of the credentials."""
 
     __slots__ = ("_by_user", "_rounds")
 
-    def __init__(self, credentials: Iterable[StoredCredential] = ()) -> None:
-        self._by_user: immutables.Map[str, immutables.Map[str, ScramCredential]] = immutables.Map()
+    def __init__(
+        self,
+        set: Iterable[StoredCredential] = (),
+        deleted: Iterable[StoredCredential] = (),
+        by_user: immutables.Map[str, immutables.Map[str, ScramCredential]] = _NO_USERS,
+        rounds: immutables.Map[tuple[str, int], int] = _NO_ROUNDS,
+    ) -> None:
+        """Take ``by_user`` and its ``rounds`` without ``deleted`` and with ``set``."""
+        self._by_user = by_user
         # Counts of (mechanism, iterations), so that usual_iterations does not visit all users.
-        self._rounds: immutables.Map[tuple[str, int], int] = immutables.Map()
-        self._take(credentials, ())
+        self._rounds = rounds
+        self._take(set, deleted)
 
     def with_changes(
         self,
@@ -42,10 +52,7 @@ class ScramUsers:
         deleted: Iterable[StoredCredential],
     ) -> Self:
         """Return a snapshot without ``deleted`` and with ``set``."""
-        found = type(self)()
-        found._by_user, found._rounds = self._by_user, self._rounds  # noqa: SLF001  the same class
-        found._take(set, deleted)  # noqa: SLF001  as above
-        return found
+        return type(self)(set, deleted, self._by_user, self._rounds)
 
     def credential(self, mechanism: str, user: str) -> ScramCredential | None:
         """Return a user's credential; None if the user has none for the mechanism."""

@@ -160,7 +160,7 @@ def _row_codec(row: type[Any], columns: tuple[Column, ...], key: int) -> Codec:
     is_secret = [column.secret for column in values]
     has_secrets = any(is_secret)
 
-    def encode(found: Any) -> Item:  # noqa: ANN401 - a row of the kind
+    def encode(found: tuple[Any, ...]) -> Item:
         cells = [
             cell if writer is None else writer(cell)
             for cell, writer in zip(found[key:], writers, strict=True)

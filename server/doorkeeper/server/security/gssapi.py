@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, SupportsBytes
 
 from doorkeeper.server.config.sasl_keys import SASL_JAAS_CONFIG, SASL_KERBEROS_SERVICE_NAME
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
@@ -59,6 +59,29 @@ class KerberosLogin(NamedTuple):
     keytab: Path
     principal: str
     service: str
+
+
+class Wrapped(Protocol):
+    """What a security context has made of a message."""
+
+    @property
+    def message(self) -> bytes: ...
+
+
+class SecurityContext(Protocol):
+    """The part of the library's class that an acceptor uses."""
+
+    @property
+    def complete(self) -> bool: ...
+
+    @property
+    def initiator_name(self) -> SupportsBytes: ...
+
+    def step(self, token: bytes, /) -> bytes | None: ...
+
+    def wrap(self, message: bytes, encrypt: bool, /) -> Wrapped: ...
+
+    def unwrap(self, message: bytes, /) -> Wrapped: ...
 
 
 class GssapiProvider(Provider):
@@ -120,7 +143,7 @@ class GssapiProvider(Provider):
         # A call in progress cannot be interrupted; waiting for it would block the loop.
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _acceptor(self) -> Any:  # noqa: ANN401 - the binding's
+    def _acceptor(self) -> object:
         try:
             return acceptor(self._login.keytab, self._login.principal)
         except ValueError as error:
@@ -132,7 +155,9 @@ class GssapiMechanism:
 
     __slots__ = ("_errors", "_layers_offered", "_security", "_steps", "_threads")
 
-    def __init__(self, security: Any, errors: type[Exception], threads: Executor) -> None:  # noqa: ANN401  the binding's
+    def __init__(
+        self, security: SecurityContext, errors: type[Exception], threads: Executor
+    ) -> None:
         """Take the library's security context, and the class of errors that it raises."""
         self._security = security
         self._errors = errors

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from time import thread_time
-from typing import Any, Final
+from typing import Final
 
 import regex
 
@@ -46,7 +46,7 @@ class JavaPattern:
         self.groups = found.groups
         self._names = found.names
         try:
-            self._compiled: Any = regex.compile(found.text, regex.VERSION1)
+            self._compiled = regex.compile(found.text, regex.VERSION1)
         except regex.error as error:
             raise PatternError(f"the pattern is not supported: {error.msg}") from None
         except (RecursionError, OverflowError, MemoryError):
@@ -63,11 +63,11 @@ class JavaPattern:
         """
         return self._compiled.fullmatch(text, timeout=TIME_LIMIT_S) is not None
 
-    def looking_at(self, text: str) -> Any:  # noqa: ANN401 - regex has no types
+    def looking_at(self, text: str) -> regex.Match[str] | None:
         """Return the match at the beginning of the text, or None; raises as ``matches``."""
         return self._compiled.match(text, timeout=TIME_LIMIT_S)
 
-    def find_all(self, text: str, *, in_all_s: float | None = None) -> Iterator[Any]:
+    def find_all(self, text: str, *, in_all_s: float | None = None) -> Iterator[regex.Match[str]]:
         """Yield the matches in order, as ``Matcher.find`` does; raises as ``matches``.
 
         ``in_all_s`` bounds the processor time of all searches and of the work between them: on a
@@ -107,7 +107,7 @@ class JavaPattern:
                 break
         return "".join([*parts, text[at:]])
 
-    def _expand(self, found: Any, replacement: str) -> str:  # noqa: ANN401 - regex has no types
+    def _expand(self, found: regex.Match[str], replacement: str) -> str:
         """Return the text for one match: ``$1``, ``${name}``, and a backslash quotes."""
         parts, at = [], 0
         while at < len(replacement):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
@@ -80,7 +80,7 @@ async def test_the_release_of_a_store_is_that_of_the_configuration(tmp_path: Pat
 class Held(StandardAuthorizer):
     """Opens the listeners when the test says so."""
 
-    waits: dict[str, asyncio.Future[None]] = {}  # noqa: RUF012  the test's hand on the instance
+    waits: ClassVar[dict[str, asyncio.Future[None]]] = {}
 
     def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Awaitable[None]]:
         loop = asyncio.get_running_loop()

@@ -186,4 +186,4 @@ def test_the_contract_stays() -> None:
     for name, fields in FIELDS.items():
         assert " ".join(getattr(plugins, name)._fields) == fields, name
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
-        plugins.Nothing  # noqa: B018
+        assert plugins.Nothing

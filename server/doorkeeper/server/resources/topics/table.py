@@ -69,7 +69,7 @@ class Topics:
 
     @classmethod
     def of(cls, topics: Iterable[Topic]) -> Self:
-        return cls()._changed(topics, ())  # noqa: SLF001 - of this class
+        return cls().with_topics(topics, ())
 
     def get(self, name: str) -> Topic | None:
         return self._by_name.get(name)
@@ -91,9 +91,9 @@ class Topics:
 
     def with_changes(self, set: Iterable[StoredTopic], deleted: Iterable[StoredTopic]) -> Self:
         """Return these topics without some and with others; O(log n) for each."""
-        return self._changed(map(topic_of, set), (row.name for row in deleted))
+        return self.with_topics(map(topic_of, set), (row.name for row in deleted))
 
-    def _changed(self, added: Iterable[Topic], removed: Iterable[str]) -> Self:
+    def with_topics(self, added: Iterable[Topic], removed: Iterable[str]) -> Self:
         by_name, by_id = self._by_name.mutate(), self._by_id.mutate()
         keys = self._by_collision_key.mutate()
         for name in removed:

@@ -262,9 +262,8 @@ def _run_in_hash(kind: str, deleted: int, items: Sequence[Item]) -> bytes:
     head, end = f"{len(kind)}:{kind}", f"1:{deleted}"
     parts: list[str] = []
     for key, value, _ in items:
-        if MARK in key or "\0" in key:
-            key = encode(key)  # noqa: PLW2901 - as it is hashed
-        parts.append(f"{head}{len(key)}:{key}{len(value)}:{value}{end}")
+        name = encode(key) if MARK in key or "\0" in key else key
+        parts.append(f"{head}{len(name)}:{name}{len(value)}:{value}{end}")
     return "".join(parts).encode("utf-8", "surrogatepass")
 
 

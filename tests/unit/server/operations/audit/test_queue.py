@@ -33,7 +33,7 @@ def test_a_thread_that_waits_is_woken() -> None:
     queue = Queue(10)
     for act in (lambda: queue.put(item()), queue.close):
         taken: list[object] = []
-        thread = threading.Thread(target=lambda: taken.append(queue.take(30)))  # noqa: B023
+        thread = threading.Thread(target=lambda to: to.append(queue.take(30)), args=(taken,))
         thread.start()
         act()
         thread.join(scaled(10))
