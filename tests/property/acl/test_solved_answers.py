@@ -151,7 +151,8 @@ def test_rules(
         kind, principals, ((TOPIC, (operation,)),), Extent(prefix), host, None, ("rules", 0)
     )
     scope = z3.And(in_extent(Extent(prefix)), has_client(host, networks=True))
-    every = {"User:a", "User:b", "User:c"}
+    # No ACL and no rule names User:d.
+    every = {"User:a", "User:b", "User:c", "User:d"}
     concerned = every if "User:*" in principals else set(principals)
     if kind is AssertionKind.ONLY:
         concerned = every - concerned
