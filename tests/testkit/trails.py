@@ -41,30 +41,6 @@ class Log:
         return [event for event, _ in self.events]
 
 
-class Meter:
-    """Adds up what is counted."""
-
-    def __init__(self) -> None:
-        self.counts = {"written": 0, "lost": 0, "dropped": 0, "syncs": 0}
-        self.length: Callable[[], int] = lambda: -1
-
-    def queue(self, length: Callable[[], int]) -> None:
-        self.length = length
-
-    def record_written(self, events: int) -> None:
-        self.counts["written"] += events
-
-    def record_lost(self, events: int) -> None:
-        self.counts["lost"] += events
-
-    def record_dropped(self, events: int = 1) -> None:
-        self.counts["dropped"] += events
-
-    def record_sync(self, took_s: float) -> None:
-        assert took_s >= 0
-        self.counts["syncs"] += 1
-
-
 class Time:
     """Both clocks; they move when the test says so."""
 

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doorkeeper.server.api.node import UpdateOperation
+from doorkeeper.server.operations.http.exposition import process_metrics
 from doorkeeper.server.runtime.metrics.table import METRICS
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
-    from doorkeeper.server.runtime.metrics.table import Metric
+    from collections.abc import Iterable, Iterator
 
 PAGE = ROOT / "docs" / "reference" / "metrics.md"
 
@@ -69,19 +70,26 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def row(metric: Metric) -> str:
+def row(name: str, kind: str, labels: Iterable[str], doc: str, kafka: str = "") -> str:
     """Return a line of the table."""
-    labels = ", ".join(f"`{each}`" for each in metric.labels)
-    kafka = f"`{metric.kafka}`" if metric.kafka else ""
-    cells = (f"`{metric.name}`", metric.kind.value, labels, metric.doc, kafka)
-    return f"| {' | '.join(map(_cell, cells))} |".replace("|  |", "| |")
+    names = ", ".join(f"`{label}`" for label in labels)
+    cells = (f"`{name}`", kind, names, doc, f"`{kafka}`" if kafka else "")
+    return f"| {' | '.join(map(_cell, cells))} |\n".replace("|  |", "| |")
+
+
+def process_rows() -> Iterator[str]:
+    """Yield the lines of the library's own metrics."""
+    for metric in process_metrics().collect():
+        suffix = "_total" if metric.type == "counter" else ""
+        labels = metric.samples[0].labels
+        yield row(metric.name + suffix, metric.type, labels, metric.documentation)
 
 
 def page() -> str:
     """Return the whole page."""
     others = ", ".join(f"`{each}`" for each in UpdateOperation if each != UpdateOperation.ACLS)
-    rows = "".join(f"{row(metric)}\n" for metric in METRICS)
-    return HEAD.replace("OTHERS", others) + rows
+    rows = [row(each.name, each.kind, each.labels, each.doc, each.kafka) for each in METRICS]
+    return "".join((HEAD.replace("OTHERS", others), *rows, *process_rows()))
 
 
 def pages() -> dict[Path, str]:

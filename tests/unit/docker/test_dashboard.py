@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from doorkeeper.server.runtime.metrics.table import METRICS, MetricKind
+from doorkeeper.server.operations.http.exposition import process_metrics
+from doorkeeper.server.runtime.metrics.table import METRICS
 from pages import dashboard
 from testkit.checkout import ROOT
 from testkit.promql import query
@@ -25,11 +26,14 @@ OF_TARGETS = {"instance", "job"}
 
 def labels_by_name() -> dict[str, set[str]]:
     """Return the labels of each name that a query can ask for."""
-    return {name: set(labels) for metric in METRICS for name, labels in _names(metric)}
+    known = {name: set(labels) for metric in METRICS for name, labels in _names(metric)}
+    for metric in process_metrics().collect():
+        known |= {sample.name: set(sample.labels) for sample in metric.samples}
+    return known
 
 
 def _names(metric: Metric) -> Iterator[tuple[str, tuple[str, ...]]]:
-    if metric.kind is MetricKind.HISTOGRAM:
+    if metric.kind == "histogram":
         yield f"{metric.name}_bucket", (*metric.labels, "le")
         yield f"{metric.name}_sum", metric.labels
         yield f"{metric.name}_count", metric.labels

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from doorkeeper.server.authorizer.contract import Authorizer
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.operations.audit.audit_log import AuditLog, Meter
+    from doorkeeper.server.operations.audit.audit_log import AuditLog
     from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.runtime.metrics.hooks import AuditMeter
 
 
 def open_audit_log(
@@ -35,7 +36,7 @@ def open_audit_log(
     loop: asyncio.AbstractEventLoop,
     *,
     logger: Logger,
-    meter: Meter,
+    meter: AuditMeter,
 ) -> AuditLog | None:
     """Open the audit log; return None if none is configured.
 

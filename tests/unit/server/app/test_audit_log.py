@@ -11,10 +11,11 @@ from doorkeeper.server.app.audit_log import open_audit_log, watch
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.runtime.metrics.hooks import AuditMeter
 from testkit.acl import READ, request_of, to, topic
 from testkit.plugins import InMemory
 from testkit.settings import settings_of
-from testkit.trails import Log, Meter, lines_in
+from testkit.trails import Log, lines_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,7 @@ def opened(**audit: object) -> AuditLog | None:
         settings_of(text),
         asyncio.get_running_loop(),
         logger=Log(),
-        meter=Meter(),
+        meter=AuditMeter(),
     )
 
 

@@ -45,8 +45,8 @@ async def test_an_answer_from_memory_keeps_its_place() -> None:
     await until(lambda: len(ids(transport)) == 6)
 
     assert ids(transport) == [1, 2, 3, 4, 5, 6]
-    (requests,) = (each for each in meters.families() if each.metric is table.REQUESTS)
-    assert dict(requests.values) == {("ApiVersions", "none"): 5, ("CreateAcls", "none"): 1}
+    assert meters.counter(table.REQUESTS, "ApiVersions", "none").value == 5
+    assert meters.counter(table.REQUESTS, "CreateAcls", "none").value == 1
 
 
 async def test_whoever_does_not_take_an_answer_from_memory_is_not_read_from() -> None:

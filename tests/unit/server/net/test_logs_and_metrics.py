@@ -29,6 +29,7 @@ from testkit.edge import (
     until,
     versions,
 )
+from testkit.metrics import samples
 
 if TYPE_CHECKING:
     from doorkeeper.server.net.channel import Channel
@@ -210,7 +211,7 @@ class Metered(World):
         return self.connect()[0]
 
     def values(self, metric: table.Metric) -> dict[tuple[str, ...], Any]:
-        return {each.metric: dict(each.values) for each in self.meters.families()}[metric]
+        return samples(self.meters, metric)
 
     def requests(self) -> dict[tuple[str, ...], float]:
         return self.values(table.REQUESTS)

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.operations.audit import merging, writer
 from doorkeeper.server.operations.audit.event_builder import change_events, change_from_results
 from doorkeeper.server.operations.audit.events import Cluster, Recovered, Reload, Start, Stop
 from doorkeeper.server.operations.audit.files import AuditFolder, AuditLogError
@@ -26,7 +25,7 @@ from doorkeeper.server.operations.audit.writer import Writer
 from doorkeeper.server.state.log import origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from doorkeeper.server.net.protocol.exchange import Login
     from doorkeeper.server.operations.audit import files
@@ -36,19 +35,12 @@ if TYPE_CHECKING:
     from doorkeeper.server.operations.audit.options import AuditOptions
     from doorkeeper.server.operations.audit.writer import Clocks
     from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.runtime.metrics.hooks import AuditMeter
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
     from doorkeeper.server.schema.change import Change, Committed, Origin
 
 CLOSE_TIMEOUT_S: Final = 10.0
 """How long the end of the process waits for an unresponsive disk."""
-
-
-class Meter(merging.MergingMeter, writer.WriterMeter, Protocol):
-    """The counters and the gauge of the server's metrics."""
-
-    def queue(self, length: Callable[[], int]) -> None:
-        """Set the function that returns the number of queued events."""
-        ...
 
 
 class AuditLog:
@@ -63,7 +55,7 @@ class AuditLog:
         *,
         clocks: Clocks,
         logger: Logger,
-        meter: Meter,
+        meter: AuditMeter,
     ) -> None:
         """Start to write; the first events are those of recovered files."""
         self.options = options
@@ -111,7 +103,7 @@ class AuditLog:
         *,
         clocks: Clocks,
         logger: Logger,
-        meter: Meter,
+        meter: AuditMeter,
     ) -> Self:
         """Lock the folder, complete the file of a killed server, and start to write.
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.net.protocol.exchange import Login
     from doorkeeper.server.operations.audit.options import AuditOptions
     from doorkeeper.server.operations.audit.queue import Queue
+    from doorkeeper.server.runtime.metrics.hooks import AuditMeter
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 # About 5 MB. A request with more topics has one event for each of them anyway.
@@ -65,12 +66,6 @@ class Basis(Protocol):
     def snapshot(self) -> Snapshot:
         """Return the current ACLs."""
         ...
-
-
-class MergingMeter(Protocol):
-    """The counters of merging."""
-
-    def record_dropped(self, events: int = 1) -> None: ...
 
 
 class RecordedRequest:
@@ -116,7 +111,7 @@ class Merging:
         loop: asyncio.AbstractEventLoop,
         *,
         now_ns: Callable[[], int],
-        meter: MergingMeter,
+        meter: AuditMeter,
         basis: Basis | None = None,
         entries_max: int = ENTRIES_MAX,
     ) -> None:
@@ -291,7 +286,7 @@ class Merging:
         self._timer = None
         dropped = self._occurrences()
         self._queue.lose(dropped, self._now_ns())
-        self._meter.record_dropped(dropped)
+        self._meter.dropped.add(dropped)
 
     def _occurrences(self) -> int:
         """Return the number of decisions and logins in the window."""
@@ -306,7 +301,7 @@ class Merging:
             self.hand_over()
             if self._entries or self._logins:
                 self._queue.lose(1, now_ns)
-                self._meter.record_dropped()
+                self._meter.dropped.add()
                 return False
         if self._timer is None:
             self._start_timer()

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.server.operations.audit.events import Dropped
 from doorkeeper.server.operations.audit.files import NO_SPACE
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.operations.audit.options import AuditOptions
     from doorkeeper.server.operations.audit.queue import Batch, Queue, Waiter
     from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.runtime.metrics.hooks import AuditMeter
 
 # About half a megabyte of lines.
 CHUNK_EVENTS: Final = 1000
@@ -47,16 +48,6 @@ RETRY_S: Final = 1.0
 """Interval of attempts on a failed disk while no events come."""
 
 QUEUE, DISK = "queue", "disk"
-
-
-class WriterMeter(Protocol):
-    """The counters of the writer."""
-
-    def record_written(self, events: int) -> None: ...
-
-    def record_lost(self, events: int) -> None: ...
-
-    def record_sync(self, took_s: float) -> None: ...
 
 
 class Clocks(NamedTuple):
@@ -78,7 +69,7 @@ class Writer:
         *,
         clocks: Clocks,
         logger: Logger,
-        meter: WriterMeter,
+        meter: AuditMeter,
     ) -> None:
         self._queue = queue
         self._folder = folder
@@ -208,7 +199,7 @@ class Writer:
             self._file = _File(path, descriptor, self._seq + 1, self._clocks.steady_s())
         self._file.append(data)
         self._seq += count
-        self._meter.record_written(count)
+        self._meter.written.add(count)
         if self._unsynced_since_s is None:
             self._unsynced_since_s = self._clocks.steady_s()
         # With strict the disk counts as working only when the reserve is back too.
@@ -241,7 +232,7 @@ class Writer:
             self._reserved = False
             self._close_file()
         else:
-            self._meter.record_sync(self._clocks.steady_s() - began_s)
+            self._meter.sync_seconds.observe(self._clocks.steady_s() - began_s)
 
     def _notify(self, waiting: list[Waiter], problem: str | None) -> None:
         # A closed loop has no waiters.
@@ -320,7 +311,7 @@ class Writer:
         items = list(items)
         if not items:
             return
-        self._meter.record_lost(sum(item.events for item in items))
+        self._meter.lost.add(sum(item.events for item in items))
         lost = Loss(
             sum(item.happened for item in items),
             sum(item.changes for item in items),

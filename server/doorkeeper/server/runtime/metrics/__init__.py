@@ -1,7 +1,7 @@
 """Metrics: declared in one table, counted in plain numbers, read at each scrape.
 
 table      every metric: its name, labels, and Kafka's name
-series     counters, histograms, and readers of existing values
+series     counters, histograms, readers of existing values, and their collector
 requests   requests, and updates in flight
 hooks      meters for the store, the audit log and reloads
 

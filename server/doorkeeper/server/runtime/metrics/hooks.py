@@ -5,8 +5,7 @@ Without ``Meters`` their numbers are not published; counting costs next to nothi
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from doorkeeper.server.runtime.metrics import table
@@ -41,7 +40,7 @@ class StoreMeter:
     __slots__ = ("_changes", "_failed", "_reconnects", "_seconds", "_stored")
 
     def __init__(self, meters: Meters | None = None) -> None:
-        meters = Meters() if meters is None else meters
+        meters = meters or Meters()
         self._stored = meters.counter(table.STORE_COMMITS, "stored")
         self._failed = meters.counter(table.STORE_COMMITS, "failed")
         self._changes = meters.counter(table.STORE_CHANGES)
@@ -50,12 +49,9 @@ class StoreMeter:
 
     def record_commit(self, changes: int, took_s: float) -> None:
         """Count a durable transaction with this number of changes."""
-        # Written out: this is on the path of every change.
-        self._stored.value += 1
-        self._changes.value += changes
-        seconds = self._seconds
-        seconds.counts[bisect_left(seconds.bounds, took_s)] += 1
-        seconds.sum += took_s
+        self._stored.add()
+        self._changes.add(changes)
+        self._seconds.observe(took_s)
 
     def record_failure(self) -> None:
         """Count a transaction that stored nothing."""
@@ -66,38 +62,21 @@ class StoreMeter:
 
 
 class AuditMeter:
-    """Counts audit events. ``record_dropped`` is for the loop's thread, others for the writer's."""
+    """The series of the audit log.
 
-    __slots__ = ("_dropped", "_lost", "_meters", "_seconds", "_written")
+    ``dropped`` counts events without room in the queue, for the loop's thread; the others are the
+    writer's. ``queue`` registers a reader of the queue's length.
+    """
+
+    __slots__ = ("dropped", "lost", "queue", "sync_seconds", "written")
 
     def __init__(self, meters: Meters | None = None) -> None:
-        self._meters = Meters() if meters is None else meters
-        self._written = self._meters.counter(table.AUDIT_WRITTEN)
-        # One series for each thread: the loop's counts drops, the writer's counts lost events.
-        self._dropped = self._meters.counter(table.AUDIT_DROPPED, "queue full")
-        self._lost = self._meters.counter(table.AUDIT_DROPPED, "not written")
-        self._seconds = self._meters.histogram(table.AUDIT_SYNC_SECONDS)
-
-    def queue(self, length: Callable[[], int]) -> None:
-        """Register a reader of the queue's length, called in the loop's thread at each scrape."""
-        self._meters.read(table.AUDIT_QUEUED, length)
-
-    def record_dropped(self, events: int = 1) -> None:
-        """Count events that did not fit into the queue."""
-        self._dropped.add(events)
-
-    def record_written(self, events: int) -> None:
-        # Written out: this is on the path of every change.
-        self._written.value += events
-
-    def record_lost(self, events: int) -> None:
-        """Count events that could not be written."""
-        self._lost.add(events)
-
-    def record_sync(self, took_s: float) -> None:
-        seconds = self._seconds
-        seconds.counts[bisect_left(seconds.bounds, took_s)] += 1
-        seconds.sum += took_s
+        meters = meters or Meters()
+        self.written = meters.counter(table.AUDIT_WRITTEN)
+        self.dropped = meters.counter(table.AUDIT_DROPPED, "queue full")
+        self.lost = meters.counter(table.AUDIT_DROPPED, "not written")
+        self.sync_seconds = meters.histogram(table.AUDIT_SYNC_SECONDS)
+        self.queue = partial(meters.read, table.AUDIT_QUEUED)
 
 
 class ReloadMeter:
@@ -106,7 +85,7 @@ class ReloadMeter:
     __slots__ = ("_applied", "_last", "_refused")
 
     def __init__(self, meters: Meters | None = None) -> None:
-        meters = Meters() if meters is None else meters
+        meters = meters or Meters()
         self._applied = meters.counter(table.RELOADS, "applied")
         self._refused = meters.counter(table.RELOADS, "refused")
         self._last = meters.counter(table.LAST_RELOAD)

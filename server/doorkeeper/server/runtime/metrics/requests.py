@@ -105,10 +105,8 @@ class RequestMeter:
         total.sum += total_s * times
         if changes is not None:
             local_s, remote_s = waited or (total_s, 0.0)
-            # Rare: changes are seldom pipelined, so observe() may be called for each.
-            for _ in range(times):
-                changes.local.observe(local_s)
-                changes.remote.observe(remote_s)
+            changes.local.observe(local_s, times)
+            changes.remote.observe(remote_s, times)
 
     def record_abandoned(self, api_key: int, waited: Waited) -> None:
         """Record the times of a request whose client left before the answer."""

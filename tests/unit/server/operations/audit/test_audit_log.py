@@ -10,12 +10,13 @@ from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.server.operations.audit.audit_log import AuditLog
 from doorkeeper.server.operations.audit.options import Sync
+from doorkeeper.server.runtime.metrics.hooks import AuditMeter
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Committed, edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.log import origin_of
 from testkit.acl import allow, request_of
-from testkit.trails import LOGIN, Disk, Log, Meter, Time, lines_in, options
+from testkit.trails import LOGIN, Disk, Log, Time, lines_in, options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +36,7 @@ def opened(folder: Path, **changes: Any) -> AuditLog:
         asyncio.get_running_loop(),
         clocks=Time().clocks,
         logger=Log(),
-        meter=Meter(),
+        meter=AuditMeter(),
     )
 
 

@@ -11,8 +11,9 @@ from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.server.operations.audit.merging import Merging
 from doorkeeper.server.operations.audit.options import Recorded
 from doorkeeper.server.operations.audit.queue import Queue
+from doorkeeper.server.runtime.metrics.hooks import AuditMeter
 from testkit.acl import allow, request_of
-from testkit.trails import LOGIN, HandLoop, Meter, Time, options
+from testkit.trails import LOGIN, HandLoop, Time, options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +44,7 @@ class World:
     ) -> None:
         self.queue, self.loop, self.time = Queue(queue), HandLoop(), Time()
         self.now_ns = self.time.clocks.now_ns
-        self.basis, self.meter = Basis(), Meter()
+        self.basis, self.meter = Basis(), AuditMeter()
         self.merging = Merging(
             self.queue,
             options(folder, **changes),
@@ -168,7 +169,7 @@ def test_a_full_queue(tmp_path: Path) -> None:
 
     assert [item.events for item in batch.items] == [2]
     assert batch.lost is not None
-    assert (batch.lost.happened, w.meter.counts["dropped"]) == (1, 1)
+    assert (batch.lost.happened, w.meter.dropped.value) == (1, 1)
     w.loop.fire()
     assert w.queue.take(0).items == []
     w.loop.fire()
@@ -187,7 +188,7 @@ def test_the_end_with_a_full_queue(tmp_path: Path) -> None:
     batch = w.queue.take(0)
     assert batch.items == []
     assert batch.lost is not None
-    assert (batch.lost.happened, w.meter.counts["dropped"]) == (4, 4)
+    assert (batch.lost.happened, w.meter.dropped.value) == (4, 4)
     w.loop.fire()
     assert w.queue.take(0).items == []
 

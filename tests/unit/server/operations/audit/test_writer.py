@@ -12,8 +12,9 @@ from doorkeeper.server.operations.audit.names import open_name, whole_name
 from doorkeeper.server.operations.audit.options import Sync
 from doorkeeper.server.operations.audit.queue import Queue, QueuedEvents
 from doorkeeper.server.operations.audit.writer import RETRY_S, Writer
+from doorkeeper.server.runtime.metrics.hooks import AuditMeter
 from testkit.load import scaled
-from testkit.trails import Disk, HandLoop, Log, Meter, Time, Waiter, lines_in, options
+from testkit.trails import Disk, HandLoop, Log, Time, Waiter, lines_in, options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +29,7 @@ class World:
     def __init__(self, folder: Path, **changes: Any) -> None:
         self.options = options(folder, **changes)
         self.folder = AuditFolder(folder, 1, compress=self.options.compress)
-        self.queue, self.log, self.meter, self.time = Queue(1000), Log(), Meter(), Time()
+        self.queue, self.log, self.meter, self.time = Queue(1000), Log(), AuditMeter(), Time()
         self.writer = self.made()
         self.told: list[str | None] = []
         if self.options.sync is Sync.STRICT:
@@ -112,7 +113,7 @@ def test_events_are_lines(world: Make) -> None:
     assert [(line["seq"], line["reason"]) for line in w.lines] == [(1, "a"), (2, "b")]
     assert w.told == [None]
     assert w.names == [open_name(1, 1)]
-    assert w.meter.counts["written"] == 2
+    assert w.meter.written.value == 2
 
 
 def test_a_file_that_would_be_too_large_is_closed(world: Make) -> None:
@@ -150,13 +151,13 @@ def test_when_it_is_synced(world: Make, sync: Sync, after: int) -> None:
     w = world(sync=sync)
     w.put()
     w.turn()
-    assert w.meter.counts["syncs"] == (sync is Sync.STRICT)
+    assert sum(w.meter.sync_seconds.counts) == (sync is Sync.STRICT)
     w.put()
     for _ in range(2):
         w.time.sleep(0.11)
         w.idle()
 
-    assert w.meter.counts["syncs"] == after
+    assert sum(w.meter.sync_seconds.counts) == after
 
 
 def test_what_had_no_room_is_in_the_trail(world: Make) -> None:
@@ -195,7 +196,7 @@ def test_a_full_disk_without_strict(world: Make, monkeypatch: pytest.MonkeyPatch
     assert w.told == [None, None]
     assert w.problem() == "No space left on device"
     assert w.reasons == ["a"]
-    assert w.meter.counts["lost"] == 2
+    assert w.meter.lost.value == 2
     assert w.writer._timeout_s() == pytest.approx(0.1)
     disk.full = False
     w.put("d")
@@ -264,7 +265,7 @@ def test_no_room_even_for_changes(world: Make, monkeypatch: pytest.MonkeyPatch) 
 
     assert w.reasons == ["change"]
     assert w.told[-1] is None
-    assert w.meter.counts["lost"] == 0
+    assert w.meter.lost.value == 0
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def test_requests_are_counted_by_api_and_error() -> None:
     refused = meters.counter(table.REQUESTS, "DescribeAcls", "CLUSTER_AUTHORIZATION_FAILED")
     assert refused.value == 1
     latency = meters.histogram(table.REQUEST_SECONDS, "DescribeAcls")
-    assert latency.count == 3
+    assert sum(latency.counts) == 3
     assert round(latency.sum, 6) == 0.006
 
 
@@ -46,9 +46,9 @@ def test_changes_have_three_times() -> None:
     local = meters.histogram(table.LOCAL_SECONDS, "CreateAcls")
     remote = meters.histogram(table.REMOTE_SECONDS, "CreateAcls")
     total = meters.histogram(table.REQUEST_SECONDS, "CreateAcls")
-    assert (local.count, local.sum) == (3, 0.875)
-    assert (remote.count, remote.sum) == (3, 6.0)
-    assert (total.count, total.sum) == (2, 2.75)
+    assert (sum(local.counts), local.sum) == (3, 0.875)
+    assert (sum(remote.counts), remote.sum) == (3, 6.0)
+    assert (sum(total.counts), total.sum) == (2, 2.75)
 
 
 def test_reads_have_their_total_time_only() -> None:
@@ -59,9 +59,9 @@ def test_reads_have_their_total_time_only() -> None:
     meter.record_answers([(29, 0)], 1.0)
     meter.record_abandoned(29, Waited(1.0, 1.0))
 
-    values = {family.metric: family.values for family in meters.families()}
-    assert list(values[table.REQUEST_SECONDS]) == [("DescribeAcls",)]
-    assert values[table.LOCAL_SECONDS] == values[table.REMOTE_SECONDS] == {}
+    names = {sample.name for metric in meters.collect() for sample in metric.samples}
+    assert "doorkeeper_request_seconds_count" in names
+    assert not [name for name in names if "local" in name or "remote" in name]
 
 
 def test_the_latency_is_where_a_histogram_would_put_it() -> None:
