@@ -79,5 +79,6 @@ def test_a_permission_that_is_granted_later_counts_as_a_change(tmp_path: Path) -
 
 
 def test_the_first_version_must_be_usable(tmp_path: Path) -> None:
+    """The error names the file."""
     with pytest.raises(ValueError, match=r"number: No such file or directory"):
         ReloadedFiles((tmp_path / "number").read_text, Log(), tmp_path / "number")

@@ -39,6 +39,7 @@ async def test_a_changed_file_is_loaded_at_once(tmp_path: Path) -> None:
 
 
 async def test_a_faulty_file_leaves_the_keys(tmp_path: Path) -> None:
+    """The problem is logged with the file."""
     path, log = tmp_path / "keys.json", Log()
     path.write_bytes(FIRST)
     keys = FileKeys(path, log)
