@@ -46,7 +46,7 @@ from doorkeeper.server.authorizer.contract import (
 )
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
-from doorkeeper.server.operations.logs.thresholds import LoggerThreshold
+from doorkeeper.server.operations.logs.levels import LoggerThreshold
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL

@@ -28,7 +28,7 @@ from doorkeeper.server.authorizer.contract import (
     Endpoint,
 )
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
-from doorkeeper.server.operations.logs.thresholds import LoggerThreshold
+from doorkeeper.server.operations.logs.levels import LoggerThreshold
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.declared import ACL

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.server.authorizer.contract import AuthorizerServerInfo, Endpoint
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
-from doorkeeper.server.operations.logs.thresholds import LoggerThreshold
+from doorkeeper.server.operations.logs.levels import LoggerThreshold
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Edit, edit
 from doorkeeper.server.schema.declared import ACL

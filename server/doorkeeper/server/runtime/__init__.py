@@ -1,5 +1,6 @@
 """What all rooms of the server use.
 
+bounded_queue    items for a thread of their own
 lean_structlog   structlog, without what it imports in vain
 logger           the interface of the log
 metrics          metrics: one table, counted in plain numbers

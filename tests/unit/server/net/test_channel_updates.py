@@ -12,7 +12,7 @@ from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.server.net.request_log import DEBUG
-from doorkeeper.server.operations.logs.thresholds import LoggerThreshold
+from doorkeeper.server.operations.logs.levels import LoggerThreshold
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse

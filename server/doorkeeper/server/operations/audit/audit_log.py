@@ -68,7 +68,7 @@ class AuditLog:
             self._queue, folder, options, loop, clocks=clocks, logger=logger, meter=meter
         )
         self._merging = Merging(self._queue, options, loop, now_ns=clocks.now_ns, meter=meter)
-        meter.queue(lambda: self._queue.length)
+        meter.queue(lambda: self._queue.size)
         self.on_decision = self._merging.on_decision
         """Counts decisions of an authorizer."""
         self._last_change: asyncio.Future[str | None] | None = None
@@ -139,9 +139,12 @@ class AuditLog:
         if not change:
             return
         events = partial(change_events, change, revision, origin)
-        item = QueuedEvents(self._now_ns(), events, changes=1, must_be_kept=True)
         self._last_change = self._loop.create_future()
-        self._queue.put(item, self._last_change)
+        self._queue.put_events(
+            QueuedEvents(
+                self._now_ns(), events, changes=1, must_be_kept=True, waiter=self._last_change
+            )
+        )
 
     def record_update(
         self,
@@ -196,7 +199,7 @@ class AuditLog:
 
     def _put(self, event: Event) -> None:
         # Rare and not caused by clients, so they always have room.
-        self._queue.put(QueuedEvents(self._now_ns(), lambda: (event,), must_be_kept=True))
+        self._queue.put_events(QueuedEvents(self._now_ns(), lambda: (event,), must_be_kept=True))
 
     # --- what a change waits for
 
@@ -236,7 +239,6 @@ class AuditLog:
         self._merging.close()
         if serves:
             self._put(Stop(seq=0, node=0, ts_ns=0, time=""))
-        self._queue.close()
-        if not self._writer.join(CLOSE_TIMEOUT_S):
+        if not self._queue.close(CLOSE_TIMEOUT_S):
             self._log.error("the audit log was not closed in time", dir=str(self._folder.path))
         self._folder.release()

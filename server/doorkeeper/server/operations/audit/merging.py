@@ -271,7 +271,7 @@ class Merging:
         events = partial(window_events, decisions, again, logins)
         happened = self._occurrences()
         # All or nothing: a part of a window would need its own counts.
-        if not self._queue.put(QueuedEvents(self._now_ns(), events, count, happened)):
+        if not self._queue.put_events(QueuedEvents(self._now_ns(), events, count, happened)):
             # Counting on costs no space; there may be room at the end of the next window.
             self._start_timer()
             return

@@ -16,7 +16,6 @@ line, and
 from __future__ import annotations
 
 import os
-import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,14 +27,17 @@ from doorkeeper.server.operations.audit.queue import Loss, QueuedEvents
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from doorkeeper.server.operations.audit.files import AuditFolder
     from doorkeeper.server.operations.audit.options import AuditOptions
-    from doorkeeper.server.operations.audit.queue import Batch, Queue, Waiter
+    from doorkeeper.server.operations.audit.queue import Queue
+    from doorkeeper.server.runtime.bounded_queue import Batch
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.metrics.hooks import AuditMeter
+
+    Waiter = asyncio.Future["str | None"]
 
 # About half a megabyte of lines.
 CHUNK_EVENTS: Final = 1000
@@ -88,33 +90,26 @@ class Writer:
         self._strict = options.sync is Sync.STRICT
         # Why the last batch may not be on disk although its lines were written; for strict only.
         self._unsure: str | None = None
-        self._thread = threading.Thread(target=self._run, name="doorkeeper-audit", daemon=True)
         self.failing: str | None = None
 
     def start(self) -> None:
         if self._strict:
             self._take_reserve()
-        self._thread.start()
-
-    def join(self, timeout_s: float) -> bool:
-        """Wait for the end of the thread after the queue was closed; return whether it ended."""
-        self._thread.join(timeout_s)
-        return not self._thread.is_alive()
+        self._queue.start(
+            "doorkeeper-audit", self._work_or_log, timeout_s=self._timeout_s, end=self._end
+        )
 
     # --- the thread
 
-    def _run(self) -> None:
-        closing = False
-        while not closing:
-            batch = self._queue.take(self._timeout_s())
-            closing = batch.closing
-            try:
-                self._work(batch)
-            except Exception as error:  # the thread must survive any item
-                self._log.error("events could not be made for the audit log", cause=repr(error))
-                self._lose(batch.items)
-                self._notify(batch.waiting, repr(error))
-        self._queue.take(0)  # frees the room of the last items
+    def _work_or_log(self, batch: Batch[QueuedEvents]) -> None:
+        try:
+            self._work(batch)
+        except Exception as error:  # the thread must survive any item
+            self._log.error("events could not be made for the audit log", cause=repr(error))
+            self._lose(batch.items)
+            self._notify(_waiting(batch), repr(error))
+
+    def _end(self) -> None:
         self._close_file()
         if self._reserved:
             self._folder.free_reserve()
@@ -131,15 +126,17 @@ class Writer:
             waits.append(RETRY_S)
         return max(0.0, min(waits)) if waits else None
 
-    def _work(self, batch: Batch) -> None:
+    def _work(self, batch: Batch[QueuedEvents]) -> None:
         self._unsure = None
+        waiting = _waiting(batch)
         if batch.lost is not None:
-            self._lost[QUEUE] = batch.lost.and_also(self._lost.get(QUEUE))
+            lost = Loss(batch.lost.items, 0, batch.lost.first_ns, batch.lost.last_ns)
+            self._lost[QUEUE] = lost.and_also(self._lost.get(QUEUE))
         # Held changes first: the order of events is that of their changes.
         self._record([*self._held, *batch.items])
-        if self._is_sync_due(batch):
+        if self._is_sync_due(waiting):
             self._sync()
-        self._notify(batch.waiting, self.failing if self._held else self._unsure)
+        self._notify(waiting, self.failing if self._held else self._unsure)
         # After the waiters: compression of a closed file takes time.
         file, now_s = self._file, self._clocks.steady_s()
         if file is not None and now_s - file.opened_s >= self._options.file_age_max_s:
@@ -208,11 +205,11 @@ class Writer:
 
     # --- durability
 
-    def _is_sync_due(self, batch: Batch) -> bool:
+    def _is_sync_due(self, waiting: Sequence[Waiter]) -> bool:
         since_s = self._unsynced_since_s
         if since_s is None or self._options.sync is Sync.NONE:
             return False
-        return (self._strict and bool(batch.waiting)) or (
+        return (self._strict and bool(waiting)) or (
             self._clocks.steady_s() - since_s >= SYNC_INTERVAL_S
         )
 
@@ -319,6 +316,10 @@ class Writer:
             max(item.ts_ns for item in items),
         )
         self._lost[DISK] = lost.and_also(self._lost.get(DISK))
+
+
+def _waiting(batch: Batch[QueuedEvents]) -> list[Waiter]:
+    return [item.waiter for item in batch.items if item.waiter is not None]
 
 
 def _set_results(waiting: list[Waiter], problem: str | None) -> None:

@@ -1,10 +1,9 @@
 """The log: events of the server, and lines of the authorizer's log, on stdout.
 
 pipeline           from an event to a queued line; start, reload, close
-thresholds         the level of each logger
+levels             the level of each logger; records of Python's logging, from plug-ins
 rendering          the formats of a line: console, JSON, Kafka's
 secrets            fields whose values are hidden
-standard_library   records of Python's logging, from plug-ins
 line_writer        a bounded queue and a thread: logging never blocks
 authorizer_file    Kafka's authorizer log as a file
 command_log        the log of a command that does not serve

@@ -10,30 +10,29 @@ named by its hour, as a broker's:
 As on a broker (additivity is off), these lines are not in the server's own log. A thread writes
 them; when its queue is full, lines are dropped and counted, as in the server's log.
 
+Python's own ``TimedRotatingFileHandler`` would name hours by the clock at the write, count them
+from the start of the process, and overwrite the hour that occurs twice at the end of summer time.
+
 Source: ``config/log4j.properties`` and ``config/log4j2.yaml`` of the releases.
 """
 
 from __future__ import annotations
 
 import os
-import threading
-from collections import deque
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from doorkeeper.server.authorizer.authorizer_log import LOGGER_NAME
-from doorkeeper.server.operations.logs.rendering import NS_PER_S, as_kafka
+from doorkeeper.server.operations.logs.line_writer import QUEUED_BYTES_MAX, write_all
+from doorkeeper.server.operations.logs.rendering import LEVEL_NAMES, NS_PER_S, as_kafka
+from doorkeeper.server.runtime.bounded_queue import BoundedQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from doorkeeper.server.authorizer.authorizer_log import Threshold
-
-QUEUED_BYTES_MAX: Final = 8 * 1024 * 1024
-"""As for the server's log: a second of denials at full speed."""
-
-LEVEL_NAMES: Final = {5: "TRACE", 10: "DEBUG", 20: "INFO", 30: "WARN"}
+    from doorkeeper.server.runtime.bounded_queue import Batch
 
 
 class Levels(Protocol):
@@ -64,16 +63,12 @@ class AuthorizerFile:
         self.threshold = levels.threshold
         self._now_ns = now_ns
         self._failed: Callable[[OSError], None] | None = failed
-        self._queued_bytes_max = queued_bytes_max
         self._descriptor = _open(path)
         self._hour = hour_of(os.fstat(self._descriptor).st_mtime_ns)
-        self._lines: deque[tuple[str, bytes]] = deque()
-        self._queued_bytes = 0
-        self._lost = 0
-        self._closing = False
-        self._wake = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="doorkeeper-authz-log", daemon=True)
-        self._thread.start()
+        self._queue = BoundedQueue[tuple[int, bytes]](queued_bytes_max)
+        self._queue.start(
+            "doorkeeper-authz-log", self._write, end=lambda: os.close(self._descriptor)
+        )
 
     def write(self, level: int, text: str) -> None:
         """Queue a line, if its level is enabled; drop and count it when the queue is full."""
@@ -81,57 +76,34 @@ class AuthorizerFile:
             return
         now_ns = self._now_ns()
         line = render(now_ns, level, text)
-        with self._wake:
-            if self._queued_bytes + len(line) > self._queued_bytes_max:
-                self._lost += 1
-                return
-            self._lines.append((hour_of(now_ns), line))
-            self._queued_bytes += len(line)
-            self._wake.notify()
+        if not self._queue.put((now_ns, line), len(line)):
+            self._queue.lose()
 
     def close(self, timeout_s: float) -> None:
         """Write the queued lines within the time-out."""
-        with self._wake:
-            self._closing = True
-            self._wake.notify()
-        self._thread.join(timeout_s)
+        self._queue.close(timeout_s)
 
     # --- the thread
 
-    def _run(self) -> None:
-        while lines := self._next():
-            for hour, line in lines:
-                try:
-                    self._put(hour, line)
-                except OSError as error:
-                    # The next lines try again; who runs the server is told once.
-                    failed, self._failed = self._failed, None
-                    if failed is not None:
-                        failed(error)
-            with self._wake:
-                self._queued_bytes -= sum(len(line) for _, line in lines)
-        os.close(self._descriptor)
-
-    def _next(self) -> list[tuple[str, bytes]]:
-        with self._wake:
-            while not self._lines and not self._lost and not self._closing:
-                self._wake.wait()
-            lines = list(self._lines)
-            self._lines.clear()
-            if self._lost:
-                now_ns = self._now_ns()
-                line = render(now_ns, 30, f"{self._lost} lines were lost: the disk is too slow")
-                lines.append((hour_of(now_ns), line))
-                self._queued_bytes += len(line)
-                self._lost = 0
-            return lines
+    def _write(self, batch: Batch[tuple[int, bytes]]) -> None:
+        lines = batch.items
+        if batch.lost is not None:
+            now_ns, lost = self._now_ns(), batch.lost.items
+            line = render(now_ns, 30, f"{lost} lines were lost: the disk is too slow")
+            lines.append((now_ns, line))
+        for at_ns, line in lines:
+            try:
+                self._put(hour_of(at_ns), line)
+            except OSError as error:
+                # The next lines try again; who runs the server is told once.
+                failed, self._failed = self._failed, None
+                if failed is not None:
+                    failed(error)
 
     def _put(self, hour: str, line: bytes) -> None:
         if hour != self._hour:
             self._roll(hour)
-        view = memoryview(line)
-        while view:
-            view = view[os.write(self._descriptor, view) :]
+        write_all(self._descriptor, line)
 
     def _roll(self, hour: str) -> None:
         if os.fstat(self._descriptor).st_size:

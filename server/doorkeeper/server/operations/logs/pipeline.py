@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.server.config.levels import LEVELS
+from doorkeeper.server.operations.logs.levels import Levels, LoggerThreshold
 from doorkeeper.server.operations.logs.line_writer import LineWriter
-from doorkeeper.server.operations.logs.rendering import renderer_of
+from doorkeeper.server.operations.logs.rendering import LEVEL_NAMES, renderer_of
 from doorkeeper.server.operations.logs.secrets import hide
-from doorkeeper.server.operations.logs.standard_library import Bridge
-from doorkeeper.server.operations.logs.thresholds import LoggerThreshold, Thresholds
 from doorkeeper.server.runtime.lean_structlog import structlog
 
 if TYPE_CHECKING:
@@ -27,8 +25,6 @@ CLOSE_TIMEOUT_S: Final = 2.0
 
 TEXT_CHARACTERS_MAX: Final = 1_000
 """Topics, groups and ids of clients have a quarter of it."""
-
-_LEVEL_NAMES = {5: "TRACE", 10: "DEBUG", 20: "INFO", 30: "WARN", 40: "ERROR", 50: "FATAL"}
 
 
 def _shorten(logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
@@ -92,7 +88,7 @@ class Logger(structlog.BoundLoggerBase):
     def write(self, level: int, event: str, fields: Mapping[str, object]) -> None:
         """Log at a level of ``LEVELS``."""
         if level >= self._logger.threshold.level:
-            self._proxy_to_logger("msg", event, level=_LEVEL_NAMES[level], **fields)
+            self._proxy_to_logger("msg", event, level=LEVEL_NAMES[level], **fields)
 
 
 class AuthorizerLogger:
@@ -121,7 +117,7 @@ class Logs:
     ) -> None:
         """Configure structlog for this process and start the writer."""
         self._now_ns = now_ns
-        self._thresholds = Thresholds(levels)
+        self._levels = Levels(self.logger, levels)
         self._processors: Sequence[Processor] = (
             self._head,
             hide,
@@ -139,7 +135,6 @@ class Logs:
             # anew.
             cache_logger_on_first_use=True,
         )
-        self._bridge = Bridge(self.logger, levels)
         self.authorizer_log = AuthorizerLogger(self.logger(AUTHORIZER_LOGGER))
 
     def logger(self, name: str) -> Logger:
@@ -147,8 +142,7 @@ class Logs:
 
     def set_levels(self, levels: Mapping[str, int]) -> None:
         """Replace the levels of all loggers."""
-        self._thresholds.replace(levels)
-        self._bridge.set_levels(levels)
+        self._levels.replace(levels)
 
     def close(self) -> None:
         """Write the queued lines; give up after ``CLOSE_TIMEOUT_S``."""
@@ -156,7 +150,7 @@ class Logs:
 
     def _output(self, *names: Any) -> _Output:
         name = str(names[0]) if names else "doorkeeper"
-        return _Output(name, self._thresholds.of(name), self._writer.write)
+        return _Output(name, self._levels.of(name), self._writer.write)
 
     def _head(self, logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
         event["timestamp_ns"] = self._now_ns()
@@ -173,6 +167,3 @@ class Logs:
             "lines": count,
         }
         return bytes(self._processors[-1](None, "", event))  # type: ignore[arg-type]
-
-
-assert set(_LEVEL_NAMES) <= set(LEVELS.values())

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000
 
+LEVEL_NAMES = {5: "TRACE", 10: "DEBUG", 20: "INFO", 30: "WARN", 40: "ERROR", 50: "FATAL"}
+"""Kafka's names of levels, by the numbers of ``config.levels``."""
+
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 """Control characters and line breaks: names from clients may hold them, also before a login."""
 

@@ -169,7 +169,7 @@ def test_a_full_queue(tmp_path: Path) -> None:
 
     assert [item.events for item in batch.items] == [2]
     assert batch.lost is not None
-    assert (batch.lost.happened, w.meter.dropped.value) == (1, 1)
+    assert (batch.lost.items, w.meter.dropped.value) == (1, 1)
     w.loop.fire()
     assert w.queue.take(0).items == []
     w.loop.fire()
@@ -188,7 +188,7 @@ def test_the_end_with_a_full_queue(tmp_path: Path) -> None:
     batch = w.queue.take(0)
     assert batch.items == []
     assert batch.lost is not None
-    assert (batch.lost.happened, w.meter.dropped.value) == (4, 4)
+    assert (batch.lost.items, w.meter.dropped.value) == (4, 4)
     w.loop.fire()
     assert w.queue.take(0).items == []
 

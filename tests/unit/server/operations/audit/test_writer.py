@@ -61,13 +61,16 @@ class World:
             happened=happened,
             changes=int(is_change),
             must_be_kept=is_change,
+            waiter=waiter,
         )
-        assert self.queue.put(item, waiter)
+        assert self.queue.put_events(item)
 
     def turn(self) -> None:
-        """Take what waits and work it off, as the thread does."""
+        """Take what waits and work it off, as the thread does; somebody waits for it."""
         batch = self.queue.take(0)
-        self.writer._work(batch._replace(waiting=[Waiter(self.told).future]))
+        if batch.items:
+            batch.items[-1] = batch.items[-1]._replace(waiter=Waiter(self.told).future)
+        self.writer._work(batch)
 
     def idle(self) -> None:
         self.writer._work(self.queue.take(0))
@@ -261,9 +264,10 @@ def test_no_room_even_for_changes(world: Make, monkeypatch: pytest.MonkeyPatch) 
     assert w.told == ["No space left on device"]
     assert w.lines == []
     disk.full = disk.no_room = False
+    w.put("another", is_change=True)
     w.turn()
 
-    assert w.reasons == ["change"]
+    assert w.reasons == ["change", "another"]
     assert w.told[-1] is None
     assert w.meter.lost.value == 0
 
@@ -299,15 +303,14 @@ def test_the_thread(world: Make) -> None:
     def broken() -> list[Reload]:
         raise ValueError("odd")
 
-    w.queue.put(QueuedEvents(1, broken))
+    w.queue.put_events(QueuedEvents(1, broken))
     w.put("a", waiter=Waiter(w.told).future)
-    w.queue.close()
 
-    assert w.writer.join(scaled(10))
+    assert w.queue.close(scaled(10))
     assert w.names in (
         [],
         [whole_name(1, 1, 1, compressed=False)],
         [whole_name(1, 1, 2, compressed=False)],
     )
     assert w.log.texts == ["events could not be made for the audit log"]
-    assert w.queue.length == 0
+    assert w.queue.size == 0

@@ -14,7 +14,7 @@ from doorkeeper.acls.model import PatternType
 from doorkeeper.server.authorizer.contract import Action
 from doorkeeper.server.authorizer.kafka_log_line import FORMS
 from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile, render
-from doorkeeper.server.operations.logs.thresholds import LoggerThreshold
+from doorkeeper.server.operations.logs.levels import LoggerThreshold
 from testkit.acl import DESCRIBE, READ, deny, request_of, topic
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class World:
 
     def close(self) -> None:
         self.file.close(10)
-        assert not self.file._thread.is_alive()
+        assert self.file._queue.close()
 
     def lines(self, suffix: str = "") -> list[str]:
         return self.path.with_name(self.path.name + suffix).read_text().splitlines()
@@ -146,11 +146,11 @@ def test_a_disk_that_fails_is_told_once(tmp_path: Path, monkeypatch: pytest.Monk
             raise OSError(28, "No space left on device")
         return write(descriptor, data)
 
-    monkeypatch.setattr("doorkeeper.server.operations.logs.authorizer_file.os.write", writing)
+    monkeypatch.setattr("doorkeeper.server.operations.logs.line_writer.os.write", writing)
     w.file.write(20, "a")
     w.file.write(20, "b")
     deadline_s = time.monotonic() + 10
-    while w.file._queued_bytes and time.monotonic() < deadline_s:
+    while w.file._queue.size and time.monotonic() < deadline_s:
         time.sleep(0.001)
     state["full"] = False
     w.file.write(20, "c")
