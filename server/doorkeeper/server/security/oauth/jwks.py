@@ -7,24 +7,36 @@ jose4j; a set without any usable key is an error.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from joserfc.errors import JoseError
-from joserfc.jwk import ECKey, OKPKey, RSAKey
+from joserfc.jwk import JWKRegistry
 
 from doorkeeper.server.security.oauth.json_text import InvalidJson, decode_base64url, json_object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    Key = RSAKey | ECKey | OKPKey
+    from joserfc.jwk import Key
 
-RSA_ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
-EC_ALGORITHMS: Final = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
-EDWARDS_CURVES: Final = ("Ed25519", "Ed448")
-EDWARDS_ALGORITHM: Final = "EdDSA"
-ALGORITHMS: Final = frozenset({*RSA_ALGORITHMS, *EC_ALGORITHMS.values(), EDWARDS_ALGORITHM})
+_RSA: Final = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"})
+_ALGORITHMS_OF: Final = {
+    ("RSA", None): _RSA,
+    ("EC", "P-256"): frozenset({"ES256"}),
+    ("EC", "P-384"): frozenset({"ES384"}),
+    ("EC", "P-521"): frozenset({"ES512"}),
+    ("OKP", "Ed25519"): frozenset({"EdDSA"}),
+    ("OKP", "Ed448"): frozenset({"EdDSA"}),
+}
+"""By ``kty`` and ``crv``."""
+
+_PUBLIC_MEMBERS: Final = {
+    "RSA": ("kty", "n", "e"),
+    "EC": ("kty", "crv", "x", "y"),
+    "OKP": ("kty", "crv", "x"),
+}
+ALGORITHMS: Final = frozenset().union(*_ALGORITHMS_OF.values())
 """The accepted signature algorithms: no ``none``, and no HMAC, as a key set holds no secrets."""
 
 # RFC 7518, section 3.3; Kafka's jose4j rejects smaller keys too.
@@ -35,11 +47,6 @@ RSA_BITS_MAX: Final = 16384
 KEYS_MAX: Final = 100
 # The bound of Kafka's jose4j.
 JWKS_BYTES_MAX: Final = 524_288
-_PUBLIC_MEMBERS: Final = {
-    "RSA": frozenset({"kty", "n", "e"}),
-    "EC": frozenset({"kty", "crv", "x", "y"}),
-    "OKP": frozenset({"kty", "crv", "x"}),
-}
 
 
 class VerificationKey(NamedTuple):
@@ -51,7 +58,11 @@ class VerificationKey(NamedTuple):
 
 
 class KeySet(NamedTuple):
-    """The usable keys of a set. ``left_out`` has the reason for each of the others."""
+    """The usable keys of a set. ``left_out`` has the reason for each of the others.
+
+    joserfc's own ``KeySet`` takes the first key of a ``kid`` whatever its type, picks one at random
+    where a token names none, and fails as a whole at a faulty key.
+    """
 
     keys: tuple[VerificationKey, ...]
     left_out: tuple[str, ...] = ()
@@ -107,52 +118,33 @@ def _key(member: object) -> VerificationKey:
     if kid is not None and not isinstance(kid, str):
         raise ValueError("its kid is no text")
     algorithms, key = _key_of_type(member)
-    wanted = member.get("alg")
-    if wanted is not None:
-        algorithms = frozenset(name for name in algorithms if name == wanted)
+    if "alg" in member and member["alg"] is not None:
+        algorithms &= {str(member["alg"])}
     if not algorithms:
         raise ValueError("its alg does not fit its kty and crv")
     return VerificationKey(kid, algorithms, key)
 
 
-def _key_of_type(member: Mapping[str, object]) -> tuple[frozenset[str], Key]:
-    kind = member.get("kty")
-    names = _PUBLIC_MEMBERS.get(kind) if isinstance(kind, str) else None
-    if names is None:
+def _key_of_type(member: dict[str, object]) -> tuple[frozenset[str], Key]:
+    kind, curve = str(member.get("kty")), member.get("crv")
+    if kind not in _PUBLIC_MEMBERS:
         raise ValueError(f"its kty is not one of {', '.join(_PUBLIC_MEMBERS)}")
-    public = {name: value for name, value in member.items() if name in names}
-    if not all(isinstance(value, str) for value in public.values()):
-        raise ValueError("a member of the key is no text")
     try:
-        match kind:
-            case "RSA":
-                return _rsa(public)
-            case "EC":
-                return _elliptic(public)
-            case _:
-                return _edwards(public)
+        algorithms = _ALGORITHMS_OF[kind, None if kind == "RSA" else str(curve)]
+        public: dict[str, Any] = {name: member[name] for name in _PUBLIC_MEMBERS[kind]}
+        if kind == "RSA":
+            _check_size(public["n"])
+        key = JWKRegistry.import_key(public)
+        # Made here: a point beside the curve, or a wrong size, is an error.
+        assert key.public_key is not None
     except (JoseError, UnsupportedAlgorithm, ValueError, TypeError, KeyError):
         # No cause: the errors of the libraries contain parts of the key.
         raise ValueError(f"it is no {kind} key that can be used") from None
+    return algorithms, key
 
 
-def _rsa(public: Mapping[str, object]) -> tuple[frozenset[str], Key]:
-    bits = int.from_bytes(decode_base64url(str(public["n"])), "big").bit_length()
+def _check_size(modulus: str) -> None:
+    # Before the import, which only warns of a small key.
+    bits = int.from_bytes(decode_base64url(modulus), "big").bit_length()
     if not RSA_BITS_MIN <= bits <= RSA_BITS_MAX:
-        raise ValueError("size")
-    return frozenset(RSA_ALGORITHMS), RSAKey.import_key(dict(public))  # type: ignore[arg-type]
-
-
-def _elliptic(public: Mapping[str, object]) -> tuple[frozenset[str], Key]:
-    algorithm = EC_ALGORITHMS[str(public["crv"])]
-    key = ECKey.import_key(dict(public))  # type: ignore[arg-type]  # all texts
-    assert key.public_key is not None  # made here: a point beside the curve is an error
-    return frozenset({algorithm}), key
-
-
-def _edwards(public: Mapping[str, object]) -> tuple[frozenset[str], Key]:
-    if public["crv"] not in EDWARDS_CURVES:
-        raise ValueError("curve")
-    key = OKPKey.import_key(dict(public))  # type: ignore[arg-type]  # all texts
-    assert key.public_key is not None  # made here: a wrong size is an error
-    return frozenset({EDWARDS_ALGORITHM}), key
+        raise ValueError(bits)
