@@ -4,10 +4,12 @@
     python benchmarks/mutants.py sample --seed 1         # choose mutants, once
     python benchmarks/mutants.py run                     # try them all
     python benchmarks/mutants.py run --killed            # those that a test noticed last time
+    python benchmarks/mutants.py place                   # after code has moved: where they are now
 
 A mutant is one changed place of a function; Cosmic Ray's operators make it. ``mutants.json`` names
 each by its subject, its function and its lines before and after, not by file and line number, so
-that it is found again after code has moved. A mutant whose lines are gone is reported as gone.
+that it is found again after code has moved. A mutant whose lines are gone is reported as gone, and
+left out by ``place``.
 
 Each mutant runs in a worktree of its own, with the tests that reach its line, the quickest first.
 Nothing is written to the checkout but ``mutants.json``.
@@ -250,25 +252,45 @@ def seconds_of(junit: Path) -> dict[str, float]:
 
 
 def found_again(mutant: dict[str, Any], sources: dict[str, str]) -> Place | None:
-    """Return where a mutant is now: in its file, else in a function of its name elsewhere."""
+    """Return where a mutant is now: in its function, else where its lines are found once."""
     before = mutant["before"]
+    others: list[Place] = []
     for path in sorted(sources, key=lambda path: (path != mutant["path"], path)):
         source = sources[path]
-        if before not in source or mutant["function"].rpartition(".")[2] not in source:
+        if before not in source:
             continue
         functions = functions_of(ast.parse(source))
         lines = source.splitlines()
         size = len(before.splitlines()) or 1
         places = [
-            line
+            Place(path, function_at(functions, line) or "", line, before, mutant["after"])
             for line in range(1, len(lines) + 1)
             if "\n".join(lines[line - 1 : line - 1 + size]) == before
-            and function_at(functions, line) == mutant["function"]
         ]
-        if places:
-            line = min(places, key=lambda line: abs(line - mutant["line"]))
-            return Place(path, mutant["function"], line, before, mutant["after"])
-    return None
+        same = [place for place in places if place.function == mutant["function"]]
+        if same:
+            return min(same, key=lambda place: abs(place.line - mutant["line"]))
+        others += places
+    return others[0] if len(others) == 1 else None
+
+
+def sources_now() -> dict[str, str]:
+    """Return the text of each module by its path in the checkout."""
+    paths = [path for root in ROOTS for path in sorted((ROOT / root).rglob("*.py"))]
+    return {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in paths}
+
+
+def place(document: dict[str, Any]) -> None:
+    """Write where each mutant is now; drop those whose lines are gone."""
+    sources = sources_now()
+    kept = []
+    for mutant in document["mutants"]:
+        found = found_again(mutant, sources)
+        if found is None:
+            print(f"gone: {mutant['path']}:{mutant['line']} {mutant['function']}")
+        else:
+            kept.append({**mutant, **found._asdict()})
+    document["mutants"] = kept
 
 
 def try_mutant(place: Place, tests: list[str], copy: Path) -> tuple[str, str]:
@@ -316,8 +338,7 @@ def try_mutant(place: Place, tests: list[str], copy: Path) -> tuple[str, str]:
 def run(mutants: list[dict[str, Any]], jobs: int) -> None:
     """Try mutants, and write the outcome of each into its row."""
     reached = Reached()
-    paths = [path for root in ROOTS for path in sorted((ROOT / root).rglob("*.py"))]
-    sources = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in paths}
+    sources = sources_now()
     folder = Path(tempfile.mkdtemp(prefix="mutants-"))
     copies: Queue[Path] = Queue()
     for number in range(jobs):
@@ -330,16 +351,16 @@ def run(mutants: list[dict[str, Any]], jobs: int) -> None:
         )
 
     def attempt(mutant: dict[str, Any]) -> None:
-        place = found_again(mutant, sources)
-        tests = [] if place is None else reached.tests(place.path, place.line)
-        if place is None:
+        found = found_again(mutant, sources)
+        tests = [] if found is None else reached.tests(found.path, found.line)
+        if found is None:
             outcome, test = "gone", ""
         elif not tests:
             outcome, test = "survived", "(no test reaches it)"
         else:
             copy = copies.get()
             try:
-                outcome, test = try_mutant(place, tests, copy)
+                outcome, test = try_mutant(found, tests, copy)
             finally:
                 copies.put(copy)
         mutant["outcome"], mutant["test"] = outcome, test
@@ -364,6 +385,7 @@ def main() -> None:
     running.add_argument("--killed", action="store_true", help="only those that were killed")
     running.add_argument("--jobs", type=int, default=2)
     running.add_argument("--output", type=Path, default=RESULTS)
+    commands.add_parser("place", help="write where the mutants of mutants.json are now")
     times = commands.add_parser("times", help="write the seconds of each test (make coverage)")
     times.add_argument("junit", type=Path)
     options = parser.parse_args()
@@ -374,6 +396,9 @@ def main() -> None:
     if options.command == "sample":
         chosen = choose(options.mutants, options.seed)
         document: dict[str, Any] = {"seed": options.seed, "mutants": chosen}
+    elif options.command == "place":
+        document = json.loads(RESULTS.read_text(encoding="utf-8"))
+        place(document)
     else:
         document = json.loads(RESULTS.read_text(encoding="utf-8"))
         before = {id(each): each.get("outcome") for each in document["mutants"]}
@@ -389,7 +414,7 @@ def main() -> None:
         worse = [e for e in tried if before[id(e)] == "killed" and e["outcome"] == "survived"]
         for each in worse:
             print(f"no longer noticed: {each['path']} {each['function']}\n{each['after']}")
-    target = RESULTS if options.command == "sample" else options.output
+    target = options.output if options.command == "run" else RESULTS
     target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
