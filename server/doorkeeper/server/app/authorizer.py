@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -22,7 +23,7 @@ from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.loading import KEY, authorizer_class
 from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.server.config.keys import AUTHORIZER_CLASS_NAME
-from doorkeeper.server.config.plug_ins import UnusableClass
+from doorkeeper.server.config.plug_ins import UnusableClass, made
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
 from doorkeeper.server.runtime.logger import Logger
@@ -61,24 +62,22 @@ def authorizer_of(
         raise StartError(locate(entries, error)) from error
     if found is None:
         return None
-    authorizer: Authorizer | None = None
-    try:
-        authorizer = (
-            StandardAuthorizer(authorizer_log=authorizer_log)
-            if found is StandardAuthorizer
-            else found()
-        )
+    make: Callable[[], Authorizer] = found
+    if found is StandardAuthorizer:
+        make = partial(StandardAuthorizer, authorizer_log=authorizer_log)
+
+    def configure(authorizer: Authorizer) -> None:
         if log is not None and isinstance(authorizer, KeepsInStore):
             authorizer.attach(log)
         authorizer.configure(originals)
-    except (Exception, SystemExit, asyncio.CancelledError) as error:
-        # A plug-in may fail in any way; the error names it in one line.
-        if authorizer is not None:
-            close(GuardedAuthorizer(authorizer), _log())
-        if isinstance(error, ValueError):
-            raise StartError(locate(entries, error)) from error
-        raise StartError(f"{KEY}={name}: {type(error).__name__}: {one_line(error)}") from error
-    return authorizer
+
+    def refused(authorizer: Authorizer) -> None:
+        close(GuardedAuthorizer(authorizer), _log())
+
+    try:
+        return made(make, configure, f"{KEY}={name}", refused)
+    except ValueError as error:
+        raise StartError(locate(entries, error)) from error
 
 
 def authorizer_log_of(

@@ -24,22 +24,17 @@ def policies_of(entries: Sequence[Entry], *, slow_ms: int = 50) -> Policies:
     if not any(originals.get(key, "").strip() for key in POLICY_KEYS):
         return Policies(slow_ms=slow_ms)
     # Imported only where there is a policy: plug-ins are slow to check.
-    from doorkeeper.server.resources.policies.loading import (
-        alter_config_policy,
-        create_topic_policy,
-    )
+    from doorkeeper.server.resources.policies.loading import ALTER_CONFIG, CREATE_TOPIC, policy_of
 
     problems: list[str] = []
-    create_topic, alter_config = None, None
-    try:
-        create_topic = create_topic_policy(originals)
-    except ValueError as error:
-        problems.append(locate(entries, error))
-    try:
-        alter_config = alter_config_policy(originals)
-    except ValueError as error:
-        problems.append(locate(entries, error))
-    policies = Policies(create_topic, alter_config, slow_ms=slow_ms)
+    loaded = []
+    for plug_in in (CREATE_TOPIC, ALTER_CONFIG):
+        try:
+            loaded.append(policy_of(plug_in, originals))
+        except ValueError as error:
+            problems.append(locate(entries, error))
+            loaded.append(None)
+    policies = Policies(*loaded, slow_ms=slow_ms)
     if problems:
         policies.close()
         raise StartError(*problems)

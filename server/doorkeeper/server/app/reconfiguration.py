@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.base.key import Applies
-from doorkeeper.server.authorizer.guard import name_of
 from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.server.authorizer.standard_keys import ALLOW_EVERYONE, LOG_FORMAT, SUPER_USERS
 from doorkeeper.server.config.keys import LOG_LEVELS
 from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.config.naming import find_key, is_for_plug_ins
+from doorkeeper.server.config.plug_ins import name_of
 from doorkeeper.server.net import BindError
 from doorkeeper.server.net.limits import limits_of
 from doorkeeper.server.net.server import resolved_overrides

@@ -15,6 +15,8 @@ import concurrent.futures
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any, Final
 
+from doorkeeper.server.config.plug_ins import called
+
 LATE: Final = TimeoutError("it is not complete in time")
 
 LOOK_AGAIN_S: Final = 0.1
@@ -88,7 +90,7 @@ def as_future(awaitable: object, loop: asyncio.AbstractEventLoop) -> asyncio.Fut
             return future
         return _failed_future(loop, ValueError("the future belongs to another event loop"))
     if isinstance(awaitable, Awaitable):
-        return loop.create_task(_call_safely(awaitable))
+        return loop.create_task(called(lambda: awaitable))
     return _failed_future(loop, TypeError(f"found {awaitable!r:.80}; expected is an awaitable"))
 
 
@@ -109,14 +111,6 @@ def forget(future: asyncio.Future[Any]) -> None:
 def _read(future: asyncio.Future[Any]) -> None:
     if not future.cancelled():
         future.exception()
-
-
-async def _call_safely(awaitable: Awaitable[object]) -> object:
-    try:
-        return await awaitable
-    # A plug-in must not end the process.
-    except (SystemExit, KeyboardInterrupt) as error:
-        raise RuntimeError(f"it raised {type(error).__name__}") from error
 
 
 def _follow_thread(

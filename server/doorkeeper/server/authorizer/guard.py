@@ -36,6 +36,7 @@ from doorkeeper.server.authorizer.result_checks import (
     is_binding,
     results_of,
 )
+from doorkeeper.server.config.plug_ins import SlowCalls, closed, name_of
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.runtime.threads import beside
 from doorkeeper_wire.api_keys import API_NAMES
@@ -82,8 +83,6 @@ T = TypeVar("T")
 SLOW_MS: Final = 50
 """The default of ``doorkeeper.authorizer.slow.ms``."""
 
-WARN_EVERY_S: Final = 60.0
-
 _LOG = logging.getLogger("doorkeeper.authorizer")
 
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
@@ -93,11 +92,6 @@ _DENIED = AuthorizationResult.DENIED
 _UPDATES: Final = frozenset({CREATION.method, DELETION.method})
 
 _LISTS: Final[frozenset[type]] = frozenset({list, SortedBindings})
-
-
-def name_of(authorizer: Authorizer) -> str:
-    """Return the name of an authorizer in logs."""
-    return f"{type(authorizer).__module__}.{type(authorizer).__qualname__}"
 
 
 class GuardedAuthorizer:
@@ -118,7 +112,6 @@ class GuardedAuthorizer:
         """``updates_in_thread`` takes calls that change ACLs off the event loop."""
         self.inner = inner
         self.name = name_of(inner)
-        self.slow_calls = 0
         self.faults = 0
         self.allowed = 0
         self.denied = 0
@@ -137,13 +130,16 @@ class GuardedAuthorizer:
         self._at_once = (
             inner if isinstance(inner, AnswersAtOnce) and inner.answers_at_once else None
         )
-        self._slow_ms = slow_ms
-        self._slow_s = slow_ms / 1000
+        self._slow = SlowCalls(slow_ms, clock)
+        self._slow_s = self._slow.limit_s
         self._clock = clock
-        self._warned_s: dict[str, float] = {}
         self._closed = False
         self._turn = asyncio.Lock() if updates_in_thread else None
         """Held by the update that has the thread; None where updates run on the event loop."""
+
+    @property
+    def slow_calls(self) -> int:
+        return self._slow.count
 
     def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Eventually[None]]:
         """Start it; errors stop the server's start."""
@@ -347,10 +343,7 @@ class GuardedAuthorizer:
         if self._closed:
             return
         self._closed = True
-        try:
-            self.inner.close()
-        except BaseException:  # the rest of the server still closes
-            _LOG.exception("the authorizer did not close: %s", self.name)
+        closed(self.inner, "authorizer", _LOG)
 
     # --- faults
 
@@ -383,11 +376,8 @@ class GuardedAuthorizer:
     def _note_slow(
         self, method: str, took_s: float, context: AuthorizableRequestContext | None
     ) -> None:
-        self.slow_calls += 1
-        now_s = self._clock()
-        if now_s - self._warned_s.get(method, -WARN_EVERY_S) < WARN_EVERY_S:
+        if not self._slow.must_log(method, took_s):
             return
-        self._warned_s[method] = now_s
         request = ""
         if context is not None:
             request = (
@@ -396,12 +386,12 @@ class GuardedAuthorizer:
             )
         _LOG.warning(
             "%s took %.0f ms in %s%s, while no request was served"
-            " (doorkeeper.authorizer.slow.ms=%d); slow calls since the start: %d",
+            " (doorkeeper.authorizer.slow.ms=%.0f); slow calls since the start: %d",
             self.name,
             took_s * 1000,
             method,
             request,
-            self._slow_ms,
+            self._slow_s * 1000,
             self.slow_calls,
         )
 

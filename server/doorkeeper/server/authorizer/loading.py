@@ -10,18 +10,10 @@ A class with the older interface of KIP-11 is wrapped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from inspect import isabstract
-
 from doorkeeper.server.authorizer.contract import Authorizer
 from doorkeeper.server.authorizer.older import has_older_interface, wrap
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
-from doorkeeper.server.config.plug_ins import (
-    UnusableClass,
-    import_named,
-    missing_methods,
-    wrong_methods,
-)
+from doorkeeper.server.config.plug_ins import PlugIn, checked_class, imported
 
 KEY = "authorizer.class.name"
 
@@ -50,9 +42,6 @@ ARGUMENTS = {
 }
 """How many arguments the server passes to each method of an authorizer."""
 
-COROUTINES = frozenset({"create_acls", "delete_acls"})
-"""The methods that may be ``async def``."""
-
 OLDER_ARGUMENTS = {
     "initialize": 1,
     "authorize": 3,
@@ -61,6 +50,17 @@ OLDER_ARGUMENTS = {
     "close": 0,
 }
 """The same for the older interface. ``get_acls`` is called by keywords."""
+
+
+PLUG_IN = PlugIn(
+    KEY,
+    ENTRY_POINT_GROUP,
+    Authorizer,
+    ARGUMENTS,
+    frozenset({"create_acls", "delete_acls"}),
+    KAFKA_NAMES,
+    allowed="a subclass of doorkeeper.plugins.{}, or a class with the methods of KIP-11",
+)
 
 
 def authorizer_class(name: str) -> type[Authorizer] | None:
@@ -74,22 +74,8 @@ def authorizer_class(name: str) -> type[Authorizer] | None:
         return None
     if name in KAFKA_NAMES:
         return StandardAuthorizer
-    found = import_named(KEY, name, ENTRY_POINT_GROUP, KAFKA_NAMES)
+    found = imported(PLUG_IN, name)
     if has_older_interface(found):
-        _check_methods(name, found, OLDER_ARGUMENTS)
-        return wrap(found)
-    if not (isinstance(found, type) and issubclass(found, Authorizer)):
-        raise UnusableClass(
-            f"{KEY}={name}: found {found!r}; allowed: a subclass of"
-            " doorkeeper.plugins.Authorizer, or a class with the methods of KIP-11"
-        )
-    if isabstract(found):
-        raise UnusableClass(f"{KEY}={name}: the class lacks the methods {missing_methods(found)}")
-    _check_methods(name, found, ARGUMENTS)
-    return found
-
-
-def _check_methods(name: str, found: type, arguments: Mapping[str, int]) -> None:
-    problems = wrong_methods(found, arguments, COROUTINES)
-    if problems:
-        raise UnusableClass(f"{KEY}={name}: {'; '.join(problems)}")
+        older = PLUG_IN._replace(base=object, calls=OLDER_ARGUMENTS, coroutines=())
+        return wrap(checked_class(older, name, found))
+    return checked_class(PLUG_IN, name, found)

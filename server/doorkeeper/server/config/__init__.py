@@ -23,5 +23,5 @@ shared_store     the address of a shared store
 http             the operations port
 client_rules     rules for clients by their software
 levels           the levels of loggers
-plug_ins         import of the Python class that a key names
+plug_ins         loads the classes that keys name, and bounds their calls
 """

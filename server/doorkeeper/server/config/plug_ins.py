@@ -1,17 +1,27 @@
-"""Import of the Python class that a key names.
+"""Plug-ins: the classes of Python that keys name, and what bounds their calls.
 
-package.module.Class, package.module:Class    by its path
-name                                          an entry point of the key's group
+load       imports the class, checks it, makes an object and configures it
+SlowCalls  says which calls held up the event loop for too long
+closed     closes a plug-in, whatever it raises
 
-Any failure of a plug-in during its import becomes an error of one line.
+    package.module.Class, package.module:Class    a class by its path
+    name                                          an entry point of the key's group
+
+Whatever a plug-in raises on the way becomes an error of one line.
 """
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import logging
 import re
-from collections.abc import Container, Iterable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 from importlib import import_module
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
+
+T = TypeVar("T")
 
 # Java class names: common first packages, or a nested class.
 _JAVA_NAME = re.compile(r"(com|dev|eu|io|kafka|net|org)(\.\w+)+|[\w.]+\$\w+")
@@ -24,28 +34,144 @@ class UnusableClass(ValueError):
     """The class cannot be used; the text names key, value and reason."""
 
 
-def import_named(key: str, name: str, group: str, kafka_names: Iterable[str]) -> object:
-    """Return the object that a key names; ``kafka_names`` are the Java names that it may have.
+class PlugIn(NamedTuple):
+    """What a key names: a class of Python.
+
+    ``base`` is what it must be a subclass of, ``calls`` the number of arguments of each method that
+    is called, ``coroutines`` those that may be ``async def``. ``kafka_names`` are the Java names
+    that the key may have instead.
+    """
+
+    key: str
+    group: str
+    base: type[Any]
+    calls: Mapping[str, int] = {}
+    coroutines: Container[str] = ()
+    kafka_names: Iterable[str] = ()
+    allowed: str = "a subclass of doorkeeper.plugins.{}"
+    """What the class must be, for the text of errors, with the name of ``base``."""
+
+
+def class_of(plug_in: PlugIn, name: str) -> type[Any]:
+    """Return the class that a key names.
+
+    Raises:
+        UnusableClass: it does not exist, cannot be imported, or is not of the kind.
+    """
+    return checked_class(plug_in, name, imported(plug_in, name))
+
+
+def imported(plug_in: PlugIn, name: str) -> object:
+    """Return the object that a key names.
 
     Raises:
         UnusableClass: it does not exist, or cannot be imported.
-
     """
     if "." in name or ":" in name:
-        return _from_path(key, name, kafka_names)
-    return _from_entry_point(key, name, group)
+        return _from_path(plug_in.key, name, plug_in.kafka_names)
+    return _from_entry_point(plug_in.key, name, plug_in.group)
+
+
+def checked_class(plug_in: PlugIn, name: str, found: object) -> type[Any]:
+    """Return a class if it is of the kind, has all methods, and they can be called.
+
+    Raises:
+        UnusableClass: it is not.
+    """
+    said = f"{plug_in.key}={name}"
+    if not (isinstance(found, type) and issubclass(found, plug_in.base)):
+        allowed = plug_in.allowed.format(plug_in.base.__name__)
+        raise UnusableClass(f"{said}: found {found!r}; allowed: {allowed}")
+    if inspect.isabstract(found):
+        missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
+        raise UnusableClass(f"{said}: the class lacks the methods {missing}")
+    if problems := wrong_methods(found, plug_in.calls, plug_in.coroutines):
+        raise UnusableClass(f"{said}: {'; '.join(problems)}")
+    return found
+
+
+def made(
+    make: Callable[[], T],
+    configure: Callable[[T], object],
+    said: str,
+    close: Callable[[T], object] | None = None,
+) -> T:
+    """Make and configure a plug-in; ``close`` is called where it refuses its configuration.
+
+    Raises:
+        ValueError: it raised; the text begins with the key that is wrong, or with ``said``.
+    """
+    plug_in: T | None = None
+    try:
+        plug_in = make()
+        configure(plug_in)
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
+        if plug_in is not None and close is not None:
+            close(plug_in)
+        # The contracts: the text of a ValueError begins with the key that is wrong.
+        if isinstance(error, ValueError):
+            raise ValueError(" ".join(str(error).split())) from error
+        raise ValueError(f"{said}: {one_line(error)}") from error
+    return plug_in
+
+
+class Closes(Protocol):
+    """Can be closed."""
+
+    def close(self) -> object: ...
+
+
+def closed(plug_in: Closes, what: str, log: logging.Logger) -> None:
+    """Close a plug-in; what it raises is logged: the rest of the server still closes."""
+    try:
+        plug_in.close()
+    except BaseException:
+        log.exception("the %s did not close: %s", what, name_of(plug_in))
+
+
+def name_of(plug_in: object) -> str:
+    """Return the name of a plug-in in logs."""
+    return f"{type(plug_in).__module__}.{type(plug_in).__qualname__}"
+
+
+async def called(call: Callable[[], Awaitable[object]]) -> object:
+    """Await what a plug-in returns; it cannot end the process."""
+    try:
+        return await call()
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise RuntimeError(f"it raised {type(error).__name__}") from error
+
+
+WARN_EVERY_S: Final = 60.0
+
+
+class SlowCalls:
+    """Counts calls that took longer than a limit, on a clock of monotonic seconds."""
+
+    __slots__ = ("_warned_s", "clock", "count", "limit_s")
+
+    def __init__(self, limit_ms: int, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.limit_s = limit_ms / 1000
+        self.clock = clock
+        self.count = 0
+        self._warned_s: dict[str, float] = {}
+
+    def must_log(self, method: str, took_s: float) -> bool:
+        """Count a call if it was slow; return whether to log it: once a minute for a method."""
+        if took_s <= self.limit_s:
+            return False
+        self.count += 1
+        now_s = self.clock()
+        if now_s - self._warned_s.get(method, -WARN_EVERY_S) < WARN_EVERY_S:
+            return False
+        self._warned_s[method] = now_s
+        return True
 
 
 def one_line(error: BaseException) -> str:
     """Return the class and text of an exception in one line of bounded length."""
     text = " ".join(str(error).split())[:CAUSE_CHARACTERS_MAX]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def missing_methods(abstract: type) -> str:
-    """Return the names of the abstract methods of a class."""
-    names: frozenset[str] = getattr(abstract, "__abstractmethods__", frozenset())
-    return ", ".join(sorted(names))
 
 
 def wrong_methods(

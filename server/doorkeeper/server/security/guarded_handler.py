@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Generic, TypeGuard, TypeVar
 
 from doorkeeper.base.credentials import ScramCredential
-from doorkeeper.server.config.plug_ins import one_line
+from doorkeeper.server.config.plug_ins import called, one_line
 from doorkeeper.server.security.fair_semaphore import FairSemaphore
 from doorkeeper.server.security.handlers_contract import (
     CallbackHandler,
@@ -87,7 +87,7 @@ class GuardedHandler(Generic[H]):
         except TimeoutError:
             raise self._fault("all its slots are in use", context) from None
         # The slot is held until the call ends, even if it ignores its cancellation.
-        task = loop.create_task(_call_safely(call))
+        task = loop.create_task(called(call))
         task.add_done_callback(self._release)
         try:
             await asyncio.wait({task}, timeout=deadline_s - loop.time())
@@ -210,11 +210,3 @@ def _flaw_of_credential(*parts: object) -> str | None:
 def _is_number(value: object) -> TypeGuard[int]:
     # bool is a subclass of int.
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-async def _call_safely(call: Callable[[], Awaitable[object]]) -> object:
-    try:
-        return await call()
-    # A plug-in must not end the process.
-    except (SystemExit, KeyboardInterrupt) as error:
-        raise RuntimeError(f"it raised {type(error).__name__}") from error

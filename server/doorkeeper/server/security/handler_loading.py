@@ -7,10 +7,9 @@ name                               an entry point of the group below
 
 from __future__ import annotations
 
-from inspect import isabstract
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from doorkeeper.server.config.plug_ins import UnusableClass, import_named, missing_methods, one_line
+from doorkeeper.server.config.plug_ins import PlugIn, class_of, made
 from doorkeeper.server.config.sasl_keys import (
     SASL_CHECK_TIMEOUT_MS,
     SASL_CHECKS_MAX,
@@ -54,16 +53,17 @@ def handler_of(
     key = settings.full_name(SASL_SERVER_CALLBACK_HANDLER_CLASS)
     if not name or _is_kafkas(name, key, settings.name):
         return None
-    found = import_named(key, name, ENTRY_POINT_GROUP, KAFKA_NAMES)
-    if not (isinstance(found, type) and issubclass(found, wanted)):
-        raise UnusableClass(
-            f"{key}={name}: found {found!r}; allowed for {settings.name}: a subclass of"
-            f" doorkeeper.plugins.{wanted.__name__}"
-        )
-    if isabstract(found):
-        raise UnusableClass(f"{key}={name}: the class lacks the methods {missing_methods(found)}")
+    allowed = f"a subclass of doorkeeper.plugins.{{}}, for {settings.name}"
+    plug_in = PlugIn(key, ENTRY_POINT_GROUP, wanted, kafka_names=KAFKA_NAMES, allowed=allowed)
+    module = settings.login_module
+    configs = configs_of(settings.originals, settings.listener_name, settings.name)
+    options = {} if module is None else dict(module.options)
     return GuardedHandler(
-        _create(found, settings, f"{key}={name}"),
+        made(
+            class_of(plug_in, name),
+            lambda handler: handler.configure(configs, settings.name, options),
+            f"{key}={name}",
+        ),
         key=key,
         name=name,
         mechanism=settings.name,
@@ -84,20 +84,3 @@ def _is_kafkas(name: str, key: str, mechanism: str) -> bool:
         return True
     serves = " and ".join(KAFKA_NAMES[name])
     raise ValueError(f"{key}={name}: this handler serves {serves}, and not {mechanism}")
-
-
-def _create(found: type[H], settings: MechanismSettings, said: str) -> H:
-    module = settings.login_module
-    try:
-        handler = found()
-        handler.configure(
-            configs_of(settings.originals, settings.listener_name, settings.name),
-            settings.name,
-            {} if module is None else dict(module.options),
-        )
-    except ValueError as error:
-        # The contract: such a text begins with the key that is wrong.
-        raise ValueError(" ".join(str(error).split())) from error
-    except (Exception, SystemExit) as error:
-        raise ValueError(f"{said}: {one_line(error)}") from error
-    return handler

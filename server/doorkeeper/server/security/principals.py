@@ -12,11 +12,10 @@ Source: ``DefaultKafkaPrincipalBuilder`` of kafka-clients 4.3.1.
 
 from __future__ import annotations
 
-from inspect import isabstract
-from typing import TYPE_CHECKING, Final, TypeGuard
+from typing import TYPE_CHECKING, Final, Protocol, TypeGuard, runtime_checkable
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
-from doorkeeper.server.config.plug_ins import UnusableClass, import_named, missing_methods, one_line
+from doorkeeper.server.config.plug_ins import PlugIn, class_of, made, one_line
 from doorkeeper.server.security.prefixes import configs_of
 
 if TYPE_CHECKING:
@@ -32,6 +31,22 @@ SSL_RULES_KEY: Final = "ssl.principal.mapping.rules"
 ENTRY_POINT_GROUP: Final = "doorkeeper.principal_builders"
 
 KAFKA_NAME: Final = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"
+
+
+@runtime_checkable
+class _Builds(Protocol):
+    """Has the method of a principal builder, wherever it inherits it from."""
+
+    def build(self, context: AuthenticationContext) -> Principal: ...
+
+
+_PLUG_IN: Final = PlugIn(
+    KEY,
+    ENTRY_POINT_GROUP,
+    _Builds,
+    kafka_names=(KAFKA_NAME,),
+    allowed="a class with the method build",
+)
 
 
 class BuilderFault(Exception):
@@ -162,28 +177,11 @@ def principal_builder_of(
         ours.configure(configs)
         ours.prepare(security_protocol, mechanisms)
         return ours
-    found = import_named(KEY, name, ENTRY_POINT_GROUP, (KAFKA_NAME,))
-    if not isinstance(found, type) or not callable(getattr(found, "build", None)):
-        raise UnusableClass(
-            f"{KEY}={name}: found {found!r}; allowed: a class with the method build"
-        )
-    if isabstract(found):
-        raise UnusableClass(f"{KEY}={name}: the class lacks the methods {missing_methods(found)}")
-    return GuardedPrincipalBuilder(_create(found, configs, f"{KEY}={name}"), name)
+    found = class_of(_PLUG_IN, name)
 
+    def configure(builder: PrincipalBuilder) -> None:
+        method = getattr(builder, "configure", None)
+        if method is not None:
+            method(configs)
 
-def _create(
-    found: type[PrincipalBuilder], configs: Mapping[str, str], said: str
-) -> PrincipalBuilder:
-    """Instantiate a custom builder, and call its method ``configure`` if it has one."""
-    try:
-        builder = found()
-        configure = getattr(builder, "configure", None)
-        if configure is not None:
-            configure(configs)
-    except ValueError as error:
-        # By the contract such a text begins with the key.
-        raise ValueError(" ".join(str(error).split())) from error
-    except (Exception, SystemExit) as error:
-        raise ValueError(f"{said}: {one_line(error)}") from error
-    return builder
+    return GuardedPrincipalBuilder(made(found, configure, f"{KEY}={name}"), name)

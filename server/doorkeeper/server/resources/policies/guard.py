@@ -10,11 +10,11 @@ Source: ``ReplicationControlManager.maybeCheckCreateTopicPolicy`` and
 from __future__ import annotations
 
 import logging
-import math
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.config.plug_ins import SlowCalls, closed, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
         CreateTopicPolicy,
         TopicCreation,
     )
-
-WARN_EVERY_S: Final = 60.0
 
 _LOG = logging.getLogger("doorkeeper.policies")
 
@@ -44,9 +42,7 @@ class Policies:
     ) -> None:
         self._create_topic = create_topic
         self._alter_config = alter_config
-        self._slow_ms = slow_ms
-        self._clock = clock
-        self._warned_s = -math.inf
+        self._slow = SlowCalls(slow_ms, clock)
 
     def check_creation(self, creation: TopicCreation) -> None:
         """Ask the policy of new topics.
@@ -71,39 +67,27 @@ class Policies:
     def close(self) -> None:
         """Close both; log what they raise."""
         for policy in (self._create_topic, self._alter_config):
-            if policy is None:
-                continue
-            try:
-                policy.close()
-            except (Exception, SystemExit):  # the rest of the server still closes
-                _LOG.exception("the policy did not close: %s", _name_of(policy))
+            if policy is not None:
+                closed(policy, "policy", _LOG)
 
     def _ask(
         self,
         policy: CreateTopicPolicy | AlterConfigPolicy,
         request: TopicCreation | ConfigAlteration,
     ) -> None:
-        began_s = self._clock()
+        began_s = self._slow.clock()
         try:
             policy.validate(request)  # type: ignore[arg-type]  # each is given its own kind
         except ApiError:
             raise
         except (Exception, SystemExit) as error:
-            _LOG.exception("the policy failed: %s", _name_of(policy))
+            _LOG.exception("the policy failed: %s", name_of(policy))
             raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR) from error
         finally:
-            self._note_time(policy, began_s, self._clock())
-
-    def _note_time(self, policy: object, began_s: float, ended_s: float) -> None:
-        took_ms = (ended_s - began_s) * 1000
-        if took_ms > self._slow_ms and ended_s - self._warned_s >= WARN_EVERY_S:
-            self._warned_s = ended_s
-            _LOG.warning(
-                "the policy %s blocked the event loop for %d ms: it must not wait",
-                _name_of(policy),
-                took_ms,
-            )
-
-
-def _name_of(policy: object) -> str:
-    return f"{type(policy).__module__}.{type(policy).__qualname__}"
+            took_s = self._slow.clock() - began_s
+            if self._slow.must_log("validate", took_s):
+                _LOG.warning(
+                    "the policy %s blocked the event loop for %d ms: it must not wait",
+                    name_of(policy),
+                    took_s * 1000,
+                )

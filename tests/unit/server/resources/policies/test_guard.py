@@ -15,7 +15,8 @@ from doorkeeper.plugins import (
     PolicyViolation,
     TopicCreation,
 )
-from doorkeeper.server.resources.policies.guard import WARN_EVERY_S, Policies
+from doorkeeper.server.config.plug_ins import WARN_EVERY_S
+from doorkeeper.server.resources.policies.guard import Policies
 from testkit.policies import Configs, Topics
 
 CHANGE = ConfigAlteration(ConfigResourceType.TOPIC, "a", {"retention.ms": "5"})

@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.plugins import AlterConfigPolicy, ConfigAlteration, CreateTopicPolicy
-from doorkeeper.server.resources.policies.loading import (
-    ALTER_CONFIG_KEY,
-    CREATE_TOPIC_KEY,
-    alter_config_policy,
-    create_topic_policy,
-)
+from doorkeeper.server.resources.policies.loading import ALTER_CONFIG, CREATE_TOPIC, policy_of
 from testkit.policies import Topics
 
 HERE = __name__
@@ -46,11 +41,12 @@ class Unfinished(CreateTopicPolicy):
 
 def test_policies_are_loaded() -> None:
     """By the path of a class, with every key; without a name there is none."""
-    originals = {CREATE_TOPIC_KEY: " testkit.policies.Topics ", ALTER_CONFIG_KEY: ""}
-    configured = alter_config_policy({ALTER_CONFIG_KEY: f"{HERE}:Configured", "policy.limit": "7"})
+    originals = {CREATE_TOPIC.key: " testkit.policies.Topics ", ALTER_CONFIG.key: ""}
+    keys = {ALTER_CONFIG.key: f"{HERE}:Configured", "policy.limit": "7"}
+    configured = policy_of(ALTER_CONFIG, keys)
 
-    assert isinstance(create_topic_policy(originals), Topics)
-    assert alter_config_policy(originals) is None
+    assert isinstance(policy_of(CREATE_TOPIC, originals), Topics)
+    assert policy_of(ALTER_CONFIG, originals) is None
     assert isinstance(configured, Configured)
     assert configured.limit == 7
 
@@ -69,13 +65,13 @@ def test_policies_are_loaded() -> None:
 )
 def test_other_classes_are_refused(name: str, text: str) -> None:
     """In one line that begins with the key."""
-    with pytest.raises(ValueError, match=rf"^{CREATE_TOPIC_KEY}={name}: .*{text}"):
-        create_topic_policy({CREATE_TOPIC_KEY: name})
+    with pytest.raises(ValueError, match=rf"^{CREATE_TOPIC.key}={name}: .*{text}"):
+        policy_of(CREATE_TOPIC, {CREATE_TOPIC.key: name})
 
 
 def test_a_refused_configuration_keeps_its_text() -> None:
     """A ValueError is the policy's own; another exception is named."""
     with pytest.raises(ValueError, match=r"^invalid literal for int"):
-        alter_config_policy({ALTER_CONFIG_KEY: f"{HERE}.Configured", "policy.limit": "x"})
-    with pytest.raises(ValueError, match=rf"^{ALTER_CONFIG_KEY}=.*Raising: LookupError: no luck$"):
-        alter_config_policy({ALTER_CONFIG_KEY: f"{HERE}.Raising"})
+        policy_of(ALTER_CONFIG, {ALTER_CONFIG.key: f"{HERE}.Configured", "policy.limit": "x"})
+    with pytest.raises(ValueError, match=rf"^{ALTER_CONFIG.key}=.*Raising: LookupError: no luck$"):
+        policy_of(ALTER_CONFIG, {ALTER_CONFIG.key: f"{HERE}.Raising"})
