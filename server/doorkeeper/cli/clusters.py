@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -22,12 +22,11 @@ from doorkeeper.cli.acls.plans import numbers_of_difference
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.offline.stores import open_for_reading, place_of
-from doorkeeper.cli.options import PROPERTIES_FILE, load_or_fail, output_option
+from doorkeeper.cli.options import PROPERTIES_FILE, load_settings, output_option
 from doorkeeper.cli.profiles import Profile, profile_option
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
-from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.state.store import StorageError
 from doorkeeper.sync.comparison import ClusterComparison, compare_cluster
@@ -132,7 +131,7 @@ def show_status(
                 return found
             await asyncio.sleep(_LOOK_S)
 
-    desired, found = _run(look())
+    desired, found = asyncio.run(look())
     if output == "json":
         show_json({"clusters": [each.record(desired.revision) for each in found]})
     else:
@@ -156,7 +155,7 @@ Examples:
 @inspects
 def show_drift(file: Path, names: tuple[str, ...], output: str) -> None:
     """List the ACLs of the scope that clusters lack (-), or have too many (+)."""
-    desired, found = _run(_compare(file, _clusters_of(file, names)))
+    desired, found = asyncio.run(_compare(file, _clusters_of(file, names)))
     numbers = [_numbers(each, desired) for each in found]
     examined = Examined(
         sum(len(each.added) + len(each.removed) + each.kept for each in numbers),
@@ -225,7 +224,7 @@ def synchronize(file: Path, names: tuple[str, ...], accepted: tuple[str, ...], o
                 break
         return await _compare(file, clusters)
 
-    desired, found = _run(run())
+    desired, found = asyncio.run(run())
     if output == "json":
         show_json({"clusters": [each.record(desired.revision) for each in found]})
     else:
@@ -294,7 +293,7 @@ def import_acls(
                 fail(problems)
         return extra
 
-    imported = _run(run())
+    imported = asyncio.run(run())
     if output == "json":
         show_json(
             {
@@ -328,7 +327,7 @@ Examples:
 @output_option
 def adopt(file: Path, names: tuple[str, ...], output: str) -> None:
     """Print the line that gives clusters to the store, and what it would change then."""
-    desired, found = _run(_compare(file, _clusters_of(file, names)))
+    desired, found = asyncio.run(_compare(file, _clusters_of(file, names)))
     for each in found:
         if each.failure or not each.drifts:
             fail(f"{each.config.name}: {text}" for text in _failures(each))
@@ -422,9 +421,7 @@ async def _read_store(file: Path) -> Desired:
     if contents.authorizer is not None:
         raise RepositoryError("only ACLs of the standard authorizer are sent to clusters")
     try:
-        async with open_for_reading(
-            place_of(load_or_fail(file, ()).settings), alone=False
-        ) as store:
+        async with open_for_reading(place_of(load_settings(file, ())), alone=False) as store:
             store_id = (await store.header()).store_id
     except StorageError as error:
         raise RepositoryError(str(error)) from error
@@ -432,14 +429,11 @@ async def _read_store(file: Path) -> Desired:
 
 
 def _clusters_of(file: Path, names: Sequence[str]) -> list[ClusterConfig]:
-    """Return the clusters of these names, or all; an error ends the process."""
-    settings = load_or_fail(file, ()).settings
+    """Return the clusters of these names, or all."""
+    settings = load_settings(file, ())
     if settings[CLUSTERS_FILE] is None:
         fail([f"{file}: doorkeeper.clusters.file is missing"])
-    try:
-        clusters = configs_of(settings[CLUSTERS_FILE])
-    except StartError as error:
-        fail(error.problems)
+    clusters = configs_of(settings[CLUSTERS_FILE])
     known = {each.name: each for each in clusters}
     for name in names:
         if name not in known:
@@ -447,16 +441,6 @@ def _clusters_of(file: Path, names: Sequence[str]) -> list[ClusterConfig]:
                 f"found {name!r}; the file has {', '.join(known)}", param_hint="--cluster"
             )
     return [known[name] for name in names] or list(clusters)
-
-
-def _run(work: Awaitable[T]) -> T:
-    async def run() -> T:
-        return await work
-
-    try:
-        return asyncio.run(run())
-    except RepositoryError as error:
-        fail(error.problems)
 
 
 def _end(found: Sequence[ClusterComparison]) -> None:

@@ -53,7 +53,7 @@ for _shell in (JoinedBash, LastingZsh):
 
 
 class Root(LazyGroup):
-    """The group of all commands; it reports that Ctrl-C has ended one."""
+    """The group of all commands; it reports that Ctrl-C or an expected error has ended one."""
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command of the first word."""
@@ -66,6 +66,12 @@ class Root(LazyGroup):
             if not is_interrupt(abort):
                 raise
             end_interrupted()
+        except Exception as error:
+            # Imported here: few commands fail.
+            from doorkeeper.cli.failures import report
+
+            report(error)
+            raise
 
 
 @click.group(

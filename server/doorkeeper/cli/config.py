@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from doorkeeper.cli.files import write_whole
-from doorkeeper.cli.options import array_option, config_option, load_or_fail, override_option
+from doorkeeper.cli.options import array_option, config_option, load_settings, override_option
 from doorkeeper.cli.sample_files import SAMPLE_CONFIGURATION, sample_file
 from doorkeeper.cli.terminal import fail, printable
 from doorkeeper.server.config.origins import origins_of
@@ -128,12 +128,8 @@ def check(file: Path, overrides: tuple[str, ...], *, strict: bool) -> None:
     started, and no other server is asked.
     """
     from doorkeeper.server.app.config_check import check_configuration
-    from doorkeeper.server.app.errors import StartError
 
-    try:
-        loaded = check_configuration(file, overrides)
-    except StartError as error:
-        fail(error.problems)
+    loaded = check_configuration(file, overrides)
     for warning in loaded.warnings:
         click.echo(f"warning: {printable(warning)}")
     if strict and loaded.warnings:
@@ -162,7 +158,7 @@ Examples:
 def show(file: Path | None, overrides: tuple[str, ...], output: str) -> None:
     """Print every value of the configuration, and its source."""
     # Values that have no effect are listed too: a file may be shared with brokers.
-    rows = origins_of(load_or_fail(file, overrides).settings)
+    rows = origins_of(load_settings(file, overrides))
     if output == "json":
         click.echo(json.dumps([row._asdict() for row in rows], indent=2, ensure_ascii=False))
         return
@@ -197,19 +193,10 @@ def reset(
     if bool(keys) == every:
         raise click.UsageError("give either keys or --all")
     from doorkeeper.cli.offline.config_reset import forget
-    from doorkeeper.server.app.errors import (
-        StartError,
-    )
-    from doorkeeper.server.state.store import StorageError
 
     # Through the log of changes, so that the audit log and other nodes see the reset.
-    settings = load_or_fail(file, overrides).settings
-    try:
-        forgotten = forget(settings, None if every else keys)
-    except StorageError as error:
-        fail([error])
-    except StartError as error:
-        fail(error.problems)
+    settings = load_settings(file, overrides)
+    forgotten = forget(settings, None if every else keys)
     for broker, name, _ in forgotten:
         click.echo(f"forgotten: {name} of {f'broker {broker}' if broker else 'the cluster'}")
     if not forgotten:

@@ -12,12 +12,11 @@ import click
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.interrupts import interruptible
-from doorkeeper.cli.terminal import fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.server.config.loading import Loaded
+    from doorkeeper.server.config.settings import Settings
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
@@ -142,14 +141,13 @@ def utf8(value: str) -> str:
     return value
 
 
-def load_or_fail(file: Path | None, overrides: Sequence[str]) -> Loaded:
-    """Read the configuration; if it has errors, print all of them and end the process."""
-    from doorkeeper.base.config_errors import (
-        ConfigError,
-    )
+def load_settings(file: Path | None, overrides: Sequence[str]) -> Settings:
+    """Return the configuration of a file and of --override.
+
+    Raises:
+        ConfigError: it has errors.
+
+    """
     from doorkeeper.server.config.loading import load
 
-    try:
-        return load(file, overrides)
-    except ConfigError as error:
-        fail(error.problems)
+    return load(file, overrides).settings

@@ -72,9 +72,6 @@ def load_profile(name: str, environment: Mapping[str, str]) -> Profile:
         click.BadParameter: there is no profile of this name.
 
     """
-    from doorkeeper.base.config_errors import (
-        ConfigError,
-    )
     from doorkeeper.base.properties import read
 
     place = folder(environment)
@@ -85,8 +82,6 @@ def load_profile(name: str, environment: Mapping[str, str]) -> Profile:
     try:
         values = {entry.key: entry.value.strip() for entry in read(path)}
         mode = stat.S_IMODE(path.stat().st_mode)
-    except ConfigError as error:
-        fail(error.problems)
     except OSError as error:
         fail([f"{path}: {error.strerror}"])
     _check_mode(path, mode, values)

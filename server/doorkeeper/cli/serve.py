@@ -48,12 +48,6 @@ def command(file: Path | None, overrides: tuple[str, ...]) -> None:
         )
 
         fail(with_further_problems(error))
-    from doorkeeper.server.app.errors import (
-        StartError,
-    )
     from doorkeeper.server.app.process import serve
 
-    try:
-        serve(file, overrides, loaded)
-    except StartError as error:
-        fail(error.problems)
+    serve(file, overrides, loaded)

@@ -22,8 +22,7 @@ from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.repositories.addresses import Address
-from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.terminal import fail, show, show_json
+from doorkeeper.cli.terminal import show, show_json
 
 BROKEN: Final = 3
 """The status of a rule that does not hold."""
@@ -83,10 +82,7 @@ def _state_of(
     """Return the state of before, with the present values of settings that it lacks."""
     # Before is a file mostly, beside a live cluster that has the properties.
     config = command_config if before.is_live else None
-    try:
-        contents = read_contents(Location(before, config))
-    except RepositoryError as error:
-        fail(error.problems)
+    contents = read_contents(Location(before, config))
     networks = contents.networks
     if networks is None:
         networks = state.snapshot.matches_networks

@@ -10,7 +10,6 @@ import click
 
 from doorkeeper.acls.formats.choosing import WRITTEN, Format, write
 from doorkeeper.acls.formats.entities import records_of_entities
-from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.formats.records import write_json, write_yaml
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
@@ -25,7 +24,6 @@ from doorkeeper.cli.acls.plan_options import STATUSES
 from doorkeeper.cli.acls.plans import side_of
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
-from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import fail, say
 
@@ -65,14 +63,9 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:
     owned = selector_of(options)
     location = take_location(options)
     # Sorted, so that exports of one set are equal byte by byte and can be kept in Git.
-    try:
-        contents = read_contents(location)
-        found = sorted(each for each in contents.bindings if owned.selects(each))
-        text = write(found, Format(format_name))
-    except RepositoryError as error:
-        fail(error.problems)
-    except FormatError as error:
-        fail([error])
+    contents = read_contents(location)
+    found = sorted(each for each in contents.bindings if owned.selects(each))
+    text = write(found, Format(format_name))
     if contents.bindings and not found:
         say(f"note: --own-... selects none of the {len(contents.bindings)} ACLs of {location.name}")
     if out_file is None:
@@ -109,13 +102,8 @@ def render(names: tuple[str, ...], format_name: str) -> None:
     YAML and JSON have the topics, users and quotas of the files too.
     """
     first, *others = (Address(AddressKind.FILE, name) for name in names)
-    try:
-        contents = read_contents(Location(first, others=tuple(others)))
-        text = _render(contents, Format(format_name))
-    except RepositoryError as error:
-        fail(error.problems)
-    except FormatError as error:
-        fail([error])
+    contents = read_contents(Location(first, others=tuple(others)))
+    text = _render(contents, Format(format_name))
     _write_stdout(text)
 
 

@@ -355,11 +355,8 @@ def _answer(state: AclState, snapshot: Snapshot, question: Question) -> Answer:
 
 
 def _change(snapshot: Snapshot, added: Sequence[str], removed: Sequence[str]) -> Snapshot:
-    try:
-        old = [each for text in removed for each in _bindings_of(text)]
-        new = [each for text in added for each in _bindings_of(text)]
-    except RepositoryError as error:
-        fail(error.problems)
+    old = [each for text in removed for each in _bindings_of(text)]
+    new = [each for text in added for each in _bindings_of(text)]
     # Removing an absent ACL changes nothing, which is more likely a typing error than a wish.
     for each in old:
         if each not in snapshot:

@@ -57,11 +57,10 @@ from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.options import PROPERTIES_FILE
-from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import fail, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from doorkeeper.acls.entities.model import EntitySet
     from doorkeeper.acls.entities.plan import EntityPlan
@@ -69,8 +68,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import Plan
     from doorkeeper.base.properties import PropertiesFile
-    from doorkeeper.cli.acls.entities import EntityPlanner
-    from doorkeeper.cli.acls.plans import Precondition, SavedPlan
+    from doorkeeper.cli.acls.plans import SavedPlan
     from doorkeeper.cli.repositories.addresses import Address
     from doorkeeper.cli.repositories.repository import AclContents
     from doorkeeper.server.state.history.moments import Moment
@@ -171,10 +169,7 @@ def diff(
         if not location.address.is_live:
             raise click.UsageError("--right-command-config needs a live cluster as RIGHT")
         location = location._replace(command_config=right_command_config)
-    try:
-        left_contents, right_contents = read_contents(other), read_contents(location)
-    except RepositoryError as error:
-        fail(error.problems)
+    left_contents, right_contents = read_contents(other), read_contents(location)
     # Without ownership, which both sides have been reduced to: a plan refuses a wanted ACL that is
     # not owned, a comparison just ignores it.
     present = [each for each in left_contents.bindings if owned.selects(each)]
@@ -205,10 +200,7 @@ def _differing_entities(
     # --own-... selects ACLs.
     if not of_files or owned != EVERYTHING:
         return NO_ENTITIES
-    try:
-        return asyncio.run(compare(left, right, of_files))
-    except RepositoryError as error:
-        fail(error.problems)
+    return asyncio.run(compare(left, right, of_files))
 
 
 @click.command(
@@ -275,8 +267,6 @@ def plan(
         # Before it is shown: a reader of the output may close the pipe, and the file must exist.
         if out_file is not None:
             write_whole(out_file, acl_plans.text_of(found, *sides, entities).encode())
-    except RepositoryError as error:
-        fail(error.problems)
     except PlanError as error:
         fail_without_plan(error)
     except OSError as error:
@@ -313,15 +303,10 @@ def plan(
 def _refusals(
     location: Location, present: AclContents, report: PlanReport, acceptance: Acceptance
 ) -> Sequence[str]:
-    """Return why ``apply`` would refuse a plan; an error ends the process."""
-    try:
-        repository = location.repository()
-        verdict = acl_plans.verdict_of(
-            repository, present, report.plan, report.entities, acceptance
-        )
-        return asyncio.run(verdict).refusals
-    except RepositoryError as error:
-        fail(error.problems)
+    """Return why ``apply`` would refuse a plan."""
+    repository = location.repository()
+    verdict = acl_plans.verdict_of(repository, present, report.plan, report.entities, acceptance)
+    return asyncio.run(verdict).refusals
 
 
 @click.command(
@@ -400,7 +385,7 @@ def apply(
             if if_revision is None:
                 fail([f"{wanted[0]}: the plan has no revision"])
     else:
-        goal = _read_wanted(wanted, location)
+        goal = read_contents(_location_of(wanted, location))
         owned = ownership_of(selector, goal.owned, whole=whole)
         if not owned.only_adds:
             selects = owned.selects
@@ -413,11 +398,11 @@ def apply(
         check = precondition_of(location, if_revision, selects)
     # The share was judged when a plan was made, and its file names each removal.
     acceptance = Acceptance(accepted, removals_max, any_share=is_plan)
-    _apply_at(
-        location,
+    apply_plan(
+        location.repository(),
         make_plan,
         acceptance,
-        planner,
+        planner=planner,
         dry_run=dry_run,
         asks=not yes,
         precondition=check,
@@ -443,35 +428,17 @@ def import_acls(*, dry_run: bool, accepted: frozenset[Rule], **options: Any) -> 
     wanted = take_wanted(options)
     location = take_location(options, *wanted)
     refuse_file(location.address)
-    goal = _read_wanted(wanted, location)
+    goal = read_contents(_location_of(wanted, location))
     make_plan = partial(plan_additions, wanted=goal.bindings)
     # Without owners: what is there stays as it is.
     planner = planner_of(goal.entities._replace(owned=()), 0, {})
-    _apply_at(location, make_plan, Acceptance(accepted), planner, dry_run=dry_run, asks=False)
-
-
-def _apply_at(
-    location: Location,
-    make_plan: Callable[[list[AclBinding]], Plan],
-    acceptance: Acceptance,
-    planner: EntityPlanner,
-    *,
-    dry_run: bool,
-    asks: bool,
-    precondition: Precondition | None = None,
-) -> None:
-    try:
-        repository = location.repository()
-    except RepositoryError as error:
-        fail(error.problems)
     apply_plan(
-        repository,
+        location.repository(),
         make_plan,
-        acceptance,
-        dry_run=dry_run,
-        asks=asks,
-        precondition=precondition,
+        Acceptance(accepted),
         planner=planner,
+        dry_run=dry_run,
+        asks=False,
     )
 
 
@@ -486,13 +453,6 @@ def rest_of(saved: Plan, present: list[AclBinding]) -> Plan:
 
 def _location_of(wanted: Sequence[Address], location: Location) -> Location:
     return Location(wanted[0], location.command_config, others=tuple(wanted[1:]))
-
-
-def _read_wanted(wanted: Sequence[Address], location: Location) -> AclContents:
-    try:
-        return read_contents(_location_of(wanted, location))
-    except RepositoryError as error:
-        fail(error.problems)
 
 
 def _load_plan(wanted: Address, address: str | None) -> SavedPlan:

@@ -22,9 +22,8 @@ from doorkeeper.cli.addresses import address
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.history.commands import history_address, line_of, read_history
 from doorkeeper.cli.repositories.addresses import Address
-from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclRepository
-from doorkeeper.cli.terminal import fail, say
+from doorkeeper.cli.terminal import say
 from doorkeeper.server.state.history.moments import Moment
 from doorkeeper.server.state.history.reading import revision_at
 from doorkeeper.server.state.history.undoing import Undo, read_undo
@@ -132,13 +131,10 @@ def undo(
     refuse_file(location.address)
     history = history or _history_of(location.address)
 
-    try:
-        repository = location.repository()
-        cluster_id = ""
-        if location.address.is_live:
-            cluster_id = asyncio.run(_cluster_id(repository))
-    except RepositoryError as error:
-        fail(error.problems)
+    repository = location.repository()
+    cluster_id = ""
+    if location.address.is_live:
+        cluster_id = asyncio.run(_cluster_id(repository))
 
     async def read(store: Portable) -> Undo | None:
         own = (await store.header()).cluster_id if cluster_id else ""

@@ -6,14 +6,13 @@ Nothing is changed, and servers may be running: the store is read beside them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
 from doorkeeper.acls.model import Principal
-from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.acls.addresses import moment
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.completion import files
@@ -44,7 +43,6 @@ from doorkeeper.server.state.history.revisions import (
 from doorkeeper.server.state.history.verification import RecordedHash, Verification, recorded_hashes
 from doorkeeper.server.state.history.verification import verify as verify_chain
 from doorkeeper.server.state.storage.portable import Portable
-from doorkeeper.server.state.store import StorageError
 
 Result = TypeVar("Result")
 
@@ -107,18 +105,13 @@ def take_store(options: dict[str, Any]) -> Address:
 
 
 def read_history(store: Address, work: Callable[[Portable], Awaitable[Result]]) -> Result:
-    """Return the result of a function of the history of a store; an error ends the process."""
+    """Return the result of a function of the history of a store."""
 
     async def read() -> Result:
         async with open_history(store) as portable:
             return await work(portable)
 
-    try:
-        return asyncio.run(read())
-    except ConfigError as error:
-        fail(error.problems)
-    except StorageError as error:
-        fail([error])
+    return asyncio.run(read())
 
 
 def take_principals(
@@ -202,7 +195,7 @@ def command(context: click.Context, /, limit: int, before: int | None, **options
         return
     output = options["output"]
     store = take_store(options)
-    folders = _folders(store, options)
+    folders = audit_folders(store, options.pop("audit_logs"))
 
     async def read(portable: Portable) -> tuple[RevisionPage, int | None]:
         wanted = RevisionFilter(
@@ -232,14 +225,6 @@ def command(context: click.Context, /, limit: int, before: int | None, **options
         say(f"revisions {first} to {last} are missing from the log: doorkeeper history verify")
     if page.before is not None:
         say(f"there are older changes: --before {page.before}")
-
-
-def _folders(store: Address, options: dict[str, Any]) -> Sequence[Path]:
-    """Return the folders of audit logs that options name; an error ends the process."""
-    try:
-        return audit_folders(store, options.pop("audit_logs"))
-    except ConfigError as error:
-        fail(error.problems)
 
 
 async def _time_of(store: Portable, when: Moment | None) -> int | None:
@@ -289,7 +274,7 @@ Examples:
 def show_revision(revision: int, output: str, **options: Any) -> None:
     """Show everything that REVISION changed, and on which Kafka clusters it is in force."""
     store = _store_of(options)
-    folders = _folders(store, options)
+    folders = audit_folders(store, options.pop("audit_logs"))
 
     async def read(portable: Portable) -> Revision | None:
         found = await read_revisions(portable, revision - 1, revision)

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import click
 
-from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.history.clusters import ClusterTail, audit_folders, audit_option, event_line
 from doorkeeper.cli.history.commands import (
     ADDRESSES,
@@ -109,10 +108,6 @@ def command(
     except KeyboardInterrupt:
         # The usual end: no message.
         raise SystemExit(INTERRUPTED) from None
-    except ConfigError as error:
-        fail(error.problems)
-    except StorageError as error:
-        fail([error])
     except OSError as error:
         fail([f"the audit log: {error}"])
 

@@ -381,14 +381,11 @@ def _numbers_by_principal(accesses: Iterable[RecordedAccess]) -> str:
 def _learn_from_logs(paths: Sequence[Path], principal: str | None, report: _Report) -> None:
     """Print the least ACLs of the allowed requests in logs; end the process if there are none."""
     # Imported here: help and completion read no logs.
-    from doorkeeper.cli.learning.log_files import LoggedRequests, UnreadableLog
+    from doorkeeper.cli.learning.log_files import LoggedRequests
 
     logged = LoggedRequests()
     for path in paths:
-        try:
-            logged.read(path)
-        except UnreadableLog as error:
-            fail([str(error)])
+        logged.read(path)
     if logged.unreadable:
         say(f"note: {len(logged.unreadable)} unreadable; the first: {logged.unreadable[0]}")
     found = logged.accesses()
@@ -424,13 +421,10 @@ def _observe(
 ) -> Run:
     # Imported here: help and completion need no server.
     from doorkeeper.cli.learn.server import observe
-    from doorkeeper.server.app.errors import StartError
 
     entities = () if topic_file is None else _read_set(topic_file).entities.entities
     try:
         return observe(words, acls=acls, entities=entities)
-    except StartError as error:
-        fail(error.problems)
     except ValueError as error:
         fail([f"{topic_file}: {error}"])
     except OSError as error:

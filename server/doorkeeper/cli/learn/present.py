@@ -14,7 +14,6 @@ from doorkeeper.acls.words import region_words
 from doorkeeper.base.properties import PropertiesFile
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.repositories.addresses import Address
-from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import fail, printable
 
 NOT_COMPARED: Final = (
@@ -48,10 +47,7 @@ class PresentAcls(NamedTuple):
 def read_present(address: Address, command_config: PropertiesFile | None) -> PresentAcls:
     """Return the ACLs at an address; the process ends if they cannot be read."""
     location = Location(address, command_config)
-    try:
-        contents = asyncio.run(location.repository().read())
-    except RepositoryError as error:
-        fail(error.problems)
+    contents = asyncio.run(location.repository().read())
     return PresentAcls(
         location.name,
         contents.bindings,

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
 from doorkeeper.acls.model import AclBinding
-from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import require_yes
 from doorkeeper.cli.offline import store_moves
 from doorkeeper.cli.offline.stores import Place, place_of, settings_at
-from doorkeeper.cli.options import config_option, load_or_fail
+from doorkeeper.cli.options import config_option, load_settings
 from doorkeeper.cli.repositories.addresses import STORES, Address
 from doorkeeper.cli.store.release import release
 from doorkeeper.cli.terminal import fail, progress, say, show
@@ -150,7 +149,7 @@ def backup(target: Path, file: Path | None, data_dir: Path | None, *, overwrite:
     # Of the embedded store, whatever the configuration names: a shared one is backed up with
     # PostgreSQL's tools (pg_dump).
     folder = _settings(file, data_dir)[DATA_DIR]
-    _or_fail(lambda: back_up(folder, target, overwrite=overwrite, progress=progress("backup")))
+    back_up(folder, target, overwrite=overwrite, progress=progress("backup"))
     click.echo(f"{target}: a backup of the store in {folder}")
 
 
@@ -182,14 +181,12 @@ def restore(source: Path, file: Path | None, data_dir: Path | None, *, yes: bool
         show(lines_of(found))
         if not yes:
             require_yes("Restore this backup?")
-    aside = _or_fail(
-        lambda: put_back(
-            source,
-            settings[DATA_DIR],
-            now_ms=_now_ms,
-            progress=progress("restore"),
-            identity_file=identity_file_of(settings),
-        )
+    aside = put_back(
+        source,
+        settings[DATA_DIR],
+        now_ms=_now_ms,
+        progress=progress("restore"),
+        identity_file=identity_file_of(settings),
     )
     kept = "" if aside is None else f"; the previous one is {aside}"
     click.echo(f"{settings[DATA_DIR]}: the store is that of {source}{kept}")
@@ -221,7 +218,7 @@ Examples:
 def create(file: Path | None, data_dir: Path | None, *, new: bool) -> None:
     """Create an empty store."""
     settings = _settings(file, data_dir)
-    aside = _run(lambda: store_moves.create(settings, new=new, now_ms=_now_ms))
+    aside = asyncio.run(store_moves.create(settings, new=new, now_ms=_now_ms))
     kept = "" if aside is None else f"; the previous one is {aside}"
     click.echo(f"{_store_name(settings)}: an empty store{kept}")
 
@@ -247,7 +244,7 @@ Examples:
 def accept(file: Path | None, data_dir: Path | None) -> None:
     """Accept a store that is not the one that the server knows, or an older one."""
     settings = _settings(file, data_dir)
-    accepted = _run(lambda: store_moves.accept(settings, now_ms=_now_ms))
+    accepted = asyncio.run(store_moves.accept(settings, now_ms=_now_ms))
     click.echo(f"{_store_name(settings)}: accepted: {accepted}")
 
 
@@ -271,7 +268,7 @@ Examples:
 def check(file: Path | None, store: Address | None) -> None:
     """Check that a store is sound."""
     place = _place(file, store)
-    header, findings = _run(lambda: store_moves.check(place))
+    header, findings = asyncio.run(store_moves.check(place))
     if findings:
         fail(findings)
     rows = ", ".join(f"{name} {number}" for name, number in header.rows.items())
@@ -306,9 +303,9 @@ Examples:
 )
 def copy(source: Address, target: Address, *, overwrite: bool) -> None:
     """Copy everything from one store to another."""
-    places = place_of(_settings_at(source)), place_of(_settings_at(target))
-    header, aside = _run(
-        lambda: store_moves.copy(*places, overwrite=overwrite, now_ms=_now_ms(), progress=progress)
+    places = place_of(settings_at(source)), place_of(settings_at(target))
+    header, aside = asyncio.run(
+        store_moves.copy(*places, overwrite=overwrite, now_ms=_now_ms(), progress=progress)
     )
     kept = "" if aside is None else f"; the previous one is {aside}"
     click.echo(
@@ -339,10 +336,10 @@ def _difference(data_dir: Path, source: Path) -> RestoredAcls | None:
 def _settings(file: Path | None, data_dir: Path | None) -> Settings:
     """Return the configuration; a data folder replaces its store."""
     if data_dir is None:
-        return load_or_fail(file, ()).settings
+        return load_settings(file, ())
     # A file may name a shared store, and the user has asked for this folder.
     overrides = (f"doorkeeper.data.dir={data_dir}", "doorkeeper.store=embedded")
-    return load_or_fail(None, overrides).settings
+    return load_settings(None, overrides)
 
 
 def _store_name(settings: Settings) -> str:
@@ -357,27 +354,9 @@ def _settings_of_store(file: Path | None, store: Address | None) -> Settings:
     if store is not None and file is not None:
         raise click.UsageError("--store and --config both name a store: give one of them")
     if store is None:
-        return load_or_fail(file, ()).settings
-    return _settings_at(store)
-
-
-def _settings_at(store: Address) -> Settings:
-    try:
-        return settings_at(store)
-    except ConfigError as error:
-        fail(error.problems)
+        return load_settings(file, ())
+    return settings_at(store)
 
 
 def _now_ms() -> int:
     return time.time_ns() // NS_PER_MS
-
-
-def _run(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-    return _or_fail(lambda: asyncio.run(work()))
-
-
-def _or_fail(work: Callable[[], Result]) -> Result:
-    try:
-        return work()
-    except StorageError as error:
-        fail([error])

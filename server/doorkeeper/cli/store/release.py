@@ -10,12 +10,10 @@ from doorkeeper.acls.model import AclBinding, AclPermissionType
 from doorkeeper.cli import interrupts
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.offline.release import ReleaseChange, change_release
-from doorkeeper.cli.options import config_option, load_or_fail
-from doorkeeper.cli.terminal import fail, printable, show
-from doorkeeper.server.app.errors import StartError
+from doorkeeper.cli.options import config_option, load_settings
+from doorkeeper.cli.terminal import printable, show
 from doorkeeper.server.config.store_keys import KAFKA_RELEASE
 from doorkeeper.server.schema.features import LEVELS
-from doorkeeper.server.state.store import StorageError
 
 
 @click.command(
@@ -62,17 +60,14 @@ def release(
 ) -> None:
     """Show the release of Kafka whose rules the store follows, or change it to RELEASE."""
     places = () if data_dir is None else (f"doorkeeper.data.dir={data_dir}",)
-    settings = load_or_fail(file if data_dir is None else None, places).settings
+    settings = load_settings(file if data_dir is None else None, places)
 
     # The embedded store is open meanwhile: no ACL comes between the list and the answer.
     def confirm(change: ReleaseChange) -> bool:
         show(lines_of(change))
         return yes or interrupts.confirm(f"Follow the rules of Kafka {change.after}?")
 
-    try:
-        changed = change_release(settings, release, confirm)
-    except (StorageError, StartError) as error:
-        fail([error])
+    changed = change_release(settings, release, confirm)
     if changed is None:
         interrupts.fail_without_yes()
     if changed.before == changed.after:

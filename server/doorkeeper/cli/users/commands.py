@@ -18,7 +18,7 @@ from doorkeeper.cli.options import (
     PROPERTIES_FILE,
     array_option,
     config_option,
-    load_or_fail,
+    load_settings,
     override_option,
 )
 from doorkeeper.cli.profiles import profile_option
@@ -282,7 +282,7 @@ def _warn_of_unoffered(where: UsersLocation, name: str, named: Sequence[str]) ->
     # The listeners of a live cluster are not known here.
     if where.bootstrap_server is not None:
         return
-    listeners = load_or_fail(where.file, where.overrides).settings.listeners
+    listeners = load_settings(where.file, where.overrides).listeners
     offered = {mechanism.name for listener in listeners for mechanism in listener.mechanisms}
     missing = [each for each in named or MECHANISMS if each not in offered]
     if missing and (named or len(missing) == len(MECHANISMS)):
@@ -337,14 +337,13 @@ def _check_name(name: str) -> None:
 def _open(
     where: UsersLocation, *, changes: bool = True, make_store: bool = False
 ) -> Iterator[LiveUsers]:
-    """Give the users; an error ends the process."""
-    from doorkeeper.base.config_errors import ConfigError
+    """Give the users."""
     from doorkeeper.cli.users.live import open_users
     from doorkeeper.client.errors import ClientError
 
     try:
         if where.bootstrap_server is None:
-            settings = load_or_fail(where.file, where.overrides).settings
+            settings = load_settings(where.file, where.overrides)
             with _failing(), open_users(_server(settings, changes, make_store)) as users:
                 yield users
             return
@@ -353,8 +352,6 @@ def _open(
         config = client_config(where.bootstrap_server, where.command_config)
         with open_users(nullcontext(config)) as users:
             yield users
-    except ConfigError as error:
-        fail(error.problems)
     except (ClientError, ValueError, OSError) as error:
         fail([error])
 
@@ -372,15 +369,10 @@ async def _server(
 
 @contextmanager
 def _failing() -> Iterator[None]:
-    from doorkeeper.server.app.errors import StartError
-    from doorkeeper.server.state.store import StorageError, StoreInUse
+    from doorkeeper.server.state.store import StoreInUse
 
     try:
         yield
     except StoreInUse as error:
         # The server that has the store can do the same over the wire.
         fail([f"{error}; use the server that has it: --bootstrap-server"])
-    except StorageError as error:
-        fail([error])
-    except StartError as error:
-        fail(error.problems)
