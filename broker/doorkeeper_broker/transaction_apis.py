@@ -35,8 +35,7 @@ from doorkeeper.server.resources.groups import (
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import OFFSET, StoredOffset
-from doorkeeper.server.state.log import origin_of
-from doorkeeper.server.state.outcome import Results, commit
+from doorkeeper.server.state.outcome import commit
 from doorkeeper_broker.batches import marker
 from doorkeeper_broker.transactions import Ending, Producer, Transactions
 from doorkeeper_wire.messages.add_offsets_to_txn import (
@@ -321,12 +320,12 @@ class TransactionApis:
             UpdateOperation.OFFSETS,
             1,
             partial(self._commit, found, context),
-            lambda _values: _end_response(found.producer),
+            lambda _: _end_response(found.producer),
         )
 
     # --- the end of a transaction
 
-    async def _commit(self, ending: Ending, context: RequestContext, services: Services) -> Results:
+    async def _commit(self, ending: Ending, context: RequestContext, services: Services) -> None:
         """Commit the offsets of a transaction, then its records.
 
         Raises:
@@ -334,12 +333,11 @@ class TransactionApis:
         """
         try:
             change = edit(OFFSET, set=ending.offsets)
-            await commit(services.log, lambda _state: change, origin_of(context.authorizable))
+            await commit(services.log, lambda _state: (change, None), context)
         except ApiError:
             ending.transaction.begin(self._node.now_ms())
             raise
         self._finish(ending)
-        return Results(())
 
     def _finish(self, ending: Ending) -> None:
         """Write the markers of a transaction; topics that are gone have none."""

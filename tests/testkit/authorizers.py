@@ -147,7 +147,7 @@ async def started(
     """Return an authorizer that holds the bindings; dots in keys are written ``__``."""
     ids = count()
     authorizer = StandardAuthorizer(
-        new_id=lambda: f"{next(ids):022}",
+        new_ids=lambda count: [f"{next(ids):022}" for _ in range(count)],
         authorizer_log=CollectedAuthorizerLog(100) if authorizer_log is None else authorizer_log,
     )
     authorizer.configure({key.replace("__", "."): value for key, value in configs.items()})

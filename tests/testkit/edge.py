@@ -27,7 +27,6 @@ from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Counts, Peer
-from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.headers import (
     RequestHeader,
     decode_response_header,
@@ -107,11 +106,12 @@ class HandServices:
         self.update_timeout_s = limits.update_timeout_ms / 1000
         self.changes: list[tuple[tuple[str, ...], asyncio.Future[Sequence[ApiError | None]]]] = []
 
-    async def delete_topics(self, names: tuple[str, ...]) -> Results:
+    async def delete_topics(self, names: tuple[str, ...]) -> Sequence[ApiError | None]:
         """Keep the change; its result is the test's."""
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Sequence[ApiError | None]]
+        future = asyncio.get_running_loop().create_future()
         self.changes.append((names, future))
-        return Results(await future)
+        return await future
 
 
 # --- the log

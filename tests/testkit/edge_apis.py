@@ -132,8 +132,8 @@ def _create(request: CreateAclsRequest, context: RequestContext, node: Node) -> 
     return Update(UpdateOperation.ACLS, len(bindings), apply, _respond_created)
 
 
-def _respond_created(results: Sequence[AclCreateResult]) -> Response:
-    return CreateAclsResponse(results=tuple(map(_created, results)))
+def _respond_created(results: Results) -> Response:
+    return CreateAclsResponse(results=tuple(map(_created, results.values)))
 
 
 def _created(result: AclCreateResult) -> AclCreationResult:
@@ -150,15 +150,14 @@ def _refuse_create(request: Any, version: int, error: BaseException) -> Response
 def _delete_topics(request: DeleteTopicsRequest, context: RequestContext, node: Node) -> Outcome:
     names = request.topic_names
 
-    async def apply(services: Any) -> Results:
-        results: Results = await services.delete_topics(names)
-        return results
+    async def apply(services: Any) -> Any:
+        return await services.delete_topics(names)
 
-    def respond(results: Sequence[ApiError | None]) -> Response:
+    def respond(results: Sequence[ApiError | None] | None) -> Response:
         return DeleteTopicsResponse(
             responses=tuple(
                 DeletableTopicResult(name=name, error_code=error.code if error else 0)
-                for name, error in zip(names, results, strict=False)
+                for name, error in zip(names, results or (), strict=False)
             )
         )
 

@@ -93,10 +93,10 @@ class Running(NamedTuple):
     ) -> list[str | None]:
         """Change keys of a broker or a topic; return the text of the refusal, or None."""
         resource = AlteredResource(is_topic, broker, tuple(Alteration(*one) for one in alterations))
-        results = await self.assembly.config_changes.alter_configs(
+        errors = await self.assembly.config_changes.alter_configs(
             [resource], CONTEXT, validate_only=validate_only
         )
-        return [_text(error) for error in results.values]
+        return [_text(error) for error in errors]
 
     def events(self) -> list[str]:
         """Return the events that were logged since the last call."""

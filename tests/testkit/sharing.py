@@ -53,14 +53,14 @@ class Node:
     def create(self, *bindings: AclBinding) -> asyncio.Future[StorageError | None]:
         """Create bindings; the result is None or what failed."""
 
-        return self.submit(partial(plan_creation, bindings, new_id))
+        return self.submit(partial(plan_creation, bindings, [new_id() for _ in bindings]))
 
     def delete(self, wanted: AclBindingFilter) -> asyncio.Future[StorageError | None]:
         """Delete what a filter matches."""
 
-        return self.submit(partial(plan_deletion, [wanted], [()]))
+        return self.submit(partial(plan_deletion, [wanted]))
 
-    def submit(self, plan: Plan) -> asyncio.Future[StorageError | None]:
+    def submit(self, plan: Plan[Any]) -> asyncio.Future[StorageError | None]:
         """Submit a plan; the result is None or what failed."""
         submitted = self.log.submit(plan, ORIGIN)
 

@@ -192,15 +192,16 @@ def row(name: str, value: str = "1") -> StoredConfig:
     return StoredConfig("", name, value)
 
 
-def setting(*names: str) -> Plan:
+def setting(*names: str) -> Plan[None]:
     """Return a plan that sets keys to 1."""
-    return lambda _state: edit(CONFIG, set=[row(name) for name in names])
+    return lambda _state: (edit(CONFIG, set=[row(name) for name in names]), None)
 
 
-def counting(state: State) -> Change:
-    """Plan to set ``count`` to one more than it is."""
+def counting(state: State) -> tuple[Change, int]:
+    """Plan to set ``count`` to one more than it is, and to return it."""
     found = state.configs.get("", "count")
-    return edit(CONFIG, set=[row("count", str(int(found.value) + 1 if found else 1))])
+    number = int(found.value) + 1 if found else 1
+    return edit(CONFIG, set=[row("count", str(number))]), number
 
 
 def keys_of(state: State) -> list[str]:

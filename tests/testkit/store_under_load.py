@@ -33,7 +33,7 @@ async def main(data_dir: Path, first: int) -> None:
     numbers = itertools.count(first)
 
     async def submit(sign: str, number: int, change: Change) -> None:
-        committed = await log.submit(lambda _: change, Origin(AUTHOR))
+        committed = await log.submit(lambda _: (change, None), Origin(AUTHOR))
         os.write(1, f"{sign}{number} {committed.revision}\n".encode())
 
     async def submit_forever() -> None:

@@ -185,8 +185,8 @@ def keys_of(
 
 def initial_change(config: Configuration, credentials: Iterable[StoredCredential]) -> Change:
     """Return the change that fills an empty store with the initial state."""
-    new_id = BindingIds()
-    bindings = [StoredBinding(new_id(), each) for each in dict.fromkeys(config.bindings)]
+    new = dict.fromkeys(config.bindings)
+    bindings = list(map(StoredBinding, BindingIds()(len(new)), new))
     return {
         **edit(ACL, set=bindings),
         **edit(TOPIC, set=stored_topics(config)),

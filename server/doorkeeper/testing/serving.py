@@ -112,7 +112,7 @@ async def _store(data: Path, change: Change, initial: Change) -> None:
     )
     try:
         log.start()
-        await log.submit(lambda _state: change, _ORIGIN)
+        await log.submit(lambda _state: (change, None), _ORIGIN)
     finally:
         await log.aclose()
 

@@ -140,8 +140,8 @@ async def _run_tap(
 
 
 def _stored_acls(acls: Iterable[AclBinding]) -> Change:
-    new_id = BindingIds()
-    return edit(ACL, set=[StoredBinding(new_id(), each) for each in dict.fromkeys(acls)])
+    new = dict.fromkeys(acls)
+    return edit(ACL, set=map(StoredBinding, BindingIds()(len(new)), new))
 
 
 async def _observe(settings: Settings, logs: Logs, initial: Change, work: Observation) -> Run:

@@ -12,7 +12,7 @@ from typing import Final
 
 from doorkeeper.cli.offline.single_user import commit, open_log
 from doorkeeper.server.config.settings import Settings
-from doorkeeper.server.schema.change import Author, Origin, edit
+from doorkeeper.server.schema.change import Author, Change, Origin, edit
 from doorkeeper.server.schema.declared import CONFIG, StoredConfig
 from doorkeeper.server.state.state import State
 
@@ -34,12 +34,12 @@ def forget(settings: Settings, names: Collection[str] | None) -> list[StoredConf
 
 
 async def _forget(settings: Settings, names: Collection[str] | None) -> list[StoredConfig]:
-    def matching(state: State) -> list[StoredConfig]:
-        return sorted(row for row in state.configs if names is None or row.name in names)
+    def plan(state: State) -> tuple[Change, list[StoredConfig]]:
+        rows = sorted(row for row in state.configs if names is None or row.name in names)
+        return edit(CONFIG, deleted=rows), rows
 
     async with open_log(settings) as assembly:
-        rows = matching(assembly.log.state)
-        if rows:
-            await assembly.log.start()
-            await commit(assembly, lambda state: edit(CONFIG, deleted=matching(state)), ORIGIN)
-    return rows
+        if not plan(assembly.log.state)[1]:
+            return []
+        await assembly.log.start()
+        return await commit(assembly, plan, ORIGIN)

@@ -83,10 +83,9 @@ async def _change_release(
         if not confirm(found):
             return None
 
-        def plan(newest: State) -> Change:
-            if metadata_level(newest.features) == LEVELS[found.after]:
-                return {}
-            return release_change(found.after)
+        def plan(newest: State) -> tuple[Change, None]:
+            is_same = metadata_level(newest.features) == LEVELS[found.after]
+            return {} if is_same else release_change(found.after), None
 
         await commit(assembly, plan, ORIGIN)
         return found

@@ -13,7 +13,7 @@ no request for it.
 from __future__ import annotations
 
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.server.app.assembly import Assembly
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Origin
     from doorkeeper.server.state.submissions import Plan
+
+R = TypeVar("R")
 
 _HINT: Final = "ask it (--bootstrap-server), or give the command a node.id that no server has"
 
@@ -81,8 +83,10 @@ def client_config(assembly: Assembly, client_id: str = "") -> ClientConfig:
     )
 
 
-async def commit(assembly: Assembly, plan: Plan, origin: Origin) -> None:
-    """Commit one change to the state log, which has started; the audit log has it on return.
+async def commit(assembly: Assembly, plan: Plan[R], origin: Origin) -> R:
+    """Commit one change to the state log, which has started; return the result of its plan.
+
+    The audit log has the change on return.
 
     Raises:
         StorageError: it cannot be written.
@@ -94,9 +98,10 @@ async def commit(assembly: Assembly, plan: Plan, origin: Origin) -> None:
     audit_log = assembly.audit_log
     if audit_log is not None and (refusal := audit_log.refusal()) is not None:
         raise StartError(str(refusal))
-    await assembly.log.submit(plan, origin)
+    completed = await assembly.log.submit(plan, origin)
     if audit_log is not None and (problem := await audit_log.wait_until_recorded()) is not None:
         raise StartError(f"The change was made, but the audit log could not be written: {problem}")
+    return completed.result
 
 
 @contextmanager

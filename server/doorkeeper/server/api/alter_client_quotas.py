@@ -17,8 +17,14 @@ from doorkeeper.base.errors import DEFAULT_MESSAGES, answer_of
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
-from doorkeeper.server.api.updates.quotas import alter_quotas
-from doorkeeper.server.resources.quotas import QuotaAlteration, entity_of
+from doorkeeper.server.resources.quotas import (
+    QuotaAlteration,
+    entity_of,
+    host_names,
+    is_address,
+    plan_quotas,
+)
+from doorkeeper.server.state.outcome import commit
 from doorkeeper_wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -27,13 +33,15 @@ from doorkeeper_wire.messages.alter_client_quotas import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from doorkeeper.base.errors import ApiError
+    from doorkeeper.base.slices import Slices
     from doorkeeper.server.api.node import Node, Outcome, Services
     from doorkeeper.server.resources.quotas import Entity
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.state.outcome import Results
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.state.state import State
 
 (_ALTER_CONFIGS,) = needs(49)
 
@@ -49,7 +57,7 @@ def handle(request: AlterClientQuotasRequest, context: RequestContext, node: Nod
     ]
     # Nothing to store: answer without the state log.
     if not alterations:
-        return _respond(())
+        return _respond({})
     apply = partial(_alter, context, alterations, request.validate_only)
     return Update(UpdateOperation.QUOTAS, len(alterations), apply, _respond)
 
@@ -59,13 +67,23 @@ async def _alter(
     alterations: Sequence[QuotaAlteration],
     validate_only: bool,
     services: Services,
-) -> Results:
-    return await alter_quotas(services, context, alterations, validate_only=validate_only)
+) -> Mapping[Entity, ApiError | None]:
+    """Apply the valid alterations in one revision; return the error of each entity, or None."""
+    # As a broker checks: the name of an IP entity is an address, or resolves to one.
+    hosts = host_names(alterations)
+    if others := {name for name in hosts if not is_address(name)}:
+        hosts -= others.difference(await services.resolvable(others))
+
+    def plan(state: State) -> Slices[tuple[Change, Mapping[Entity, ApiError | None]]]:
+        change, errors = yield from plan_quotas(state.quotas, alterations, hosts)
+        return {} if validate_only else change, errors
+
+    return await commit(services.log, plan, context)
 
 
-def _respond(results: Sequence[tuple[Entity, ApiError | None]]) -> AlterClientQuotasResponse:
+def _respond(errors: Mapping[Entity, ApiError | None]) -> AlterClientQuotasResponse:
     return AlterClientQuotasResponse(
-        entries=tuple(_entry(entity, error) for entity, error in results)
+        entries=tuple(_entry(entity, error) for entity, error in errors.items())
     )
 
 

@@ -19,8 +19,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
-from doorkeeper.server.api.updates.topics import reassign_partitions
-from doorkeeper.server.resources.topics.reassignment import Reassignment
+from doorkeeper.server.resources.topics.reassignment import Reassignment, plan_reassignments
 from doorkeeper_wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -31,10 +30,8 @@ from doorkeeper_wire.messages.alter_partition_reassignments import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.server.api.node import Node, Outcome, Services
-    from doorkeeper.server.resources.cluster import Broker
+    from doorkeeper.server.api.node import Node, Outcome
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.state.outcome import Results
 
 (_ALTER,) = needs(45)
 
@@ -57,16 +54,12 @@ def handle(
     ]
     respond = partial(_respond, request)
     brokers = node.registered_brokers(context.authorizable.listener_name)
-    return Update(UpdateOperation.TOPICS, 1, partial(_reassign, context, wanted, brokers), respond)
-
-
-async def _reassign(
-    context: RequestContext,
-    wanted: Sequence[Reassignment],
-    brokers: Sequence[Broker],
-    services: Services,
-) -> Results:
-    return await reassign_partitions(services, context, wanted, brokers)
+    return Update.of_plan(
+        UpdateOperation.TOPICS,
+        lambda state: plan_reassignments(state.topics, wanted, brokers),
+        context,
+        respond,
+    )
 
 
 def _respond(

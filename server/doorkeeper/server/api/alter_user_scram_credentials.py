@@ -20,10 +20,10 @@ from doorkeeper.base.errors import answer_of
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
-from doorkeeper.server.api.updates.users import alter_credentials
 from doorkeeper.server.resources.users import (
     CredentialDeletion,
     CredentialUpsertion,
+    plan_credentials,
     users_in,
 )
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
@@ -33,12 +33,11 @@ from doorkeeper_wire.messages.alter_user_scram_credentials import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from doorkeeper.base.errors import ApiError
-    from doorkeeper.server.api.node import Node, Outcome, Services
+    from doorkeeper.server.api.node import Node, Outcome
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.state.outcome import Results
 
 (_ALTER,) = needs(51)
 
@@ -58,26 +57,20 @@ def handle(
     respond = partial(_respond, users)
     # An empty request is a success; a transaction would cost a sync of the disk.
     if not users:
-        return respond(())
-    apply = partial(_alter, context, deletions, upsertions)
-    return Update(UpdateOperation.CREDENTIALS, 1, apply, respond)
-
-
-async def _alter(
-    context: RequestContext,
-    deletions: Sequence[CredentialDeletion],
-    upsertions: Sequence[CredentialUpsertion],
-    services: Services,
-) -> Results:
-    return await alter_credentials(services, context, deletions, upsertions)
+        return respond({})
+    return Update.of_plan(
+        UpdateOperation.CREDENTIALS,
+        lambda state: plan_credentials(state.credentials, deletions, upsertions),
+        context,
+        respond,
+    )
 
 
 def _respond(
-    users: Sequence[str], errors: Sequence[ApiError | None]
+    users: Sequence[str], errors: Mapping[str, ApiError]
 ) -> AlterUserScramCredentialsResponse:
-    rows = zip(users, errors, strict=True)
     return AlterUserScramCredentialsResponse(
-        results=tuple(_row(user, error) for user, error in rows)
+        results=tuple(_row(user, errors.get(user)) for user in users)
     )
 
 

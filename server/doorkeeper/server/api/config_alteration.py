@@ -9,7 +9,6 @@ Source: ``ConfigAdminManager.preprocess`` (4.3.1).
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from doorkeeper.acls.model import CLUSTER_NAME
@@ -24,10 +23,9 @@ from doorkeeper.server.resources.settings.operations import AlteredResource, Con
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from doorkeeper.server.api.node import Node, Outcome, Response, Services
+    from doorkeeper.server.api.node import Node, Outcome, Response
     from doorkeeper.server.api.permissions import Need
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.state.outcome import Results
 
 _Response = TypeVar("_Response")
 
@@ -94,7 +92,7 @@ def alter(
     return Update(
         UpdateOperation.CONFIGS,
         1,
-        partial(_apply, context, changed, validate_only),
+        lambda services: services.alter_configs(changed, context, validate_only=validate_only),
         respond_in_order,
     )
 
@@ -117,15 +115,6 @@ def respond(
             )
         )
     return response(responses=tuple(rows))
-
-
-async def _apply(
-    context: RequestContext,
-    resources: Sequence[AlteredResource],
-    validate_only: bool,
-    services: Services,
-) -> Results:
-    return await services.alter_configs(resources, context, validate_only=validate_only)
 
 
 def _judge(

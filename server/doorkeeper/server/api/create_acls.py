@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from doorkeeper.server.api.node import Node, Services
-    from doorkeeper.server.authorizer.contract import AclCreateResult
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
     from doorkeeper.server.state.outcome import Results
     from doorkeeper_wire.messages.create_acls import AclCreation
@@ -120,11 +119,9 @@ async def _create_many(
     return await _create(context, accepted, services)
 
 
-def _respond(
-    refusals: Sequence[ApiError | None], results: Sequence[AclCreateResult]
-) -> CreateAclsResponse:
+def _respond(refusals: Sequence[ApiError | None], results: Results) -> CreateAclsResponse:
     # The authorizer's results cover only the rows that passed; zip them with the refusals here.
-    created = iter(results)
+    created = iter(results.values)
     rows = []
     for refusal in refusals:
         error = next(created).error if refusal is None else refusal

@@ -23,7 +23,6 @@ from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import is_allowed, needs
-from doorkeeper.server.api.token_alteration import change_token
 from doorkeeper.server.resources.tokens import USER, NewToken, SignedToken, may_ask
 from doorkeeper_wire.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
@@ -31,9 +30,7 @@ from doorkeeper_wire.messages.create_delegation_token import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.server.api.node import Node, Outcome
+    from doorkeeper.server.api.node import Node, Outcome, Services
     from doorkeeper.server.runtime.request_context import RequestContext
 
 (_CREATE_TOKENS,) = needs(38)
@@ -67,15 +64,23 @@ def handle(request: CreateDelegationTokenRequest, context: RequestContext, node:
         raise ApiError(ErrorCode.INVALID_REQUEST)
 
     wish = NewToken(owner, requester, renewers, request.max_lifetime_ms)
-    return Update(
-        UpdateOperation.TOKENS, 1, partial(change_token, wish, context), partial(_respond, named)
-    )
+    apply = partial(_create, wish, context)
+    return Update(UpdateOperation.TOKENS, 1, apply, partial(_respond, named))
+
+
+async def _create(
+    wish: NewToken, context: RequestContext, services: Services
+) -> SignedToken | ApiError:
+    try:
+        return await services.tokens.change(wish, context)
+    except ApiError as error:
+        # Unlike other refusals, that of a controller names the owner.
+        return error
 
 
 def _respond(
-    named: CreateDelegationTokenResponse, results: Sequence[ApiError | SignedToken]
+    named: CreateDelegationTokenResponse, result: SignedToken | ApiError
 ) -> CreateDelegationTokenResponse:
-    (result,) = results
     if isinstance(result, ApiError):
         return _refusal(named, answer_of(result)[0])
     token = result.token

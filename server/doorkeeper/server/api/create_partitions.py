@@ -24,7 +24,6 @@ from doorkeeper.base.slices import counts
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, needs
-from doorkeeper.server.api.updates.topics import add_partitions
 from doorkeeper.server.resources.topics.partitions import WantedPartitions, plan_partitions
 from doorkeeper_wire.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -36,10 +35,8 @@ from doorkeeper_wire.messages.create_partitions import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.server.api.node import Node, Outcome, Services
-    from doorkeeper.server.resources.cluster import Broker
+    from doorkeeper.server.api.node import Node, Outcome
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.state.outcome import Results
 
 (_ALTER,) = needs(37)
 
@@ -64,7 +61,12 @@ def handle(request: CreatePartitionsRequest, context: RequestContext, node: Node
     # Planned on the visible state; nothing is submitted.
     if request.validate_only:
         return respond(plan_partitions(node.topics, wanted, brokers)[1])
-    return Update(UpdateOperation.TOPICS, 1, partial(_add, context, wanted, brokers), respond)
+    return Update.of_plan(
+        UpdateOperation.TOPICS,
+        lambda state: plan_partitions(state.topics, wanted, brokers),
+        context,
+        respond,
+    )
 
 
 def _wanted_partitions(topic: CreatePartitionsTopic) -> WantedPartitions:
@@ -72,15 +74,6 @@ def _wanted_partitions(topic: CreatePartitionsTopic) -> WantedPartitions:
     if topic.assignments is not None:
         assignments = tuple(each.broker_ids for each in topic.assignments)
     return WantedPartitions(topic.name, topic.count, assignments)
-
-
-async def _add(
-    context: RequestContext,
-    wanted: Sequence[WantedPartitions],
-    brokers: Sequence[Broker],
-    services: Services,
-) -> Results:
-    return await add_partitions(services, context, wanted, brokers)
 
 
 def _respond(

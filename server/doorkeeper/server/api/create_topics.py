@@ -27,7 +27,6 @@ from doorkeeper.base.slices import counts
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.api.updates.topics import change_topics
 from doorkeeper.server.resources.settings.topic import effective
 from doorkeeper.server.resources.topics.creation import (
     PARTITIONS_PER_REQUEST_MAX,
@@ -38,6 +37,7 @@ from doorkeeper.server.resources.topics.creation import (
     records_of,
 )
 from doorkeeper.server.resources.topics.names import CLUSTER_METADATA_TOPIC
+from doorkeeper.server.resources.topics.plans import plan_creation
 from doorkeeper_wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
@@ -49,12 +49,11 @@ from doorkeeper_wire.messages.create_topics import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from doorkeeper.server.api.node import Node, Outcome, Services
+    from doorkeeper.server.api.node import Node, Outcome
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.resources.cluster import Broker
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.declared import StoredTopic
-    from doorkeeper.server.state.outcome import Results
 
 _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CONFIGS = needs(19)
 
@@ -89,13 +88,12 @@ def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) ->
     # No transaction, and so no sync of the disk.
     if request.validate_only or not created:
         return respond([None] * len(created))
-    return Update(UpdateOperation.TOPICS, 1, partial(_create, context, created), respond)
-
-
-async def _create(
-    context: RequestContext, topics: Sequence[StoredTopic], services: Services
-) -> Results:
-    return await change_topics(services, context, topics, ())
+    return Update.of_plan(
+        UpdateOperation.TOPICS,
+        lambda state: plan_creation(state.topics, created),
+        context,
+        respond,
+    )
 
 
 def _sort_topics(topics: Sequence[CreatableTopic], context: RequestContext, node: Node) -> _Sorted:

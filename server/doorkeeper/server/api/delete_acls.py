@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBindingFilter
     from doorkeeper.server.api.node import Node, Services
-    from doorkeeper.server.authorizer.contract import AclDeleteResult
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
     from doorkeeper.server.state.outcome import Results
 
@@ -62,8 +61,8 @@ def _delete(
     return authorizer.delete(context, filters, services.update_timeout_s)
 
 
-def _respond(results: Sequence[AclDeleteResult]) -> DeleteAclsResponse:
-    return DeleteAclsResponse(filter_results=tuple(map(filter_result, results)))
+def _respond(results: Results) -> DeleteAclsResponse:
+    return DeleteAclsResponse(filter_results=tuple(map(filter_result, results.values)))
 
 
 def refuse(request: DeleteAclsRequest, version: int, error: BaseException) -> DeleteAclsResponse:

@@ -18,8 +18,8 @@ from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, needs
-from doorkeeper.server.api.updates.groups import delete_groups
-from doorkeeper.server.state.outcome import Results
+from doorkeeper.server.resources.groups import all_groups, plan_group_deletion
+from doorkeeper.server.state.outcome import commit
 from doorkeeper_wire.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -29,8 +29,11 @@ from doorkeeper_wire.messages.delete_groups import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from doorkeeper.base.slices import Slices
     from doorkeeper.server.api.node import Node, Outcome, Services
     from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.state.state import State
 
 (_DELETE,) = needs(42)
 
@@ -48,12 +51,19 @@ def handle(request: DeleteGroupsRequest, context: RequestContext, node: Node) ->
     return Update(UpdateOperation.OFFSETS, 1, partial(_delete, context, wanted), respond)
 
 
-async def _delete(context: RequestContext, group_ids: Sequence[str], services: Services) -> Results:
+async def _delete(
+    context: RequestContext, group_ids: Sequence[str], services: Services
+) -> list[ErrorCode]:
     try:
-        return await delete_groups(services, context, group_ids)
+        return await commit(services.log, partial(_plan, group_ids), context)
     except ApiError as error:
         # The refused groups keep their own code.
-        return Results([error.code] * len(group_ids))
+        return [error.code] * len(group_ids)
+
+
+def _plan(group_ids: Sequence[str], state: State) -> Slices[tuple[Change, list[ErrorCode]]]:
+    groups = all_groups(state.groups, state.offsets, state.live_groups)
+    return plan_group_deletion(state.offsets, groups, group_ids, state.groups)
 
 
 def _respond(

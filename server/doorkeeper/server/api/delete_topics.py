@@ -26,8 +26,9 @@ from doorkeeper.base.slices import counts
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.api.updates.topics import change_topics
 from doorkeeper.server.config.keys import DELETE_TOPIC_ENABLE
+from doorkeeper.server.resources.groups import deletion_of_topics
+from doorkeeper.server.resources.topics.plans import plan_deletion
 from doorkeeper_wire.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -38,10 +39,11 @@ from doorkeeper_wire.messages.delete_topics import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.server.api.node import Node, Outcome, Services
+    from doorkeeper.server.api.node import Node, Outcome
     from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.state.outcome import Results
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.state.state import State
 
 _DELETE_ON_CLUSTER, _DESCRIBE, _DELETE = needs(20)
 
@@ -170,12 +172,15 @@ def _deletion(
     respond = partial(_respond, topics, rows)
     if not topics:
         return respond(())
-    names = [topic.name for topic in topics]
-    return Update(UpdateOperation.TOPICS, 1, partial(_delete, context, names), respond)
+    plan = partial(_plan, [topic.name for topic in topics])
+    return Update.of_plan(UpdateOperation.TOPICS, plan, context, respond)
 
 
-async def _delete(context: RequestContext, names: Sequence[str], services: Services) -> Results:
-    return await change_topics(services, context, (), names)
+def _plan(names: Sequence[str], state: State) -> tuple[Change, list[ApiError | None]]:
+    """Plan to delete topics, and the offsets that groups have committed for them."""
+    change, errors = plan_deletion(state.topics, names)
+    deleted = [name for name, error in zip(names, errors, strict=True) if error is None]
+    return {**change, **deletion_of_topics(state.offsets, deleted)}, errors
 
 
 def _respond(

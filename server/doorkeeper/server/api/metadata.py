@@ -33,7 +33,6 @@ Source: ``handleTopicMetadataRequest`` of the broker 4.3.1.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.model import ResourceType
@@ -49,11 +48,11 @@ from doorkeeper.server.api.permissions import (
     is_allowed,
     needs,
 )
-from doorkeeper.server.api.updates.topics import change_topics
 from doorkeeper.server.config.keys import AUTO_CREATE_TOPICS_ENABLE
 from doorkeeper.server.resources.topics.creation import created_automatically
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS, error_of_missing
 from doorkeeper.server.resources.topics.placement import Places
+from doorkeeper.server.resources.topics.plans import plan_creation
 from doorkeeper_wire.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
@@ -65,11 +64,9 @@ from doorkeeper_wire.messages.metadata import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from doorkeeper.server.api.node import Node, Outcome, Services
+    from doorkeeper.server.api.node import Node, Outcome
     from doorkeeper.server.resources.cluster import Broker, Topic
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.schema.declared import StoredTopic
-    from doorkeeper.server.state.outcome import Results
 
 _DESCRIBE, _DESCRIBE_ALL, _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CLUSTER = needs(3)
 
@@ -128,19 +125,14 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
     created = created_automatically(missing, node, registered) if may_create else ()
     if not created:
         return response
-    apply = partial(_create, context, created)
+    update = Update.of_plan(
+        UpdateOperation.TOPICS,
+        lambda state: plan_creation(state.topics, created),
+        context,
+        lambda _: response,
+    )
     # The response says 3 either way, so the client does not wait for the store.
-    return Update(UpdateOperation.TOPICS, 1, apply, partial(_respond, response), wait=False)
-
-
-async def _create(
-    context: RequestContext, topics: Sequence[StoredTopic], services: Services
-) -> Results:
-    return await change_topics(services, context, topics, ())
-
-
-def _respond(response: MetadataResponse, _errors: Sequence[object]) -> MetadataResponse:
-    return response
+    return update._replace(wait=False)
 
 
 def _ids(request: MetadataRequest, version: int) -> list[bytes]:

@@ -2,16 +2,18 @@
 
 A handler is a pure function of a request, its context and a ``Node``: it reads, and changes
 nothing. To make a change it returns an ``Update``: the coroutine to await, and the function that
-builds the response from its results. To wait for an event it returns a ``DelayedResponse``.
+builds the response from its result. To wait for an event it returns a ``DelayedResponse``.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
+
+from doorkeeper.server.state.outcome import commit
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
     from doorkeeper.acls.model import (
         AclBinding,
@@ -20,16 +22,20 @@ if TYPE_CHECKING:
         ResourcePattern,
         ResourceType,
     )
+    from doorkeeper.base.errors import ApiError
     from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.resources.cluster import Broker, Group, Topic
     from doorkeeper.server.resources.settings.operations import AlteredResource
-    from doorkeeper.server.resources.tokens import TokenReads, TokenWish
+    from doorkeeper.server.resources.tokens import SignedToken, TokenReads, TokenWish
     from doorkeeper.server.resources.topics.creation import TopicPolicies
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.outcome import Results
     from doorkeeper.server.state.state import State
+    from doorkeeper.server.state.submissions import Plan
+
+R = TypeVar("R")
 
 
 class Response(Protocol):
@@ -226,8 +232,12 @@ class UpdateOperation(StrEnum):
 class TokenChanges(Protocol):
     """Issues, renews and expires delegation tokens."""
 
-    async def change(self, wish: TokenWish, context: RequestContext) -> Results:
-        """Change a token; the value is an ``ApiError`` or a ``SignedToken``."""
+    async def change(self, wish: TokenWish, context: RequestContext) -> SignedToken:
+        """Change a token; return it as it is afterwards.
+
+        Raises:
+            ApiError: nothing was changed.
+        """
         ...
 
 
@@ -271,6 +281,10 @@ class Services(Protocol):
         """Return the time-out of an update by the authorizer."""
         ...
 
+    async def resolvable(self, names: Iterable[str]) -> Collection[str]:
+        """Return the host names that resolve to an address."""
+        ...
+
     async def unregister_broker(self, node_id: int) -> None:
         """Remove a node from the cluster.
 
@@ -281,27 +295,38 @@ class Services(Protocol):
 
     async def alter_configs(
         self, resources: Sequence[AlteredResource], context: RequestContext, *, validate_only: bool
-    ) -> Results:
-        """Change the configuration of topics and brokers; a value is an ``ApiError`` or None."""
+    ) -> list[ApiError | None]:
+        """Change the configuration of resources; return why each was refused, or None."""
         ...
 
 
 class Update(NamedTuple):
     """A change to make before the request is answered.
 
-    The connection awaits ``apply``, then encodes the response that ``respond`` builds from the
-    values. An ``ApiError`` of ``apply`` is the error of the whole request.
+    The connection awaits ``apply``, then encodes the response that ``respond`` builds from its
+    result. An ``ApiError`` of ``apply`` is the error of the whole request.
 
-    ``items`` is the number of results: one for each ACL, one for any other change, whose items
-    succeed or fail together. They count under ``operation``. ``wait`` is false where the response
-    does not depend on the outcome: ``respond`` is then called at once, with no values.
+    ``items`` is the number of items that may fail alone: one for each ACL, one for any other
+    change. They count under ``operation``. ``wait`` is false where the response does not depend on
+    the outcome: ``respond`` is then called at once, with None.
     """
 
     operation: UpdateOperation
     items: int
-    apply: Callable[[Services], Awaitable[Results]]
-    respond: Callable[[Sequence[Any]], Response]
+    apply: Callable[[Services], Awaitable[Any]]
+    respond: Callable[[Any], Response]
     wait: bool = True
+
+    @classmethod
+    def of_plan(
+        cls,
+        operation: UpdateOperation,
+        plan: Plan[R],
+        context: RequestContext,
+        respond: Callable[[R], Response],
+    ) -> Self:
+        """Return the update that commits a plan of the state log, and responds with its result."""
+        return cls(operation, 1, lambda services: commit(services.log, plan, context), respond)
 
 
 class DelayedResponse(NamedTuple):

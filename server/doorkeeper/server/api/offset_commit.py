@@ -26,10 +26,9 @@ from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.api.updates.groups import commit_offsets
-from doorkeeper.server.resources.groups import Committer, partition_text
+from doorkeeper.server.resources.groups import Committer, all_groups, partition_text, plan_commit
 from doorkeeper.server.schema.declared import StoredOffset
-from doorkeeper.server.state.outcome import Results
+from doorkeeper.server.state.outcome import commit
 from doorkeeper_wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -42,9 +41,12 @@ from doorkeeper_wire.messages.offset_commit import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from doorkeeper.base.slices import Slices
     from doorkeeper.server.api.node import Node, Outcome, Services
     from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.state.state import State
 
 _READ_GROUP, _READ = needs(8)
 
@@ -118,12 +120,19 @@ def _offset(group_id: str, asked: OffsetCommitRequestPartition, topic: Topic) ->
 
 async def _commit(
     context: RequestContext, by: Committer, rows: Sequence[StoredOffset], services: Services
-) -> Results:
+) -> list[ErrorCode]:
     try:
-        return await commit_offsets(services, context, by, rows)
+        return await commit(services.log, partial(_plan, by, rows), context)
     except ApiError as error:
         # The refused partitions keep their own codes.
-        return Results([error.code] * len(rows))
+        return [error.code] * len(rows)
+
+
+def _plan(
+    by: Committer, rows: Sequence[StoredOffset], state: State
+) -> Slices[tuple[Change, list[ErrorCode]]]:
+    group = all_groups(state.groups, state.offsets, state.live_groups).get(rows[0].group_id)
+    return plan_commit(state.offsets, group, by, rows)
 
 
 class _RefusedPartitions:

@@ -20,7 +20,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.server.api.updates.groups import delete_offsets
+from doorkeeper.server.resources.groups import all_groups, plan_deletion
 from doorkeeper_wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
@@ -31,9 +31,11 @@ from doorkeeper_wire.messages.offset_delete import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.server.api.node import Node, Outcome, Services
+    from doorkeeper.base.slices import Slices
+    from doorkeeper.server.api.node import Node, Outcome
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.state.outcome import Results
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.state.state import State
 
 _DELETE, _READ = needs(47)
 
@@ -59,18 +61,16 @@ def handle(request: OffsetDeleteRequest, context: RequestContext, node: Node) ->
                 wanted.append((asked.name, index))
             else:
                 refused.append((asked.name, index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-    return Update(
-        UpdateOperation.OFFSETS,
-        1,
-        partial(_delete, context, request.group_id, wanted),
-        partial(_respond, refused, wanted),
-    )
+    plan = partial(_plan, request.group_id, wanted)
+    respond = partial(_respond, refused, wanted)
+    return Update.of_plan(UpdateOperation.OFFSETS, plan, context, respond)
 
 
-async def _delete(
-    context: RequestContext, group_id: str, asked: Sequence[tuple[str, int]], services: Services
-) -> Results:
-    return await delete_offsets(services, context, group_id, asked)
+def _plan(
+    group_id: str, asked: Sequence[tuple[str, int]], state: State
+) -> Slices[tuple[Change, list[ErrorCode]]]:
+    group = all_groups(state.groups, state.offsets, state.live_groups).get(group_id)
+    return plan_deletion(state.offsets, group, group_id, asked)
 
 
 def _respond(

@@ -5,20 +5,18 @@ Source: ``KafkaApis.handleRenewTokenRequest``, ``KafkaApis.handleExpireTokenRequ
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.resources.tokens import may_ask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from doorkeeper.server.api.node import Node, Outcome, Response, Services
-    from doorkeeper.server.resources.tokens import Expiration, Renewal, SignedToken, TokenWish
+    from doorkeeper.server.api.node import Node, Outcome, Response
+    from doorkeeper.server.resources.tokens import Expiration, Renewal
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.state.outcome import Results
 
 
 def alter_token(
@@ -38,19 +36,8 @@ def alter_token(
     if not node.tokens.is_enabled:
         return response(error_code=ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED.value)
     return Update(
-        UpdateOperation.TOKENS, 1, partial(change_token, wish, context), partial(_respond, response)
+        UpdateOperation.TOKENS,
+        1,
+        lambda services: services.tokens.change(wish, context),
+        lambda signed: response(expiry_timestamp_ms=signed.token.expiry_ms),
     )
-
-
-async def change_token(wish: TokenWish, context: RequestContext, services: Services) -> Results:
-    """Issue, renew or expire a token: the ``apply`` of an ``Update``."""
-    return await services.tokens.change(wish, context)
-
-
-def _respond(
-    response: Callable[..., Response], results: Sequence[ApiError | SignedToken]
-) -> Response:
-    (result,) = results
-    if isinstance(result, ApiError):
-        return response(error_code=answer_of(result)[0].value)
-    return response(expiry_timestamp_ms=result.token.expiry_ms)

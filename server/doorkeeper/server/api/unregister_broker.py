@@ -9,22 +9,18 @@ Source: ``ClusterControlManager.unregisterBroker`` (4.3.1).
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
-from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.messages.unregister_broker import (
     UnregisterBrokerRequest,
     UnregisterBrokerResponse,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.server.api.node import Node, Services
+    from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
 
 (_ALTER,) = needs(64)
@@ -32,16 +28,12 @@ if TYPE_CHECKING:
 
 def handle(request: UnregisterBrokerRequest, context: RequestContext, node: Node) -> Update:
     require_on_cluster(node, context, _ALTER)
-    return Update(UpdateOperation.NODES, 1, partial(_unregister, request.broker_id), _respond)
-
-
-async def _unregister(broker_id: int, services: Services) -> Results:
-    await services.unregister_broker(broker_id)
-    return Results([None])
-
-
-def _respond(_values: Sequence[object]) -> UnregisterBrokerResponse:
-    return UnregisterBrokerResponse(error_message=None)
+    return Update(
+        UpdateOperation.NODES,
+        1,
+        lambda services: services.unregister_broker(request.broker_id),
+        lambda _: UnregisterBrokerResponse(error_message=None),
+    )
 
 
 API = declare(

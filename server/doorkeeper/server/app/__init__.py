@@ -7,6 +7,7 @@ services         what connections may change
 single_user      the server for one command on a stopped store
 operations_port  start and stop of the HTTP pages, and the gauges of a scrape
 data_path        the records of a test broker
+delegation_tokens  the tokens of the current secret: reads, changes, expiry
 config_changes   dynamic configuration, also of other nodes
 reconfiguration  use of a new configuration in a running server
 reload           reload on SIGHUP

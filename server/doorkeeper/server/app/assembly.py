@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Self
 
 from doorkeeper.base.version import __version__
 from doorkeeper.server.api.acl_rows import AclRows
-from doorkeeper.server.api.updates.tokens import DelegationTokens
 from doorkeeper.server.app.audit_log import open_audit_log, watch
 from doorkeeper.server.app.authorizer import (
     authorizer_log_of,
@@ -40,6 +39,7 @@ from doorkeeper.server.app.clusters import ClusterRecorder, fleet_of
 from doorkeeper.server.app.config_changes import ConfigChanges, dynamic_values
 from doorkeeper.server.app.data_path import NOTICE, open_data_path
 from doorkeeper.server.app.decision_settings import first_settings, record_settings
+from doorkeeper.server.app.delegation_tokens import DelegationTokens
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.groups import groups_of
 from doorkeeper.server.app.hash_records import HashRecords

@@ -7,12 +7,11 @@ fails to use values that it accepted, the old values are stored again.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.server.api.updates.resource_configs import alter_resource
-from doorkeeper.server.api.updates.topics import alter_topic
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.config.dynamic_values import DynamicValues
 from doorkeeper.server.config.loading import resolve
@@ -20,10 +19,11 @@ from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.broker import alter_values, check_replicas
+from doorkeeper.server.resources.settings.resources import plan_alteration
+from doorkeeper.server.resources.topics.plans import plan_alteration as plan_topic_alteration
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CONFIG, StoredConfig
-from doorkeeper.server.state.log import origin_of
-from doorkeeper.server.state.outcome import Results, commit
+from doorkeeper.server.state.outcome import commit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from doorkeeper.server.operations.logs.pipeline import Logger
     from doorkeeper.server.resources.settings.operations import AlteredResource
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper.server.schema.change import Change, Committed, Origin
+    from doorkeeper.server.schema.change import Change, Committed
     from doorkeeper.server.schema.table import Table
     from doorkeeper.server.state.log import StateLog
+    from doorkeeper.server.state.state import State
 
 ALL_BROKERS = ""
 
@@ -79,8 +80,8 @@ class ConfigChanges:
 
     async def alter_configs(
         self, resources: Sequence[AlteredResource], context: RequestContext, *, validate_only: bool
-    ) -> Results:
-        """Alter each resource as a whole or not at all; the values are errors or None."""
+    ) -> list[ApiError | None]:
+        """Alter each resource as a whole or not at all; return why each was refused, or None."""
         errors: list[ApiError | None] = []
         async with self.turn:
             for resource in resources:
@@ -90,24 +91,18 @@ class ConfigChanges:
                     errors.append(error)
                 else:
                     errors.append(None)
-        return Results(errors)
+        return errors
 
     async def _alter(
         self, resource: AlteredResource, context: RequestContext, *, validate_only: bool
     ) -> None:
-        if resource.is_topic:
-            await alter_topic(
-                self._state_log, resource, context, self._policies, validate_only=validate_only
-            )
-            return
-        if resource.stored_type:
-            await alter_resource(
-                self._state_log,
-                resource,
-                context,
-                (self._reconfiguration.settings.number, self._policies),
-                validate_only=validate_only,
-            )
+        if resource.is_topic or resource.stored_type:
+            # Topics, groups and subscriptions to client metrics: a revision for each resource.
+            plan = partial(self._plan, resource)
+            if validate_only:
+                plan(self._state_log.state)
+            else:
+                await commit(self._state_log, plan, context)
             return
         before = self._reconfiguration.settings.dynamic
         after = _after(before, resource)
@@ -124,10 +119,16 @@ class ConfigChanges:
         if validate_only:
             return
         if after != before:
-            await self._store_and_use(before, usable, origin_of(context.authorizable))
+            await self._store_and_use(before, usable, context)
         elif any(name.startswith(LISTENER_PREFIX) for name in changed):
             # A store that is named again: its file has changed, as on a broker.
             await self._reconfiguration.refresh()
+
+    def _plan(self, resource: AlteredResource, state: State) -> tuple[Change, None]:
+        if resource.is_topic:
+            return plan_topic_alteration(state.topics, resource, self._policies), None
+        number = self._reconfiguration.settings.number
+        return plan_alteration(state.resource_configs, resource, number, self._policies), None
 
     def _settings(self, dynamic: DynamicValues) -> Settings:
         try:
@@ -137,9 +138,11 @@ class ConfigChanges:
             text = "; ".join(f"{each.key}: {each.text}" for each in error.problems)
             raise ApiError(ErrorCode.INVALID_REQUEST, text) from error
 
-    async def _store_and_use(self, before: DynamicValues, usable: Usable, origin: Origin) -> None:
+    async def _store_and_use(
+        self, before: DynamicValues, usable: Usable, context: RequestContext
+    ) -> None:
         differences = differences_of(before, usable.settings.dynamic)
-        await self._store(differences, origin)
+        await self._store(differences, context)
         try:
             self._reconfiguration.use(usable)
         except AuthorizerFault as error:
@@ -149,18 +152,19 @@ class ConfigChanges:
                 "the authorizer failed to use a configuration that it accepted",
                 authorizer=error.authorizer,
             )
-            await self._store([each.inverse() for each in differences], origin)
+            await self._store([each.inverse() for each in differences], context)
             raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR) from error
-        author = origin.author
         keys = ", ".join(sorted({each.name for each in differences}))
-        self._log.info("keys changed", keys=keys, principal=author.principal, host=author.host)
+        client = context.authorizable
+        principal, host = str(client.principal), client.client_address
+        self._log.info("keys changed", keys=keys, principal=principal, host=host)
 
-    async def _store(self, differences: Sequence[Difference], origin: Origin) -> None:
+    async def _store(self, differences: Sequence[Difference], context: RequestContext) -> None:
         node_id = self._reconfiguration.settings.node_id
         await commit(
             self._state_log,
-            lambda state: plan_configs(state.configs, differences, node_id),
-            origin,
+            lambda state: (plan_configs(state.configs, differences, node_id), None),
+            context,
         )
 
     # --- what other nodes do

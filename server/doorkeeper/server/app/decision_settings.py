@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.logger import Logger
-    from doorkeeper.server.schema.change import Change, Committed
+    from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.table import Table
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.state import State
+    from doorkeeper.server.state.submissions import CompletedPlan
 
 ALL_NODES: Final = ""
 
@@ -52,14 +53,14 @@ def other_settings(rows: Table[StoredSetting], settings: Settings) -> Change:
 def record_settings(log: StateLog, settings: Settings, logger: Logger) -> None:
     """Write the values of a node behind the changes that wait, if the store has others."""
 
-    def plan(state: State) -> Change:
-        return other_settings(state.settings, settings)
+    def plan(state: State) -> tuple[Change, None]:
+        return other_settings(state.settings, settings), None
 
-    def note(done: asyncio.Future[Committed]) -> None:
+    def note(done: asyncio.Future[CompletedPlan[None]]) -> None:
         if not done.cancelled() and (error := done.exception()) is not None:
             logger.error("settings are not in the history", cause=str(error))
 
-    if plan(log.state):
+    if other_settings(log.state.settings, settings):
         log.submit(plan, SERVER).add_done_callback(note)
 
 

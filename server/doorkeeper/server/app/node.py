@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from doorkeeper.server.api.node import AclDescriber, ApiRange, AuthorizerReads
-    from doorkeeper.server.api.updates.tokens import DelegationTokens
+    from doorkeeper.server.app.delegation_tokens import DelegationTokens
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.operations.logs.pipeline import Logger

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from doorkeeper.base.entry import Entry
-    from doorkeeper.server.api.updates.tokens import DelegationTokens
+    from doorkeeper.server.app.delegation_tokens import DelegationTokens
     from doorkeeper.server.app.listeners import ListenerSecurity, ServerSecurity
     from doorkeeper.server.app.node import LiveNode
     from doorkeeper.server.authorizer.contract import Authorizer

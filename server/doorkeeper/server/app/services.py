@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode
@@ -9,15 +10,14 @@ from doorkeeper.server.state.outcome import not_stored
 from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from doorkeeper.server.api.node import AuthorizerUpdates
-    from doorkeeper.server.api.updates.tokens import DelegationTokens
     from doorkeeper.server.app.config_changes import ConfigChanges
+    from doorkeeper.server.app.delegation_tokens import DelegationTokens
     from doorkeeper.server.resources.settings.operations import AlteredResource
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.state.log import StateLog
-    from doorkeeper.server.state.outcome import Results
     from doorkeeper.server.state.postgres.membership import Membership
 
 
@@ -40,6 +40,9 @@ class NodeServices:
         self.membership: Membership | None = None
         """None with an embedded store."""
 
+    async def resolvable(self, names: Iterable[str]) -> list[str]:
+        return [name for name in names if await _resolves(name)]
+
     async def unregister_broker(self, node_id: int) -> None:
         try:
             found = self.membership is not None and await self.membership.unregister(node_id)
@@ -51,5 +54,13 @@ class NodeServices:
 
     async def alter_configs(
         self, resources: Sequence[AlteredResource], context: RequestContext, *, validate_only: bool
-    ) -> Results:
+    ) -> list[ApiError | None]:
         return await self.configs.alter_configs(resources, context, validate_only=validate_only)
+
+
+async def _resolves(name: str) -> bool:
+    try:
+        await asyncio.get_running_loop().getaddrinfo(name, None)
+    except (OSError, UnicodeError):
+        return False
+    return True

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from base64 import urlsafe_b64encode
+from functools import partial
 from itertools import filterfalse
 from typing import TYPE_CHECKING, Final
 
@@ -30,16 +31,19 @@ if TYPE_CHECKING:
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.state.state import State
 
+Creation = tuple["Change", "Sequence[StoredBinding]"]
+
 # Three times as fast as a named tuple's own constructor, which is a Python function.
-_new = tuple.__new__
+_stored = partial(tuple.__new__, StoredBinding)
 
 
 def plan_creation(
-    bindings: Sequence[AclBinding], new_id: Callable[[], str], state: State
-) -> Change | Slices[Change]:
-    """Plan the creation of valid bindings.
+    bindings: Sequence[AclBinding], ids: Sequence[str], state: State
+) -> Creation | Slices[Creation]:
+    """Plan the creation of valid bindings; the result are those that are new, with their ids.
 
-    Existing bindings, and duplicates in the request, are skipped.
+    Existing bindings, and duplicates in the request, are skipped. There are as many new ``ids`` as
+    bindings.
 
     Raises:
         ApiError: more ACLs are new than one request may create.
@@ -47,19 +51,16 @@ def plan_creation(
     """
     # A single slice is below ACLS_PER_REQUEST_MAX.
     if len(bindings) > SLICE_ITEMS:
-        return _creation_in_slices(bindings, new_id, state)
-    rows = [
-        _new(StoredBinding, (new_id(), each))
-        # ``filterfalse`` and ``fromkeys`` run in C: checks and duplicates of a thousand ACLs take
-        # half a millisecond.
-        for each in dict.fromkeys(filterfalse(state.acls.id_of, bindings))
-    ]
-    return {ACL: Edit(tuple(rows))} if rows else {}
+        return _creation_in_slices(bindings, ids, state)
+    # All of this runs in C: a thousand ACLs take half a millisecond.
+    missing = dict.fromkeys(filterfalse(state.acls.id_of, bindings))
+    rows = tuple(map(_stored, zip(ids, missing, strict=False)))
+    return ({ACL: Edit(rows)} if rows else {}), rows
 
 
 def _creation_in_slices(
-    bindings: Sequence[AclBinding], new_id: Callable[[], str], state: State
-) -> Slices[Change]:
+    bindings: Sequence[AclBinding], ids: Sequence[str], state: State
+) -> Slices[Creation]:
     missing: dict[AclBinding, None] = {}
     for part in parts(bindings):
         missing |= dict.fromkeys(filterfalse(state.acls.id_of, part))
@@ -68,17 +69,15 @@ def _creation_in_slices(
         raise too_many_created()
     rows: list[StoredBinding] = []
     for part in parts(missing):
-        rows += [_new(StoredBinding, (new_id(), each)) for each in part]
+        rows += map(_stored, zip(ids[len(rows) :], part, strict=False))
         yield
-    return {ACL: Edit(tuple(rows))} if rows else {}
+    return ({ACL: Edit(tuple(rows))} if rows else {}), rows
 
 
 def plan_deletion(
-    filters: Sequence[AclBindingFilter],
-    matches: list[Sequence[AclBinding]],
-    state: State,
-) -> Slices[Change]:
-    """Plan the deletion of matching bindings; fill ``matches`` with those of each filter.
+    filters: Sequence[AclBindingFilter], state: State
+) -> Slices[tuple[Change, Sequence[Sequence[AclBinding]]]]:
+    """Plan the deletion of matching bindings; the result are those of each filter.
 
     All filters are matched against the same state: a binding that two of them match is reported
     under both and deleted once.
@@ -90,15 +89,13 @@ def plan_deletion(
     found = yield from find_each(acls, filters, ACLS_PER_REQUEST_MAX)
     if found is None:
         raise too_many_deleted()
-    # In place: a plan that runs again replaces the result of its earlier run.
-    matches[:] = found.of_filters
     rows: list[StoredBinding] = []
     id_of = acls.id_of
     for binding in found.bindings:
-        rows.append(_new(StoredBinding, (id_of(binding), binding)))
+        rows.append(_stored((id_of(binding), binding)))
         if len(rows) % SLICE_ITEMS == 0:
             yield
-    return {ACL: Edit(deleted=tuple(rows))} if rows else {}
+    return ({ACL: Edit(deleted=tuple(rows))} if rows else {}), found.of_filters
 
 
 # --- ids
@@ -124,30 +121,27 @@ class BindingIds:
     collide only if their random starts of 128 bits are as close together as there are ACLs.
     """
 
-    __slots__ = ("_head", "_last", "_random_bytes")
+    __slots__ = ("_last", "_random_bytes")
 
     def __init__(self, random_bytes: Callable[[int], bytes] = os.urandom) -> None:
         self._random_bytes = random_bytes
         self._last = int.from_bytes(random_bytes(_BYTES))
-        self._head = _head(self._last)
 
-    def __call__(self) -> str:
-        self._last = last = (self._last + 1) % _NUMBERS
-        # Only every 256th id has another head; the tail comes from a table.
-        if not last & 0xFF:
-            self._head = _head(last)
-        while self._head.startswith("-"):
-            # Counting past the hyphens would take 2**122 steps.
-            drawn = int.from_bytes(self._random_bytes(_BYTES))
-            self._last = last = (drawn + 1) % _NUMBERS
-            self._head = _head(last)
-        # Together the two parts are base64 without padding: 20 characters for 15 bytes, 2 for the
-        # last one.
-        return self._head + _TAILS[last & 0xFF]
-
-
-def _head(number: int) -> str:
-    return urlsafe_b64encode(number.to_bytes(_BYTES)).decode("ascii")[:_HEAD]
+    def __call__(self, count: int) -> list[str]:
+        """Return new ids."""
+        ids: list[str] = []
+        while len(ids) < count:
+            first = (self._last + 1) % _NUMBERS
+            # Base64 without padding: 20 characters for 15 bytes, and 2 for the last one.
+            head = urlsafe_b64encode(first.to_bytes(_BYTES)).decode("ascii")[:_HEAD]
+            if head.startswith("-"):
+                # Counting past the hyphens would take 2**122 steps.
+                self._last = int.from_bytes(self._random_bytes(_BYTES))
+                continue
+            tails = _TAILS[first & 0xFF :][: count - len(ids)]
+            ids += [head + tail for tail in tails]
+            self._last = first + len(tails) - 1
+        return ids
 
 
 # --- hints

@@ -46,7 +46,6 @@ from doorkeeper.server.authorizer.standard_keys import (
     read_form,
     read_policy,
 )
-from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.log import StateLog, origin_of
 from doorkeeper.server.state.memory import MemoryStore
 from doorkeeper.server.state.outcome import not_stored
@@ -98,11 +97,11 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
     def __init__(
         self,
         *,
-        new_id: Callable[[], str] | None = None,
+        new_ids: Callable[[int], Sequence[str]] | None = None,
         authorizer_log: AuthorizerLog | None = None,
     ) -> None:
         """Set the source of binding ids, and the authorizer log (default: Python's logging)."""
-        self._new_id = BindingIds() if new_id is None else new_id
+        self._new_ids = BindingIds() if new_ids is None else new_ids
         self._authorizer_log: AuthorizerLog = (
             StandardLibraryLog() if authorizer_log is None else authorizer_log
         )
@@ -305,18 +304,17 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
             accepted = [each for each, no in zip(bindings, refusals, strict=True) if no is None]
             if not accepted:
                 return list(map(AclCreateResult, refusals))
-        plan = partial(plan_creation, accepted, self._new_id)
+        # Drawn before the plan, which may run more than once.
+        plan = partial(plan_creation, accepted, self._new_ids(len(accepted)))
         outcome = _CREATED
         try:
-            committed = await self._log.submit(plan, origin_of(context))
+            created = (await self._log.submit(plan, origin_of(context))).result
         except StorageError as error:
             outcome = AclCreateResult(not_stored(error, _UNCHANGED))
         except ApiError as error:
             return [AclCreateResult(error)] * len(bindings)  # over the limit
         else:
-            # An empty change stores nothing: all ACLs existed already.
-            if committed.change:
-                await _log_hints(committed.change[ACL].set)
+            await _log_hints(created)
         if accepted is bindings:
             return [outcome] * len(bindings)
         return [outcome if no is None else AclCreateResult(no) for no in refusals]
@@ -331,12 +329,12 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         accepted = filters
         if any(refusals):
             accepted = [each for each, no in zip(filters, refusals, strict=True) if no is None]
-        matches: list[Sequence[AclBinding]] = []
+        matches: Sequence[Sequence[AclBinding]] = ()
         failure = None
         try:
             if accepted:
-                plan = partial(plan_deletion, accepted, matches)
-                await self._log.submit(plan, origin_of(context))
+                plan = partial(plan_deletion, accepted)
+                matches = (await self._log.submit(plan, origin_of(context))).result
         except StorageError as error:
             failure = not_stored(error, _UNCHANGED)
         except ApiError as error:

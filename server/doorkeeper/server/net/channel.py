@@ -46,7 +46,6 @@ from doorkeeper.server.net.transports import is_encrypted, peer_certificates
 from doorkeeper.server.net.updates import UpdateInFlight, admit
 from doorkeeper.server.runtime.metrics.requests import Waited
 from doorkeeper.server.security.contract import Failure, Step
-from doorkeeper.server.state.outcome import Results
 
 TLS_CHUNK_BYTES: Final = 65_536
 """Larger answers are passed to TLS in chunks of this size."""
@@ -372,12 +371,12 @@ class Channel(Accepted):
         update = pending.update
         refusal = admit(update, self._server, self.peer_id)
         if refusal is not None:
-            return self._take(self._connection.complete(pending, (), refusal), began_s)
+            return self._take(self._connection.complete(pending, None, refusal), began_s)
         on_done = partial(self._complete_update, pending, began_s) if update.wait else None
         begun = UpdateInFlight(pending, self._server, self.peer_id, began_s, on_done)
         begun.begin()
         if not update.wait:
-            return self._take(self._connection.complete(pending, ()), began_s)
+            return self._take(self._connection.complete(pending, None), began_s)
         self._updating = begun
         return None
 
@@ -385,14 +384,14 @@ class Channel(Accepted):
         self,
         pending: PendingUpdate,
         began_s: float,
-        results: Results,
+        result: Any,  # noqa: ANN401 - of the API's own type
         error: BaseException | None,
         waited: Waited,
     ) -> None:
         """Answer the request of a change, then continue with the next ones."""
         self._updating = None
         try:
-            answer = self._connection.complete(pending, results.values, error)
+            answer = self._connection.complete(pending, result, error)
             self._resume(answer, began_s, waited)
         except Exception as fault:  # the request would hang
             # Told now: the loop learns of a task's exception when its traceback is collected.

@@ -8,7 +8,7 @@ PendingUpdates    those of all connections
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.node import UpdateOperation
@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from doorkeeper.server.net.context import ServerContext
     from doorkeeper.server.net.protocol.exchange import PendingUpdate
 
-    OnDone = Callable[[Results, BaseException | None, Waited], None]
+    OnDone = Callable[[Any, BaseException | None, Waited], None]
 
 GRACE_S: Final = 1.0
 """Added to the time-out of ACL updates: the authorizer's guard times out each item first."""
-
-NO_RESULTS: Final = Results(())
 
 
 def admit(update: Update, server: ServerContext, peer_id: str) -> Exception | None:
@@ -105,7 +103,7 @@ class UpdateInFlight:
         self._on_done = None
 
     async def _run(self) -> None:
-        """Make the change, then hand on its results."""
+        """Make the change, then hand on its result."""
         server, update = self._server, self._pending.update
         in_flight, operation = server.updates, update.operation
         task = cast("asyncio.Task[None]", asyncio.current_task())
@@ -114,10 +112,10 @@ class UpdateInFlight:
             timeout_s += GRACE_S
         # A timer and not ``asyncio.timeout``: the task must go on after the client has its answer.
         timeout = server.loop.call_later(timeout_s, self._time_out)
-        results = NO_RESULTS
+        result: Any = None
         error: BaseException | None = None
         try:
-            results = await update.apply(server.services)
+            result = await update.apply(server.services)
             timeout.cancel()
             if server.audit_log is not None:
                 problem = await server.audit_log.wait_until_recorded()
@@ -136,11 +134,11 @@ class UpdateInFlight:
             if not in_flight.tasks:
                 in_flight.none.set()
         if self._on_done is not None:
-            self._answer(self._on_done, results, error)
+            self._answer(self._on_done, result, error)
             return
         if error is not None and not isinstance(error, ApiError):
-            results = Results((), (error,))
-        self._log_failures(results)
+            result = Results((), (error,))
+        self._log_failures(result)
         if update.wait and server.requests is not None and server.loop.time() < timeout.when():
             server.requests.record_abandoned(self._pending.api.key, self._waited())
 
@@ -152,11 +150,11 @@ class UpdateInFlight:
         else:
             self._answer(self._on_done, results, ApiError(ErrorCode.REQUEST_TIMED_OUT))
 
-    def _answer(self, on_done: OnDone, results: Results, error: BaseException | None) -> None:
+    def _answer(self, on_done: OnDone, result: object, error: BaseException | None) -> None:
         waited = self._waited()
         self._on_done = None
-        self._log_failures(results)
-        on_done(results, error, waited)
+        self._log_failures(result)
+        on_done(result, error, waited)
 
     def _begin_wait(self) -> None:
         self._wait_began_s = self._server.clock()
@@ -167,10 +165,11 @@ class UpdateInFlight:
         wait_began_s = now_s if self._wait_began_s is None else self._wait_began_s
         return Waited(wait_began_s - self._began_s, now_s - wait_began_s)
 
-    def _log_failures(self, results: Results) -> None:
-        if results.errors or results.timed_out:
+    def _log_failures(self, result: object) -> None:
+        # The items of an authorizer fail alone; any other change has succeeded as a whole.
+        if isinstance(result, Results) and (result.errors or result.timed_out):
             server = self._server
-            server.observe(_log_failures, results, self._pending, self._peer_id, server)
+            server.observe(_log_failures, result, self._pending, self._peer_id, server)
 
 
 def _log_failures(

@@ -11,13 +11,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from ipaddress import ip_address
 from typing import Final, NamedTuple, Self
 
 import immutables
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import SLICE_ITEMS, Slices
-from doorkeeper.server.schema.declared import StoredQuota
+from doorkeeper.server.schema.change import Change, edit
+from doorkeeper.server.schema.declared import QUOTA, StoredQuota
 
 Entity = tuple[tuple[str, str | None], ...]
 """The parts of an entity, type and name, in the order of a broker's responses."""
@@ -204,18 +206,24 @@ class QuotaAlteration(NamedTuple):
     values: tuple[tuple[str, float | None], ...]
 
 
-class QuotaPlan(NamedTuple):
-    """The changed rows, and an error or None for each entity in the order of the request."""
+def host_names(alterations: Iterable[QuotaAlteration]) -> set[str]:
+    """Return the names of IP entities, which are addresses or the names of hosts."""
+    return {name for entity, _ in alterations for kind, name in entity if kind == IP and name}
 
-    set: tuple[StoredQuota, ...]
-    deleted: tuple[StoredQuota, ...]
-    errors: Mapping[Entity, ApiError | None]
+
+def is_address(name: str) -> bool:
+    """Return whether a name is an IP address, with or without the brackets of a URL."""
+    try:
+        ip_address(name[1:-1] if name.startswith("[") and name.endswith("]") else name)
+    except ValueError:
+        return False
+    return True
 
 
 def plan_quotas(
     quotas: ClientQuotas, alterations: Sequence[QuotaAlteration], hosts: Collection[str]
-) -> Slices[QuotaPlan]:
-    """Plan a request on the existing quotas, in slices.
+) -> Slices[tuple[Change, Mapping[Entity, ApiError | None]]]:
+    """Return the change, and an error or None for each entity in the order of the request.
 
     ``hosts`` are the valid names of IP entities. Of an entity that occurs twice the first
     alteration is made and the second rejected, as by a broker.
@@ -246,7 +254,7 @@ def plan_quotas(
         raise ApiError(
             ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
         )
-    return QuotaPlan(tuple(set_), tuple(deleted), errors)
+    return edit(QUOTA, set=set_, deleted=deleted), errors
 
 
 def _collect(

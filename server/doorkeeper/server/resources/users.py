@@ -22,7 +22,9 @@ from doorkeeper.base.credentials import (
     salted_credential_of,
 )
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.schema.declared import StoredCredential
+from doorkeeper.base.slices import Slices
+from doorkeeper.server.schema.change import Change, edit
+from doorkeeper.server.schema.declared import CREDENTIAL, StoredCredential
 
 _NO_USERS: Final[immutables.Map[str, immutables.Map[str, ScramCredential]]] = immutables.Map()
 _NO_ROUNDS: Final[immutables.Map[tuple[str, int], int]] = immutables.Map()
@@ -222,6 +224,20 @@ def _weakness(upsertion: CredentialUpsertion) -> ApiError | None:
         # A broker fails unexpectedly: Java has no empty key.
         return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
     return None
+
+
+def plan_credentials(
+    users: ScramUsers,
+    deletions: Sequence[CredentialDeletion],
+    upsertions: Sequence[CredentialUpsertion],
+) -> Slices[tuple[Change, Mapping[str, ApiError]]]:
+    """Return the change of the valid alterations, and the errors by user."""
+    deleted, upserted, errors = judge(users, deletions, upsertions)
+    rows = []
+    for upsertion in upserted:
+        rows.append(row_of(upsertion))
+        yield
+    return edit(CREDENTIAL, set=rows, deleted=deleted), errors
 
 
 def row_of(upsertion: CredentialUpsertion) -> StoredCredential:

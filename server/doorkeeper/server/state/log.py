@@ -39,7 +39,7 @@ from doorkeeper.server.state.store import (
     StoreReplaced,
     StoreUnavailable,
 )
-from doorkeeper.server.state.submissions import RETRY_S, Batch, Plan, Submissions
+from doorkeeper.server.state.submissions import RETRY_S, Batch, CompletedPlan, Plan, Submissions
 
 if TYPE_CHECKING:
     from doorkeeper.acls.snapshot import Snapshot
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.submissions import Submission
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 # A bound on one transaction: the writers of other nodes wait until it ends.
 BATCH_CHANGES_MAX: Final = 1_000
@@ -95,8 +96,8 @@ def origin_of(request: AuthorizableRequestContext | None) -> Origin:
 
 
 def _plan_after(
-    check: Callable[[State], None], plan: Plan, state: State
-) -> Change | Slices[Change]:
+    check: Callable[[State], None], plan: Plan[R], state: State
+) -> tuple[Change, R] | Slices[tuple[Change, R]]:
     check(state)
     return plan(state)
 
@@ -278,18 +279,19 @@ class StateLog:
         self._submissions.fail_all(StoreUnavailable("the store is closed"))
         await self.store.aclose()
 
-    def submit(self, plan: Plan, origin: Origin) -> asyncio.Future[Committed]:
+    def submit(self, plan: Plan[R], origin: Origin) -> asyncio.Future[CompletedPlan[R]]:
         """Plan, commit and publish a change; the future completes when it is visible.
 
-        Changes are planned in the order of submission; an empty change keeps its place too. A
-        change whose future is cancelled before it is planned is withdrawn.
+        Its result is that of the plan, with the revision of the change. Changes are planned in the
+        order of submission; an empty change keeps its place too. A change whose future is cancelled
+        before it is planned is withdrawn.
 
         Raises (the future):
             StorageError: the change is not durable (``OutcomeUnknown``: it may be).
             Exception: raised by the plan; nothing is changed.
         """
         loop = asyncio.get_running_loop()
-        completion: asyncio.Future[Committed] = loop.create_future()
+        completion: asyncio.Future[CompletedPlan[R]] = loop.create_future()
         if self._closing or self._load_error is not None:
             completion.set_exception(self._load_error or StoreUnavailable("the store is closed"))
             return completion
@@ -390,12 +392,10 @@ class StateLog:
             items.append(each)
             if last is not None:
                 state = await self._slices(apply(state, last.change, last.revision), lease)
-            each.error, each.change = None, {}
+            each.error, each.change, each.result = None, {}, None
             try:
-                change = each.plan(state)
-                each.change = (
-                    await self._slices(change, lease) if isinstance(change, Generator) else change
-                )
+                planned: tuple[Change, Any] = await self._slices(each.plan(state), lease)
+                each.change, each.result = planned
             except BaseException as error:
                 if _is_cancelled():
                     raise

@@ -1,24 +1,27 @@
-"""The outcome of a change: results of its items, and errors of a change that was not stored."""
+"""The outcome of a change for the client that asked for it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.state.log import origin_of
 from doorkeeper.server.state.store import OutcomeUnknown, StorageError, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.server.schema.change import Committed, Origin
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.submissions import Plan
+
+R = TypeVar("R")
 
 UNCHANGED = "Nothing was changed"
 
 
 class Results(NamedTuple):
-    """The results of the items of an update, in order, of the API's own type.
+    """The results of the items of an authorizer's update, in order.
 
     ``errors`` were raised by awaitables of an authorizer and are logged, not sent to clients.
     ``timed_out`` counts the items that were incomplete at the deadline.
@@ -48,14 +51,14 @@ def not_stored(error: StorageError, unchanged: str = UNCHANGED) -> ApiError:
     return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, text)
 
 
-async def commit(log: StateLog, plan: Plan, origin: Origin) -> Committed:
-    """Submit a plan and wait for its commit.
+async def commit(log: StateLog, plan: Plan[R], context: RequestContext) -> R:
+    """Submit the plan of a request, and wait for its commit; return the plan's result.
 
     Raises:
         ApiError: the plan refused, or the change could not be stored.
 
     """
     try:
-        return await log.submit(plan, origin)
+        return (await log.submit(plan, origin_of(context.authorizable))).result
     except StorageError as error:
         raise not_stored(error) from error

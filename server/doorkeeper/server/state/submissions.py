@@ -13,9 +13,9 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
-from doorkeeper.server.schema.change import Change, Committed, Origin
+from doorkeeper.server.schema.change import Change, Origin
 from doorkeeper.server.state.state import State, apply
 from doorkeeper.server.state.store import LogEntry, OutcomeUnknown, StorageError, StoreUnavailable
 
@@ -25,12 +25,25 @@ if TYPE_CHECKING:
     from doorkeeper.base.slices import Slices
     from doorkeeper.server.state.store import Store
 
-Plan = Callable[[State], "Change | Slices[Change]"]
-"""Compute a change on a state, at once or in slices.
+R = TypeVar("R")
 
-Plans may be called again on a newer state, so they have no side effects. If a plan raises,
-``submit`` raises the same error and nothing is changed.
+Plan = Callable[[State], "tuple[Change, R] | Slices[tuple[Change, R]]"]
+"""Compute a change on a state, and the result for the submitter; at once or in slices.
+
+Plans may be called again on a newer state, so they have no side effects: the result of the last
+call counts. If a plan raises, ``submit`` raises the same error and nothing is changed.
 """
+
+
+class CompletedPlan(NamedTuple, Generic[R]):
+    """The result of a plan whose change is durable and visible.
+
+    An empty change has the revision of the change before it.
+    """
+
+    revision: int
+    result: R
+
 
 RETRY_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
 """Pauses between attempts to get the lease of an unavailable store."""
@@ -43,11 +56,12 @@ class Submission:
     The deadline ends the wait of a change that is queued or in doubt.
     """
 
-    plan: Plan
+    plan: Plan[Any]
     origin: Origin
-    completion: asyncio.Future[Committed]
+    completion: asyncio.Future[CompletedPlan[Any]]
     deadline_s: float | None
     change: Change = field(default_factory=dict)
+    result: Any = None
     revision: int = 0
     error: Exception | None = None
     commits_alone: bool = False
@@ -56,13 +70,13 @@ class Submission:
         return self.deadline_s is not None and self.deadline_s <= now_s
 
     def complete(self) -> None:
-        """Resolve the future with the planned change or its error, unless the waiter gave up."""
+        """Resolve the future with the result of the plan or its error, unless nobody waits."""
         if self.completion.done():
             return
         if self.error is not None:
             self.completion.set_exception(self.error)
         else:
-            self.completion.set_result(Committed(self.revision, self.change, self.origin))
+            self.completion.set_result(CompletedPlan(self.revision, self.result))
 
     def fail(self, error: Exception) -> None:
         if not self.completion.done():
@@ -110,7 +124,9 @@ class Submissions:
         if self._expiry is not None:
             self._expiry.cancel()
 
-    def add(self, plan: Plan, origin: Origin, completion: asyncio.Future[Committed]) -> None:
+    def add(
+        self, plan: Plan[Any], origin: Origin, completion: asyncio.Future[CompletedPlan[Any]]
+    ) -> None:
         # Those that were withdrawn must not pile up before a store that does not answer.
         while self.queue and self.queue[0].completion.done():
             self.queue.popleft()

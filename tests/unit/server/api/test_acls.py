@@ -18,6 +18,7 @@ from doorkeeper.server.authorizer.contract import (
     AclDeleteResult,
 )
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 from doorkeeper_wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from doorkeeper_wire.messages.describe_acls import (
@@ -174,7 +175,7 @@ async def test_create_acls_with_bad_names() -> None:
         ResourceType.CLUSTER,
     ]
     only_name = (42, "The only valid name for the CLUSTER resource is kafka-cluster")
-    assert rows_of(made.respond([AclCreateResult(), AclCreateResult()])) == [
+    assert rows_of(made.respond(Results([AclCreateResult(), AclCreateResult()]))) == [
         (0, ""),
         only_name,
         only_name,
@@ -192,7 +193,7 @@ async def test_what_no_answer_could_carry_is_not_created() -> None:
 
     assert isinstance(made, Update)
     assert len(arguments(made)[1]) == 1
-    assert rows_of(made.respond([AclCreateResult()])) == [
+    assert rows_of(made.respond(Results([AclCreateResult()]))) == [
         (42, "Resource name takes 60000 bytes; at most 32767"),
         (0, ""),
     ]
@@ -209,7 +210,7 @@ async def test_create_acls_in_every_version(version: int) -> None:
         allow("alice", READ, topic("orders")),
         allow("alice", AclOperation.TWO_PHASE_COMMIT, topic("orders")),
     )
-    results = [AclCreateResult(), AclCreateResult()]
+    results = Results([AclCreateResult(), AclCreateResult()])
     assert rows_of(made.respond(results), version) == [(0, ""), (0, "")]
 
 
@@ -247,13 +248,12 @@ async def test_delete_acls_answers_each_filter() -> None:
     binding = allow("alice", READ, topic("orders"))
     failed = ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "disk full")
 
-    response = made.respond(
-        [
-            AclDeleteResult(bindings=(AclBindingDeleteResult(binding),)),
-            AclDeleteResult(ApiError(ErrorCode.INVALID_REQUEST, "Unknown patternFilter.")),
-            AclDeleteResult(bindings=(AclBindingDeleteResult(binding, failed),)),
-        ]
-    )
+    results = [
+        AclDeleteResult(bindings=(AclBindingDeleteResult(binding),)),
+        AclDeleteResult(ApiError(ErrorCode.INVALID_REQUEST, "Unknown patternFilter.")),
+        AclDeleteResult(bindings=(AclBindingDeleteResult(binding, failed),)),
+    ]
+    response = made.respond(Results(results))
 
     first, second, third = on_the_wire(response, 3).filter_results
     assert (first.error_code, first.error_message) == (0, None)

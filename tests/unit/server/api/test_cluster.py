@@ -148,9 +148,9 @@ async def test_unregister_broker(controller: object) -> None:
     )
 
     assert isinstance(made, Update)
-    results = await made.apply(services)
+    result = await made.apply(services)
     assert services.removed == [7]
-    answered: Any = on_the_wire(made.respond(results.values), 0)
+    answered: Any = on_the_wire(made.respond(result), 0)
     assert (answered.error_code, answered.error_message) == (0, None)
 
 

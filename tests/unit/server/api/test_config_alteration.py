@@ -17,7 +17,8 @@ from doorkeeper_wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from testkit.nodes import answer, arguments, node_of, on_the_wire, outcome
+from testkit.nodes import answer, node_of, on_the_wire, outcome
+from testkit.plans import RecordingServices
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE = 0, 1
@@ -53,15 +54,17 @@ async def test_a_change_is_handed_on(version: int) -> None:
     made = outcome(incremental_alter_configs.API, request, node, version)
 
     assert isinstance(made, Update)
-    assert arguments(made)[2] is True
-    assert arguments(made)[1] == (
+    services: Any = RecordingServices()
+    await made.apply(services)
+    assert services.asked == [
         AlteredResource(is_topic=False, name="1", alterations=(Alteration(*ASKED),)),
         AlteredResource(
             is_topic=True, name="orders", alterations=(Alteration("retention.ms", DELETE, None),)
         ),
         AlteredResource(is_topic=False, name="g", alterations=(), stored_type="group"),
         AlteredResource(is_topic=False, name="m", alterations=(), stored_type="client-metrics"),
-    )
+        True,
+    ]
     refusal = ApiError(ErrorCode.INVALID_CONFIG, "no")
     response = on_the_wire(made.respond([None, refusal, None, None]), version)
     assert told(response) == [
@@ -150,7 +153,9 @@ async def test_alter_configs_replaces_all_keys(version: int) -> None:
     made = outcome(alter_configs.API, replacing(4, "1", max_connections="5"), node, version)
 
     assert isinstance(made, Update)
-    (resource,) = arguments(made)[1]
+    services: Any = RecordingServices()
+    await made.apply(services)
+    resource, _ = services.asked
     assert resource == AlteredResource(
         is_topic=False,
         name="1",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from doorkeeper.acls.model import AclOperation
+from doorkeeper.base.credentials import salted_credential_of
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api import (
     alter_client_quotas,
@@ -17,8 +18,8 @@ from doorkeeper.server.api import (
 )
 from doorkeeper.server.api.node import Update
 from doorkeeper.server.resources.quotas import ClientQuotas, entity_of, entity_text
-from doorkeeper.server.resources.users import CredentialDeletion, ScramUsers
-from doorkeeper.server.schema.declared import StoredQuota
+from doorkeeper.server.resources.users import ScramUsers
+from doorkeeper.server.schema.declared import CREDENTIAL, StoredCredential, StoredQuota
 from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.memory import MemoryStore
 from doorkeeper.server.state.state import EMPTY
@@ -47,7 +48,8 @@ from doorkeeper_wire.messages.describe_user_scram_credentials import (
     UserName,
 )
 from testkit.acl import allow
-from testkit.nodes import CLUSTER, ANode, answer, arguments, node_of, on_the_wire, outcome
+from testkit.nodes import CLUSTER, ANode, answer, node_of, on_the_wire, outcome
+from testkit.plans import planned
 from testkit.stores import credential
 
 REQUEST = AlterUserScramCredentialsRequest(
@@ -71,11 +73,15 @@ async def test_users_are_altered_as_they_are_named() -> None:
     found = outcome(alter_user_scram_credentials.API, REQUEST, node, 0, user="alice")
 
     assert isinstance(found, Update)
-    _, deletions, upsertions = arguments(found)
-    assert deletions == [CredentialDeletion("zoe", 1), CredentialDeletion("bob", 7)]
-    assert upsertions[0] == ("alice", 2, 8192, b"salt", b"word")
+    change, errors = await planned(found)
+    (row,) = change[CREDENTIAL].set
+    assert row == StoredCredential(
+        "alice", "SCRAM-SHA-512", *salted_credential_of("SCRAM-SHA-512", b"word", 8192, b"salt")
+    )
+    assert {user: int(error.code) for user, error in errors.items()} == {"zoe": 91, "bob": 33}
     twice = ApiError(ErrorCode.DUPLICATE_RESOURCE, "twice")
-    rows = found.respond((twice, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "inner"), None))
+    inner = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "inner")
+    rows = found.respond({"bob": inner, "zoe": twice})
     assert isinstance(rows, AlterUserScramCredentialsResponse)
     assert rows.results == (
         AlterUserScramCredentialsResult(user="zoe", error_code=92, error_message="twice"),
@@ -177,8 +183,8 @@ async def answered(log: StateLog, request: AlterClientQuotasRequest, version: in
     assert isinstance(update, Update)
     assert (update.operation, update.items) == ("quotas", len(request.entries))
     services: Any = SimpleNamespace(log=log)
-    results = await update.apply(services)
-    return on_the_wire(update.respond(results.values), version)
+    errors = await update.apply(services)
+    return on_the_wire(update.respond(errors), version)
 
 
 @pytest.mark.parametrize("version", [0, 1])

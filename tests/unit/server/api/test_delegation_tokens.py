@@ -40,6 +40,7 @@ from testkit.delegation_tokens import (
     signed,
 )
 from testkit.nodes import ANode, arguments, node_of, on_the_wire
+from testkit.plans import RecordingServices
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
@@ -146,8 +147,9 @@ async def test_the_response_has_the_token(version: int) -> None:
     """With its HMAC; from version 3 on with who asked for it."""
     made = asked(create_delegation_token.API, wanting(), await node_of(), version)
 
-    answer = on_the_wire(made.respond([signed(TOKEN)]), version)
-    failed = on_the_wire(made.respond([ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "x")]), version)
+    services: Any = RecordingServices(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "x"))
+    answer = on_the_wire(made.respond(signed(TOKEN)), version)
+    failed = on_the_wire(made.respond(await made.apply(services)), version)
 
     assert (answer.error_code, answer.token_id) == (0, TOKEN.token_id)
     assert answer.hmac == signed(TOKEN).hmac
@@ -322,8 +324,9 @@ async def test_renewal_and_expiration_are_submitted(
     made = asked(api, request_, await node_of(), version, BOB)
 
     assert isinstance(made, Update)
-    assert arguments(made)[0] == change(b"hmac", -1, BOB)
-    answer = on_the_wire(made.respond([signed(TOKEN)]), version)
+    services: Any = RecordingServices(signed(TOKEN))
+    answer = on_the_wire(made.respond(await made.apply(services)), version)
+    assert services.asked == [change(b"hmac", -1, BOB)]
     assert (answer.error_code, answer.expiry_timestamp_ms) == (0, TOKEN.expiry_ms)
 
 
@@ -333,9 +336,7 @@ async def test_a_refused_alteration_has_no_time(
     api: Api, request_: Any, change: type[Any], code: int
 ) -> None:
     """A broker's controller leaves it at 0."""
-    made = asked(api, request_, await node_of(), 2)
-
-    answer = on_the_wire(made.respond([ApiError(ErrorCode(code))]), 2)
+    answer = on_the_wire(api.refuse(request_, 2, ApiError(ErrorCode(code))), 2)
 
     assert (answer.error_code, answer.expiry_timestamp_ms) == (code, 0)
 

@@ -9,9 +9,12 @@ import pytest
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.server.api.delete_topics import API
 from doorkeeper.server.api.node import Update
+from doorkeeper.server.schema.declared import TOPIC
+from doorkeeper.server.state.state import EMPTY
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from testkit.acl import DESCRIBE, allow, topic
-from testkit.nodes import CLUSTER, ANode, a_topic, answer, arguments, node_of, on_the_wire, outcome
+from testkit.nodes import CLUSTER, ANode, a_topic, answer, node_of, on_the_wire, outcome
+from testkit.plans import planned
 
 DELETE = AclOperation.DELETE
 UNKNOWN_TOPIC = "This server does not host this topic-partition."
@@ -51,8 +54,9 @@ async def test_topics_are_deleted_by_name_and_by_id() -> None:
     made = outcome(API, asking("orders", INVOICES.topic_id), node, 6)
 
     assert isinstance(made, Update)
-    assert sorted(arguments(made)[1]) == ["invoices", "orders"]
-    assert rows_of(made.respond([None, None])) == [
+    change, errors = await planned(made, EMPTY._replace(topics=node.topics))
+    assert [row.name for row in change[TOPIC].deleted] == ["invoices", "orders"]
+    assert rows_of(made.respond(errors)) == [
         ("invoices", INVOICES.topic_id, 0, None),
         ("orders", ORDERS.topic_id, 0, None),
     ]
@@ -93,7 +97,9 @@ async def test_delete_on_the_cluster_or_on_the_topic() -> None:
     of_alice = node.lines()
     by_bob = outcome(API, asking("orders"), node, 6, user="bob")
 
-    assert arguments(by_alice)[1] == arguments(by_bob)[1] == ["orders"]
+    for made in (by_alice, by_bob):
+        change, _ = await planned(made, EMPTY._replace(topics=node.topics))
+        assert [row.name for row in change[TOPIC].deleted] == ["orders"]
     assert of_alice == [
         "TRACE Denied DELETE Cluster:LITERAL:kafka-cluster 1",
         "DEBUG Allowed DESCRIBE Topic:LITERAL:orders 1",

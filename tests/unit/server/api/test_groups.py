@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.acls.model import AclOperation
-from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api import (
     delete_groups,
     find_coordinator,
@@ -17,13 +16,18 @@ from doorkeeper.server.api import (
 )
 from doorkeeper.server.api.node import Update
 from doorkeeper.server.resources.cluster import Broker, Group, GroupMember
+from doorkeeper.server.resources.groups import Offsets
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import OFFSET, StoredOffset
+from doorkeeper.server.state.state import EMPTY
 from doorkeeper_wire.messages.delete_groups import DeleteGroupsRequest
 from doorkeeper_wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest
 from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from doorkeeper_wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from doorkeeper_wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from testkit.acl import DESCRIBE, READ, allow, group
-from testkit.nodes import CLUSTER, ANode, a_group, answer, arguments, node_of, on_the_wire, outcome
+from testkit.nodes import CLUSTER, ANode, a_group, answer, node_of, on_the_wire, outcome
+from testkit.plans import planned
 
 if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
@@ -102,8 +106,10 @@ async def test_groups_are_deleted(version: int) -> None:
     made = outcome(delete_groups.API, request, node, version, user="alice")
 
     assert isinstance(made, Update)
-    assert arguments(made)[1] == ["g"]
-    found = made.respond([ErrorCode.NONE])
+    row = StoredOffset("g", "a-0", bytes(16), 5, -1, "")
+    change, errors = await planned(made, EMPTY._replace(offsets=Offsets().with_changes([row], ())))
+    assert change == edit(OFFSET, deleted=[row])
+    found = made.respond(errors)
     assert rows_of(found, version) == [("g", 0), ("other", 30), ("", 30)]
     assert node.lines() == [
         "INFO Denied DELETE Group:LITERAL:other 1",

@@ -9,6 +9,7 @@ import pytest
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.server.api.metadata import API
 from doorkeeper.server.api.node import Update
+from doorkeeper.server.schema.declared import TOPIC
 from doorkeeper_wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -22,12 +23,12 @@ from testkit.nodes import (
     ANode,
     a_topic,
     answer,
-    arguments,
     brokers_of,
     node_of,
     on_the_wire,
     outcome,
 )
+from testkit.plans import planned
 
 UNASKED = -(2**31)
 CREATE = AclOperation.CREATE
@@ -233,8 +234,9 @@ async def test_a_missing_topic_is_created_and_answered_as_missing() -> None:
 
     assert isinstance(made, Update)
     assert not made.wait
-    assert [(each.name, each.partitions) for each in arguments(made)[1]] == [("new", 4)]
-    assert codes(on_the_wire(made.respond([]), 4)) == [("orders", 0), ("a b", 17), ("new", 3)]
+    change, _ = await planned(made)
+    assert [(each.name, each.partitions) for each in change[TOPIC].set] == [("new", 4)]
+    assert codes(on_the_wire(made.respond(None), 4)) == [("orders", 0), ("a b", 17), ("new", 3)]
 
 
 @pytest.mark.parametrize(
@@ -267,7 +269,8 @@ async def test_creating_needs_create(binding: Any, created: list[str]) -> None:
     made = outcome(API, request, node, 9, user="alice")
 
     if created:
-        assert [each.name for each in arguments(made)[1]] == created
+        change, _ = await planned(made)
+        assert [each.name for each in change[TOPIC].set] == created
     else:
         assert codes(on_the_wire(made, 9)) == [("new", 29)]
         assert node.lines()[1:] == [

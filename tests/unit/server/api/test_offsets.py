@@ -10,8 +10,9 @@ from doorkeeper.acls.model import AclOperation
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api import offset_commit, offset_delete
 from doorkeeper.server.api.node import Update
-from doorkeeper.server.resources.groups import Committer
-from doorkeeper.server.schema.declared import StoredOffset
+from doorkeeper.server.resources.groups import Committer, Offsets
+from doorkeeper.server.schema.declared import OFFSET, StoredOffset
+from doorkeeper.server.state.state import EMPTY
 from doorkeeper_wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -25,6 +26,7 @@ from doorkeeper_wire.messages.offset_delete import (
 from testkit.acl import READ, allow, group, topic
 from testkit.memory_logs import LogServices, memory_log
 from testkit.nodes import ANode, a_topic, answer, arguments, node_of, on_the_wire, outcome
+from testkit.plans import planned
 
 A, B = a_topic("a", 2), a_topic("b")
 
@@ -144,9 +146,9 @@ async def test_a_failed_change_is_the_error_of_each_row() -> None:
     async with memory_log() as log:
         services: Any = LogServices(log)
 
-        results = await made.apply(services)
+        errors = await made.apply(services)
 
-    assert rows_of(made.respond(results.values)) == [("b", 7, 3), ("a", 0, 22)]
+    assert rows_of(made.respond(errors)) == [("b", 7, 3), ("a", 0, 22)]
     assert rows_of(
         offset_commit.API.refuse(asking(("a", 0)), 8, ApiError(ErrorCode.REQUEST_TIMED_OUT))
     ) == [("a", 0, 7)]
@@ -191,7 +193,10 @@ async def test_refused_deletions_come_first() -> None:
     made = outcome(offset_delete.API, asked, node, 0, user="alice")
 
     assert isinstance(made, Update)
-    assert arguments(made)[1:] == ("g", [("a", 0)])
+    offset = StoredOffset("g", "a-0", A.topic_id, 5, -1, "")
+    state = EMPTY._replace(offsets=Offsets().with_changes([offset], ()))
+    change, _ = await planned(made, state)
+    assert [row.partition for row in change[OFFSET].deleted] == ["a-0"]
     assert deletion_rows(made.respond([ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC])) == [
         ("a", 7, 3),
         ("a", 0, 86),

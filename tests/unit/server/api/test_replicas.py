@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from doorkeeper.acls.model import AclOperation
-from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api import (
     alter_partition_reassignments,
     alter_replica_log_dirs,
@@ -17,7 +16,8 @@ from doorkeeper.server.api import (
 )
 from doorkeeper.server.api.node import Update
 from doorkeeper.server.config.store_keys import DATA_DIR
-from doorkeeper.server.resources.topics.reassignment import Reassignment
+from doorkeeper.server.schema.declared import TOPIC
+from doorkeeper.server.state.state import EMPTY
 from doorkeeper_wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -37,7 +37,8 @@ from doorkeeper_wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsTopics,
 )
 from testkit.acl import DESCRIBE, allow
-from testkit.nodes import CLUSTER, ANode, a_topic, answer, arguments, node_of, on_the_wire, outcome
+from testkit.nodes import CLUSTER, ANode, a_topic, answer, brokers_of, node_of, on_the_wire, outcome
+from testkit.plans import planned
 
 TOPICS = (
     ReassignableTopic(
@@ -64,6 +65,7 @@ def rows_of(response: Any) -> list[tuple[str, int, int, str | None]]:
 async def test_partitions_are_moved(version: int, may_resize: object) -> None:
     """Version 0 may change the number of replicas; the rows have the order of the request."""
     node = await node_of(allow("alice", AclOperation.ALTER, CLUSTER), topics=[a_topic("a", 2)])
+    node.listed = brokers_of(1, 2)
     request = AlterPartitionReassignmentsRequest(
         topics=TOPICS, allow_replication_factor_change=bool(may_resize)
     )
@@ -71,17 +73,17 @@ async def test_partitions_are_moved(version: int, may_resize: object) -> None:
     made = outcome(alter_partition_reassignments.API, request, node, version, user="alice")
 
     assert isinstance(made, Update)
-    assert arguments(made)[1:] == (
-        [
-            Reassignment("a", 0, (2, 1), bool(may_resize)),
-            Reassignment("a", 1, None, bool(may_resize)),
-            Reassignment("x", 0, None, bool(may_resize)),
-        ],
-        node.listed,
-    )
-    fault = ApiError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
-    found = on_the_wire(made.respond([None, fault, fault]), version)
-    assert rows_of(found) == [("a", 0, 0, None), ("a", 1, 85, None), ("x", 0, 85, None)]
+    change, errors = await planned(made, EMPTY._replace(topics=node.topics))
+    found = on_the_wire(made.respond(errors), version)
+    if may_resize:
+        assert [row.assignments for row in change[TOPIC].set] == [("2,1",)]
+    else:
+        assert change == {}
+    assert [row[:3] for row in rows_of(found)] == [
+        ("a", 0, 0 if may_resize else 38),
+        ("a", 1, 85),
+        ("x", 0, 3),
+    ]
     assert (found.error_code, found.error_message) == (0, None)
 
 

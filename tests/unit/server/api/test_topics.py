@@ -11,7 +11,8 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api import create_partitions, create_topics
 from doorkeeper.server.api.node import Update
 from doorkeeper.server.resources.settings.topic import effective
-from doorkeeper.server.resources.topics.partitions import WantedPartitions
+from doorkeeper.server.schema.declared import TOPIC
+from doorkeeper.server.state.state import EMPTY
 from doorkeeper_wire.messages.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -23,7 +24,8 @@ from doorkeeper_wire.messages.create_topics import (
     CreateTopicsRequest,
 )
 from testkit.acl import allow, topic
-from testkit.nodes import CLUSTER, ANode, a_topic, answer, arguments, node_of, on_the_wire, outcome
+from testkit.nodes import CLUSTER, ANode, a_topic, answer, node_of, on_the_wire, outcome
+from testkit.plans import planned
 
 CREATE, DESCRIBE_CONFIGS = AclOperation.CREATE, AclOperation.DESCRIBE_CONFIGS
 
@@ -60,10 +62,11 @@ async def test_a_topic_is_stored_with_what_was_given() -> None:
 
     assert isinstance(made, Update)
     assert made.wait
-    (stored,) = arguments(made)[1]
+    change, errors = await planned(made)
+    (stored,) = change[TOPIC].set
     assert (stored.name, stored.partitions, stored.replication_factor) == ("orders", 3, 1)
     assert stored.configs == {"retention.ms": " 5 "}
-    (row,) = on_the_wire(made.respond([None]), 7).topics
+    (row,) = on_the_wire(made.respond(errors), 7).topics
     assert (row.name, row.error_code, row.error_message) == ("orders", 0, None)
     assert row.topic_id == stored.topic_id
     assert (row.num_partitions, row.replication_factor) == (3, 1)
@@ -178,12 +181,12 @@ async def world(*bindings: Any) -> ANode:
 
 @pytest.mark.parametrize("version", [0, 3])
 async def test_partitions_are_asked_for(version: int) -> None:
-    """The update has the counts and the brokers; its rows say what became of each."""
+    """The rows say what became of each; brokers that the caller names must be there."""
     node = await world()
     rows = (
         CreatePartitionsTopic(name="a", count=3, assignments=None),
         CreatePartitionsTopic(
-            name="b", count=2, assignments=(CreatePartitionsAssignment(broker_ids=(1,)),)
+            name="b", count=2, assignments=(CreatePartitionsAssignment(broker_ids=(9,)),)
         ),
     )
 
@@ -192,15 +195,10 @@ async def test_partitions_are_asked_for(version: int) -> None:
     )
 
     assert isinstance(made, Update)
-    assert arguments(made)[1:] == (
-        [WantedPartitions("a", 3), WantedPartitions("b", 2, ((1,),))],
-        node.listed,
-    )
-    fault = ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "disk full")
-    assert partition_rows(made.respond([None, fault]), version) == [
-        ("a", 0, None),
-        ("b", 56, "disk full"),
-    ]
+    change, errors = await planned(made, EMPTY._replace(topics=node.topics))
+    assert [(row.name, row.partitions) for row in change[TOPIC].set] == [("a", 3)]
+    text = "The manual partition assignment includes broker 9, but no such broker is registered."
+    assert partition_rows(made.respond(errors), version) == [("a", 0, None), ("b", 39, text)]
 
 
 async def test_a_caller_needs_alter_on_the_topic() -> None:

@@ -139,7 +139,7 @@ async def test_values_of_other_nodes_are_used(tmp_path: Path) -> None:
         assert server.assembly.node.settings.originals["com.example.key"] == "x"
 
         gone = edit(CONFIG, deleted=[config("max.connections", "7")])
-        await other.submit(lambda _state: gone, SERVER)
+        await other.submit(lambda _state: (gone, None), SERVER)
         await database.ring()
         await until(lambda: server.assembly.node.settings[MAX_CONNECTIONS] == 2**31 - 1)
         events = server.events()
@@ -175,9 +175,9 @@ async def test_a_state_that_is_read_anew_is_used(tmp_path: Path) -> None:
         running(tmp_path, "", store=ScriptedStore(database, 5)) as server,
         another_node(database) as other,
     ):
-        await other.submit(lambda _state: edit(CONFIG, set=[config("x.y", "1")]), SERVER)
+        await other.submit(lambda _state: (edit(CONFIG, set=[config("x.y", "1")]), None), SERVER)
         row = config("max.connections", "7")
-        await other.submit(lambda _state: edit(CONFIG, set=[row]), SERVER)
+        await other.submit(lambda _state: (edit(CONFIG, set=[row]), None), SERVER)
         del database.logged[0]
         await database.ring()
 
@@ -196,7 +196,7 @@ async def another_node(database: Database) -> AsyncIterator[StateLog]:
 
 async def give(log: StateLog, database: Database, *rows: StoredConfig) -> None:
     """Store values, and have the other nodes look."""
-    await log.submit(lambda _state: edit(CONFIG, set=rows), SERVER)
+    await log.submit(lambda _state: (edit(CONFIG, set=rows), None), SERVER)
     await database.ring()
 
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.api.updates.topics import change_topics
 from doorkeeper.server.app.services import NodeServices
-from doorkeeper.server.schema.declared import StoredTopic
+from doorkeeper.server.schema.change import SERVER, edit
+from doorkeeper.server.schema.declared import TOPIC, StoredTopic
 from doorkeeper.server.state.store import StorageError
-from testkit.memory_logs import LogServices
-from testkit.reconfigured import CONTEXT, SET, running
+from testkit.reconfigured import SET, running
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,8 +21,8 @@ async def test_topics_are_created_and_altered(tmp_path: Path) -> None:
     """The configuration of a topic is there after a restart, and the topic keeps its id."""
     row = StoredTopic("orders", bytes(range(16)), 1, 1, {})
     async with running(tmp_path, "") as server:
-        services: Any = LogServices(server.assembly.log)
-        await change_topics(services, CONTEXT, [row])
+        created = edit(TOPIC, set=[row])
+        await server.assembly.log.submit(lambda _state: (created, None), SERVER)
         assert await server.alter("orders", ("retention.ms", SET, "5"), is_topic=True) == [None]
         assert server.assembly.node.topics.names() == ("orders",)
 

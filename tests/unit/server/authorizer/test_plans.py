@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64encode
 from collections.abc import Generator
-from itertools import count
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,16 +19,16 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.base.slices import run_to_end
 from doorkeeper.server.authorizer.plans import BindingIds, hints, plan_creation, plan_deletion
 from doorkeeper.server.schema.acls import StoredBinding
-from doorkeeper.server.schema.change import Change, Edit
+from doorkeeper.server.schema.change import Edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.state import EMPTY
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic, user, wanted
+from testkit.plans import run_twice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from doorkeeper.acls.model import AclBindingFilter
     from doorkeeper.server.state.state import State
@@ -42,52 +42,48 @@ def many(number: int) -> list[AclBinding]:
 
 
 def creation(
-    state: State, bindings: Sequence[AclBinding], new_id: Callable[[], str]
+    state: State, bindings: Sequence[AclBinding], ids: Sequence[str] | None = None
 ) -> tuple[StoredBinding, ...]:
-    plan = plan_creation(bindings, new_id, state)
-    change: Change = run_to_end(plan) if isinstance(plan, Generator) else plan
+    ids = [f"{number:022}" for number in range(len(bindings))] if ids is None else ids
+    change, created = run_twice(partial(plan_creation, bindings, ids), state)
     edit = change.get(ACL, Edit())
-    assert not edit.deleted
+    assert (edit.set, edit.deleted) == (tuple(created), ())
     return edit.set
 
 
 def deletion(
     state: State, filters: Sequence[AclBindingFilter]
 ) -> tuple[list[Sequence[AclBinding]], tuple[StoredBinding, ...]]:
-    matches: list[Sequence[AclBinding]] = []
-    edit = run_to_end(plan_deletion(filters, matches, state)).get(ACL, Edit())
+    change, matches = run_twice(partial(plan_deletion, filters), state)
+    edit = change.get(ACL, Edit())
     assert not edit.set
-    return matches, edit.deleted
-
-
-def ids() -> str:
-    return "i" * 22
+    return list(matches), edit.deleted
 
 
 def test_only_what_is_new_is_added() -> None:
     """What exists and what is repeated is accepted too."""
-    numbers = count()
     c = allow("carol", READ, topic("c"))
 
-    added = creation(STATE, [A, c, c], lambda: f"new-{next(numbers)}")
+    added = creation(STATE, [A, c, c], ["new-0", "new-1", "new-2"])
 
     assert added == (StoredBinding("new-0", c),)
 
 
 def test_a_long_creation_is_planned_in_slices() -> None:
     """With the same result, also where everything is repeated."""
-    plan = plan_creation(many(1_000) * 2, ids, STATE)
+    plan = plan_creation(many(1_000) * 2, BindingIds()(2_000), STATE)
 
     assert isinstance(plan, Generator)
     slices = 1
-    change: Change = {}
+    created: Sequence[StoredBinding] = ()
     try:
         while True:
             next(plan)
             slices += 1
     except StopIteration as end:
-        change = end.value
-    assert [row.binding for row in change[ACL].set] == many(1_000)
+        _, created = end.value
+    assert [row.binding for row in created] == many(1_000)
+    assert len({row.binding_id for row in created}) == 1_000
     assert slices > 8
 
 
@@ -95,9 +91,9 @@ def test_ten_thousand_may_be_created_and_not_one_more() -> None:
     """Existing and repeated ones do not count; over it the whole request is refused."""
     most = many(10_000)
 
-    assert len(creation(STATE, [A, B, *most, *most[:5]], ids)) == 10_000
+    assert len(creation(STATE, [A, B, *most, *most[:5]])) == 10_000
     with pytest.raises(ApiError) as caught:
-        creation(STATE, [A, *most, allow("carol", READ, topic("c"))], ids)
+        creation(STATE, [A, *most, allow("carol", READ, topic("c"))])
     assert caught.value.code is ErrorCode.POLICY_VIOLATION
 
 
@@ -124,7 +120,7 @@ def test_ten_thousand_may_be_deleted_and_not_one_more() -> None:
 
 def test_nothing_asked_changes_nothing() -> None:
     """An empty request has an empty change."""
-    assert creation(EMPTY, [], ids) == ()
+    assert creation(EMPTY, []) == ()
     assert deletion(EMPTY, []) == ([], ())
     assert deletion(EMPTY, [ANY_BINDING]) == ([[]], ())
 
@@ -134,8 +130,8 @@ def test_nothing_asked_changes_nothing() -> None:
 
 def test_ids_have_22_characters_and_differ() -> None:
     """URL-safe base64, not beginning with a hyphen, whatever is drawn."""
-    new_id = BindingIds()
-    found = {new_id() for _ in range(100)} | {BindingIds()() for _ in range(100)}
+    new_ids = BindingIds()
+    found = {*new_ids(100), *(each for _ in range(100) for each in BindingIds()(1))}
 
     assert len(found) == 200
     assert {len(each) for each in found} == {22}
@@ -146,21 +142,20 @@ def test_ids_have_22_characters_and_differ() -> None:
 def test_a_number_whose_text_begins_with_a_hyphen_is_drawn_again() -> None:
     """As one that was counted to, and as the first one."""
     drawn = iter([b"\xfb" * 16, b"\xf8" + bytes(15), b"\x01" * 16])
-    new_id = BindingIds(lambda _: next(drawn))
+    new_ids = BindingIds(lambda _: next(drawn))
 
-    assert new_id() == "AQEBAQEBAQEBAQEBAQEBAg"
+    assert new_ids(1) == ["AQEBAQEBAQEBAQEBAQEBAg"]
 
 
 def test_ids_count_up_across_bytes() -> None:
     """Each is the text of the number after the one before; after the highest comes zero."""
     first = int.from_bytes(b"\x12" * 14 + b"\x34\xfe")
-    new_id, last = BindingIds(lambda _: first.to_bytes(16)), BindingIds(lambda _: b"\xff" * 16)
+    new_ids, last = BindingIds(lambda _: first.to_bytes(16)), BindingIds(lambda _: b"\xff" * 16)
 
     numbers = range(first + 1, first + 600)
-    assert [new_id() for _ in numbers] == [
-        urlsafe_b64encode(number.to_bytes(16)).decode()[:22] for number in numbers
-    ]
-    assert last() == "A" * 22
+    expected = [urlsafe_b64encode(number.to_bytes(16)).decode()[:22] for number in numbers]
+    assert [*new_ids(1), *new_ids(300), *new_ids(298)] == expected
+    assert last(1) == ["A" * 22]
 
 
 # --- hints
@@ -169,7 +164,7 @@ CLUSTER = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster", PatternType.LIT
 
 
 def hints_of(bindings: Sequence[AclBinding]) -> list[str]:
-    return hints(StoredBinding(ids(), each) for each in bindings)
+    return hints(StoredBinding("i" * 22, each) for each in bindings)
 
 
 ON_GROUP = "the ACL {} WRITE for User:alice on GROUP:LITERAL:g {}: the operations of GROUP are {}"

@@ -56,10 +56,10 @@ async def test_a_release_changes_while_the_acls_stay() -> None:
     await authorizer.create_acls(None, [NETWORKED, DENIED])
     assert not reads(authorizer, "10.1.2.3")
 
-    await log.submit(lambda _: release_change("4.4"), BY_SERVER)
+    await log.submit(lambda _: (release_change("4.4"), None), BY_SERVER)
     assert reads(authorizer, "10.1.2.3")
     assert not reads(authorizer, "10.3.0.1")
     assert not reads(authorizer, "11.0.0.1")
 
-    await log.submit(lambda _: release_change("4.3"), BY_SERVER)
+    await log.submit(lambda _: (release_change("4.3"), None), BY_SERVER)
     assert not reads(authorizer, "10.1.2.3")

@@ -15,6 +15,7 @@ from doorkeeper.server.state import log as module
 from doorkeeper.server.state import submissions
 from doorkeeper.server.state.state import apply, apply_at_once
 from doorkeeper.server.state.store import OutcomeUnknown, StorageError
+from doorkeeper.server.state.submissions import CompletedPlan
 from testkit.recording_logger import RecordingLogger
 from testkit.state_logs import (
     OTHER,
@@ -31,15 +32,16 @@ from testkit.state_logs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from doorkeeper.base.slices import Slices
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.state.state import State
+    from doorkeeper.server.state.submissions import Plan
+
+    Planned = tuple[Change, Any]
 
 
 async def test_a_change_is_visible_when_it_is_durable() -> None:
-    """Not before, and then as a whole; the result says what was changed, at which revision."""
+    """Not before, and then as a whole; the result has the revision."""
     log, store = await alone()
     store.gate.clear()
     origin = Origin(OTHER)
@@ -51,7 +53,7 @@ async def test_a_change_is_visible_when_it_is_durable() -> None:
     assert not done.done()
     store.gate.set()
 
-    assert await done == Committed(1, edit(CONFIG, set=[row("a"), row("b")]), origin)
+    assert await done == CompletedPlan(1, None)
     assert keys_of(log.state) == ["a", "b"]
     assert log.state.revision == 1
     assert store.database.logged[0].author == OTHER
@@ -98,7 +100,10 @@ async def test_an_empty_change_keeps_its_turn() -> None:
     first = submit(log, "a")
     await turns()
 
-    duplicate = log.submit(lambda state: {} if keys_of(state) else setting("a")(state), SERVER)
+    duplicate = log.submit(
+        lambda state: ({} if keys_of(state) else edit(CONFIG, set=[row("a")]), keys_of(state)),
+        SERVER,
+    )
     third = submit(log, "b")
     await turns()
     assert not duplicate.done()
@@ -106,8 +111,8 @@ async def test_an_empty_change_keeps_its_turn() -> None:
 
     assert await outcomes(first, duplicate, third) == [1, 1, 2]
     before = log.state
-    assert await log.submit(lambda _state: {}, SERVER) == Committed(2, {}, SERVER)
-    assert duplicate.result().change == {}
+    assert await log.submit(lambda _state: ({}, "same"), SERVER) == CompletedPlan(2, "same")
+    assert duplicate.result().result == ["a"]
     assert log.state is before
     assert store.commits == [[1], [2]]
 
@@ -117,14 +122,14 @@ async def test_a_refusal_is_what_the_plan_raises() -> None:
     log, store = await alone()
     refusal = ApiError(ErrorCode.INVALID_REQUEST, "no")
 
-    def refuse(_state: State) -> Change:
+    def refuse(_state: State) -> Planned:
         raise refusal
 
-    def refuse_later(_state: State) -> Slices[Change]:
+    def refuse_later(_state: State) -> Slices[Planned]:
         yield
         raise refusal
 
-    def run_out(_state: State) -> Change:
+    def run_out(_state: State) -> Planned:
         return next(iter(()))
 
     plans = [setting("a"), refuse, refuse_later, bugged, run_out, setting("b")]
@@ -146,10 +151,10 @@ async def test_a_plan_ends_nothing_but_itself(fault: BaseException, in_slices: b
     """Whatever it raises, the other changes are stored, and so are later ones."""
     log, _store = await alone()
 
-    def raise_fault(_state: State) -> Change:
+    def raise_fault(_state: State) -> Planned:
         raise fault
 
-    def raise_later(_state: State) -> Slices[Change]:
+    def raise_later(_state: State) -> Slices[Planned]:
         yield
         raise fault
 
@@ -172,7 +177,7 @@ async def test_a_store_that_raises_a_cancellation_ends_nothing() -> None:
     assert await outcomes(submit(log, "b")) == [1]
 
 
-def bugged(_state: State) -> Change:
+def bugged(_state: State) -> Planned:
     raise ZeroDivisionError
 
 
@@ -226,7 +231,7 @@ async def test_subscribers_hear_of_each_change_once() -> None:
     log.subscribe(lambda each: heard.append(("first", each.revision, done[0].done())))
     log.subscribe(lambda each: heard.append(("second", each.revision, "b" in keys_of(log.state))))
 
-    done = [submit(log, "a"), log.submit(lambda _state: {}, SERVER), submit(log, "b")]
+    done = [submit(log, "a"), log.submit(lambda _state: ({}, None), SERVER), submit(log, "b")]
     await asyncio.gather(*done)
 
     assert heard == [
@@ -280,10 +285,10 @@ async def test_only_the_change_at_fault_fails() -> None:
     await turns()
     plans: list[str] = []
 
-    def planned(name: str) -> Callable[[State], Change]:
-        def plan(state: State) -> Change:
+    def planned(name: str) -> Plan[int]:
+        def plan(state: State) -> Planned:
             plans.append(f"{name} on {state.revision}")
-            return edit(CONFIG, set=[row(name)])
+            return edit(CONFIG, set=[row(name)]), state.revision
 
         return plan
 
@@ -291,6 +296,8 @@ async def test_only_the_change_at_fault_fails() -> None:
     store.gate.set()
 
     assert await outcomes(first, *futures) == [1, 2, StorageError, 3]
+    # The result is that of the last run, on the state without the change that failed.
+    assert futures[2].result().result == 2
     assert str(futures[1].exception()) == "bad cannot be stored"
     assert keys_of(log.state) == ["a", "b", "c"]
     assert plans == ["b on 1", "bad on 2", "c on 3", "b on 1", "bad on 2", "c on 2"]
@@ -368,12 +375,12 @@ async def test_long_plans_let_others_run() -> None:
     slices: list[int] = []
     others: list[int] = []
 
-    def plan(state: State) -> Slices[Change]:
+    def plan(state: State) -> Slices[Planned]:
         for number in range(10):
             slices.append(number)
             others.append(elsewhere)
             yield
-        return edit(CONFIG, set=[row("slow", str(len(keys_of(state))))])
+        return edit(CONFIG, set=[row("slow", str(len(keys_of(state))))]), None
 
     elsewhere = 0
     futures = [submit(log, "a"), log.submit(plan, SERVER), submit(log, "b")]
@@ -394,7 +401,7 @@ async def test_short_slices_share_a_turn() -> None:
     others: list[int] = []
     elsewhere = 0
 
-    def plan(_state: State) -> Slices[Change]:
+    def plan(_state: State) -> Slices[Planned]:
         for _ in range(1_000):
             others.append(elsewhere)
             yield

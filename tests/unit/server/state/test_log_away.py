@@ -104,7 +104,7 @@ async def test_a_commit_whose_answer_is_lost_is_found_in_the_log() -> None:
     log.subscribe(lambda each: heard.append((each.revision, each.origin is None)))
     store.lost_answers = [OutcomeUnknown("lost")]
     with time_by_hand() as clock:
-        first, second = submit(log, "a"), log.submit(lambda _state: {}, SERVER)
+        first, second = submit(log, "a"), log.submit(lambda _state: ({}, None), SERVER)
         await turns()
         assert not first.done()
         assert keys_of(log.state) == []

@@ -59,9 +59,9 @@ async def test_changes_wait_for_the_acls() -> None:
     log = StateLog(ScriptedStore(Database(edit(ACL, set=ACLS))))
     seen: list[int] = []
 
-    def plan(state: State) -> Change:
+    def plan(state: State) -> tuple[Change, None]:
         seen.append(state.acls.count)
-        return edit(CONFIG, set=[row(f"k{len(seen)}")])
+        return edit(CONFIG, set=[row(f"k{len(seen)}")]), None
 
     early = log.submit(plan, SERVER)
     loaded = log.start()

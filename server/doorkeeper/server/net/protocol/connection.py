@@ -246,8 +246,7 @@ class Connection(Conversation):
     ) -> bytes | Closed:
         """Build the answer to a request that waited, or answer with the error.
 
-        ``result`` is the list of values of an update's results, or the response of a delayed
-        request.
+        ``result`` is that of an update, or the response of a delayed request.
         """
         waited, api, request, header = pending
         try:

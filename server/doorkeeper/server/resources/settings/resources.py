@@ -14,15 +14,18 @@ from typing import Final, Self
 import immutables
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
 from doorkeeper.server.resources.settings.client_metrics import check_client_metrics
 from doorkeeper.server.resources.settings.group import check_group
 from doorkeeper.server.resources.settings.operations import (
+    CLIENT_METRICS,
     GROUP,
     Alteration,
     AlteredResource,
     ConfigOperation,
 )
 from doorkeeper.server.resources.settings.topic import InvalidConfig
+from doorkeeper.server.resources.topics.alteration import ConfigPolicy
 from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import RESOURCE_CONFIG, StoredResourceConfig
 
@@ -73,15 +76,17 @@ class ResourceConfigs:
         return type(self)(found)
 
 
+_POLICY_TYPES: Final = {
+    GROUP: ConfigResourceType.GROUP,
+    CLIENT_METRICS: ConfigResourceType.CLIENT_METRICS,
+}
 _NONE: Final[immutables.Map[str, str]] = immutables.Map()
 
 
-def altered_values(
+def _altered_values(
     configs: ResourceConfigs, resource: AlteredResource, number: Callable[[str], int]
 ) -> Mapping[str, str]:
     """Return the values of a resource after a change.
-
-    ``number`` returns the value of a key of the server, which bounds those of groups.
 
     Raises:
         ApiError: with the controller's code and text.
@@ -122,12 +127,24 @@ def _apply(values: dict[str, str], alteration: Alteration) -> None:
         raise ApiError(ErrorCode.INVALID_CONFIG, text)
 
 
-def plan_values(
-    configs: ResourceConfigs, resource: AlteredResource, values: Mapping[str, str]
+def plan_alteration(
+    configs: ResourceConfigs,
+    resource: AlteredResource,
+    number: Callable[[str], int],
+    policy: ConfigPolicy,
 ) -> Change:
-    """Return the change that gives a resource these values; empty if it has them."""
+    """Return the change of the values of a resource; an empty one if they are the same.
+
+    ``number`` returns the value of a key of the server, which bounds those of groups.
+
+    Raises:
+        ApiError: the values are invalid, or the policy refuses them.
+    """
     kind, name = resource.stored_type, resource.name
-    present = configs.of(kind, name)
+    present, values = configs.of(kind, name), _altered_values(configs, resource, number)
+    names = (each.name for each in resource.alterations)
+    changed = {n: values.get(n) for n in names if values.get(n) != present.get(n)}
+    policy.check_alteration(ConfigAlteration(_POLICY_TYPES[kind], name, changed))
     put = [
         StoredResourceConfig(kind, name, key, value)
         for key, value in sorted(values.items())
@@ -138,4 +155,4 @@ def plan_values(
         for key, value in sorted(present.items())
         if key not in values
     ]
-    return edit(RESOURCE_CONFIG, set=put, deleted=gone) if put or gone else {}
+    return edit(RESOURCE_CONFIG, set=put, deleted=gone)

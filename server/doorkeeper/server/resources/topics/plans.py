@@ -5,7 +5,7 @@ The topics of a request are one change, without those that are rejected.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.settings.operations import AlteredResource
@@ -15,33 +15,36 @@ from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic
 
 
-def plan_topics(
-    topics: Topics, created: Sequence[StoredTopic], deleted: Sequence[str]
+def plan_creation(
+    topics: Topics, created: Iterable[StoredTopic]
 ) -> tuple[Change, list[ApiError | None]]:
     """Return the change, and an error or None for each topic in order."""
     errors: list[ApiError | None] = []
-    added: list[StoredTopic] = []
-    removed: list[StoredTopic] = []
+    added: dict[str, StoredTopic] = {}
     for row in created:
         error = None
-        if topics.get(row.name) is None:
-            added.append(row)
-            # The next name of the request must see this topic.
-            topics = topics.with_changes([row], ())
-        else:
+        if row.name in added or topics.get(row.name) is not None:
             text = f"Topic '{row.name}' already exists."
             error = ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, text)
+        else:
+            added[row.name] = row
         errors.append(error)
-    for name in deleted:
+    return edit(TOPIC, set=added.values()), errors
+
+
+def plan_deletion(topics: Topics, names: Iterable[str]) -> tuple[Change, list[ApiError | None]]:
+    """Return the change, and an error or None for each name in order."""
+    errors: list[ApiError | None] = []
+    deleted: dict[str, StoredTopic] = {}
+    for name in names:
         topic = topics.get(name)
-        if topic is None:
+        # A name that is given twice is unknown the second time.
+        if topic is None or name in deleted:
             errors.append(ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         else:
-            removed.append(row_of(topic))
-            # A name that is given twice is unknown the second time.
-            topics = topics.with_changes((), removed[-1:])
+            deleted[name] = row_of(topic)
             errors.append(None)
-    return edit(TOPIC, set=added, deleted=removed), errors
+    return edit(TOPIC, deleted=deleted.values()), errors
 
 
 def plan_alteration(topics: Topics, resource: AlteredResource, policy: ConfigPolicy) -> Change:

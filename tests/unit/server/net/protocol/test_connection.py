@@ -10,6 +10,7 @@ from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.server.net.protocol.exchange import Closed, LogEvent, Peer, PendingUpdate
+from doorkeeper.server.state.outcome import Results
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest
@@ -276,7 +277,7 @@ def test_an_update_is_completed_with_its_results() -> None:
 
     assert isinstance(update, PendingUpdate)
     refused = AclCreateResult(ApiError(ErrorCode.REQUEST_TIMED_OUT))
-    made = to.complete(update, [AclCreateResult(), refused])
+    made = to.complete(update, Results([AclCreateResult(), refused]))
     assert isinstance(made, bytes)
     correlation_id, told = answer(frames(made)[0], CreateAclsResponse, 3)
     assert correlation_id == 4

@@ -201,13 +201,13 @@ async def test_a_plan_may_take_longer_than_the_lease_may_be_idle(database: Datab
     """The lease counts as idle only while no plan runs: the change is made at the first attempt."""
     runs = 0
 
-    def plan_long(_state: State) -> Slices[Change]:
+    def plan_long(_state: State) -> Slices[tuple[Change, None]]:
         nonlocal runs
         runs += 1
         ends_s = time.monotonic() + 1
         while time.monotonic() < ends_s:
             yield
-        return adding(1)
+        return adding(1), None
 
     async with node(database.url(), lease_timeout_s=0.4) as one:
         await one.log.submit(plan_long, SERVER)
@@ -219,7 +219,7 @@ async def test_a_change_that_the_database_rejects_fails_alone(database: Database
     """A text that cannot be written fails its change, and none of those beside it."""
     async with node(database.url()) as one:
         first = one.create(A)
-        bad = one.submit(lambda _state: edit(CONFIG, set=[StoredConfig("", "k", "\ud800")]))
+        bad = one.submit(lambda _state: (edit(CONFIG, set=[StoredConfig("", "k", "\ud800")]), None))
         last = one.create(B)
 
         assert await first is None

@@ -334,7 +334,7 @@ async def test_a_node_goes_on_with_what_it_has(data_dir: Path) -> None:
 
     for number in (3, 4):
         with pytest.raises(StoreReplaced):
-            await log.submit(lambda _, number=number: adding(number), SERVER)  # type: ignore[misc]
+            await log.submit(lambda _, number=number: (adding(number), None), SERVER)  # type: ignore[misc]
 
     assert log.state is before
     assert not log.status().reachable

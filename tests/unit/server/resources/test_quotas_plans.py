@@ -5,28 +5,26 @@ Source: Kafka's ClientQuotaControlManagerTest (4.3.1).
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import run_to_end
-from doorkeeper.server.api.updates.quotas import alter_quotas, is_address
 from doorkeeper.server.resources.quotas import (
     ClientQuotas,
     Entity,
     QuotaAlteration,
-    QuotaPlan,
     entity_of,
     entity_text,
+    is_address,
     plan_quotas,
 )
-from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.change import Edit
 from doorkeeper.server.schema.declared import QUOTA, StoredQuota
-from doorkeeper.server.state.log import StateLog
-from doorkeeper.server.state.memory import MemoryStore
-from testkit.acl import request_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 COMBINED = "Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId"
 ALICE, ANY_USER = entity_of([("user", "alice")]), entity_of([("user", None)])
@@ -37,11 +35,24 @@ TOO_LARGE = "Proposed value for consumer_byte_rate is too large for a LONG."
 DUPLICATE = "Ignoring duplicate entity ClientQuotaEntity"
 
 
+class Planned(NamedTuple):
+    """The rows that are set and deleted, and the errors."""
+
+    set: tuple[StoredQuota, ...]
+    deleted: tuple[StoredQuota, ...]
+    errors: Mapping[Entity, ApiError | None]
+
+
+def plan(quotas: ClientQuotas, alterations: Sequence[QuotaAlteration]) -> Planned:
+    change, errors = run_to_end(plan_quotas(quotas, alterations, {"10.0.0.1", "localhost"}))
+    return Planned(*change.get(QUOTA, Edit()), errors)
+
+
 def planned(
     *alterations: tuple[Entity, dict[str, float | None]], present: ClientQuotas | None = None
-) -> QuotaPlan:
+) -> Planned:
     wanted = [QuotaAlteration(entity, tuple(values.items())) for entity, values in alterations]
-    return run_to_end(plan_quotas(present or ClientQuotas(), wanted, {"10.0.0.1", "localhost"}))
+    return plan(present or ClientQuotas(), wanted)
 
 
 def text_of(entity: Entity, values: dict[str, float | None]) -> str | None:
@@ -163,7 +174,7 @@ def test_what_is_named_twice() -> None:
     quota_twice = QuotaAlteration(ANY_USER, (("request_percentage", 1.0),) * 2)
 
     found = planned((BOTH, {"request_percentage": 1.0}), (BOTH, {"request_percentage": 2.0}))
-    refused = run_to_end(plan_quotas(ClientQuotas(), [quota_twice], ()))
+    refused = plan(ClientQuotas(), [quota_twice])
 
     error, other = found.errors[BOTH], refused.errors[ANY_USER]
     assert error is not None
@@ -194,34 +205,3 @@ def test_too_many_records() -> None:
 def test_addresses(name: str, *, is_one: bool) -> None:
     """Also in brackets, and with a zone; what is none must be resolved."""
     assert is_address(name) is is_one
-
-
-async def test_what_is_stored() -> None:
-    """One revision for a request, none for one that only validates; hosts are resolved."""
-    store = MemoryStore()
-    log = StateLog(store)
-    await log.start()
-    services: Any = SimpleNamespace(log=log)
-    context = RequestContext(request_of("admin", api_key=49), "", controller_listener=False)
-    local, invalid = entity_of([("ip", "127.0.0.1")]), entity_of([("ip", "a b")])
-    wanted = [
-        QuotaAlteration(local, (("connection_creation_rate", 5.0),)),
-        QuotaAlteration(invalid, (("connection_creation_rate", 5.0),)),
-        QuotaAlteration(ALICE, (("request_percentage", 5.0), ("producer_byte_rate", 1.0))),
-    ]
-
-    validated = await alter_quotas(services, context, wanted, validate_only=True)
-    assert list(log.state.quotas) == []
-    altered = await alter_quotas(services, context, wanted, validate_only=False)
-    again = await alter_quotas(services, context, wanted, validate_only=False)
-
-    for results in (validated, altered, again):
-        errors = dict(results.values)
-        assert list(errors) == [local, invalid, ALICE]
-        assert (errors[local], errors[ALICE]) == (None, None)
-        assert str(errors[invalid].message) == "a b is not a valid IP or resolvable host."
-    assert len(store.entries) == 1
-    (entry,) = store.entries
-    assert len(entry.change[QUOTA].set) == 3
-    assert entry.author.principal == "User:admin"
-    assert dict(log.state.quotas.of(ALICE)) == {"request_percentage": 5, "producer_byte_rate": 1}

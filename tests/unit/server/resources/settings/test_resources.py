@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.base.errors import ApiError
-from doorkeeper.server.api.updates.resource_configs import alter_resource
 from doorkeeper.server.config.settings import default_of
 from doorkeeper.server.resources.policies.contract import (
     ConfigAlteration,
@@ -16,9 +15,11 @@ from doorkeeper.server.resources.policies.contract import (
 )
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
+from doorkeeper.server.resources.settings.resources import plan_alteration
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import RESOURCE_CONFIG, StoredResourceConfig
 from doorkeeper.server.state.memory import MemoryStore
+from doorkeeper.server.state.outcome import commit
 from testkit.memory_logs import memory_log
 from testkit.reconfigured import CONTEXT
 
@@ -60,11 +61,15 @@ async def alter(
     log: StateLog,
     resource: AlteredResource,
     policy: Recorder | Policies | None = None,
-    *,
-    only: bool = False,
 ) -> None:
-    rules = (number, policy or Policies())
-    await alter_resource(log, resource, CONTEXT, rules, validate_only=only)
+    await commit(
+        log,
+        lambda state: (
+            plan_alteration(state.resource_configs, resource, number, policy or Policies()),
+            None,
+        ),
+        CONTEXT,
+    )
 
 
 async def test_values_are_stored_by_resource() -> None:
@@ -93,16 +98,6 @@ async def test_values_are_stored_by_resource() -> None:
         ],
     )
     assert len([change for change in changes if change]) == 5
-
-
-async def test_a_check_changes_nothing() -> None:
-    """It is judged on the visible state."""
-    async with memory_log() as log:
-        await alter(log, altered("g", (SESSION, SET, "50000")), only=True)
-        with pytest.raises(ApiError, match="must be greater than or equal to"):
-            await alter(log, altered("g", (SESSION, SET, "1")), only=True)
-
-        assert log.state.resource_configs.names("group") == []
 
 
 @pytest.mark.parametrize(

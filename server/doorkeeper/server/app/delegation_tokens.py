@@ -23,7 +23,6 @@ from doorkeeper.server.config.keys import (
     DELEGATION_TOKEN_MAX_LIFETIME_MS,
 )
 from doorkeeper.server.resources.tokens import (
-    Expiration,
     Lifetimes,
     NewToken,
     Renewal,
@@ -35,15 +34,14 @@ from doorkeeper.server.resources.tokens import (
 from doorkeeper.server.schema.change import SERVER, edit
 from doorkeeper.server.schema.declared import TOKEN, StoredToken
 from doorkeeper.server.security.provider import TokenLogin
-from doorkeeper.server.state.log import origin_of
-from doorkeeper.server.state.outcome import Results, commit
+from doorkeeper.server.state.outcome import commit
 from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from doorkeeper.server.config.settings import Settings
-    from doorkeeper.server.resources.tokens import TokenWish
+    from doorkeeper.server.resources.tokens import Expiration, TokenWish
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
@@ -164,52 +162,41 @@ class DelegationTokens:
 
     # --- changes
 
-    async def change(self, wish: TokenWish, context: RequestContext) -> Results:
-        """Issue, renew or expire a token.
-
-        The value is an error, or the changed token with its HMAC; a deleted one has expired.
-        """
-        shown: SignedToken | None = None
-
-        def plan(state: State) -> Change:
-            nonlocal shown
-            # A plan may run more than once; only the token of its last run counts.
-            change, token = self._plan(wish, state.tokens)
-            shown = SignedToken(token, self._hmac(token.token_id))
-            return change
-
-        try:
-            await commit(self._state_log, plan, origin_of(context.authorizable))
-        except ApiError as error:
-            return Results((error,))
-        assert shown is not None, "planned before it was committed"
-        if self.is_enabled and isinstance(wish, NewToken):
-            # Its renewal need not look through all tokens for the HMAC.
-            self._ids[shown.hmac] = shown.token.token_id
-        return Results((shown,))
-
-    def _plan(self, wish: TokenWish, rows: Table[StoredToken]) -> tuple[Change, Token]:
-        """Return the change, and the token for the response.
+    async def change(self, wish: TokenWish, context: RequestContext) -> SignedToken:
+        """Issue, renew or expire a token; return it with its HMAC. A deleted one has expired.
 
         Raises:
             ApiError: nothing is changed.
         """
-        now_ms = self._now_ms()
         if not self._secret:
             raise ApiError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
-        if isinstance(wish, NewToken):
-            token = wish.issue(random_uuid(self._random_bytes), now_ms, self._lifetimes)
-            return edit(TOKEN, set=[_row_of(token, self.fingerprint)]), token
-        row = self._row(wish.hmac, rows)
+        # Clock and random numbers are read here: the plan may run more than once.
+        now_ms = self._now_ms()
+        if not isinstance(wish, NewToken):
+            return await commit(self._state_log, partial(self._plan, wish, now_ms), context)
+        token = wish.issue(random_uuid(self._random_bytes), now_ms, self._lifetimes)
+        signed = SignedToken(token, self._hmac(token.token_id))
+        change = edit(TOKEN, set=[_row_of(token, self.fingerprint)])
+        await commit(self._state_log, lambda _state: (change, None), context)
+        # Its renewal need not look through all tokens for the HMAC.
+        self._ids[signed.hmac] = token.token_id
+        return signed
+
+    def _plan(
+        self, wish: Renewal | Expiration, now_ms: int, state: State
+    ) -> tuple[Change, SignedToken]:
+        row = self._row(wish.hmac, state.tokens)
         before = _token_of(row)
+        after: Token | None
         if isinstance(wish, Renewal):
-            after: Token | None = wish.of(before, now_ms, self._lifetimes)
+            after = wish.of(before, now_ms, self._lifetimes)
         else:
-            assert isinstance(wish, Expiration)
             after = wish.of(before, now_ms)
         if after is None:
-            return edit(TOKEN, deleted=[row]), before._replace(expiry_ms=now_ms)
-        return edit(TOKEN, set=[row._replace(expiry_ms=after.expiry_ms)]), after
+            expired = before._replace(expiry_ms=now_ms)
+            return edit(TOKEN, deleted=[row]), SignedToken(expired, wish.hmac)
+        change = edit(TOKEN, set=[row._replace(expiry_ms=after.expiry_ms)])
+        return change, SignedToken(after, wish.hmac)
 
     def _row(self, hmac: bytes, rows: Table[StoredToken]) -> StoredToken:
         """Return the row of an HMAC.
@@ -247,11 +234,11 @@ class DelegationTokens:
         for first in range(0, len(expired), SWEPT_MAX):
             some = expired[first : first + SWEPT_MAX]
             try:
-                committed = await self._state_log.submit(partial(_deletion, some), SERVER)
+                committed = await self._state_log.submit(partial(_plan_deletion, some), SERVER)
             except StorageError as error:
                 self._log.error("delegation tokens could not be stored", cause=str(error))
                 return
-            for row in committed.change[TOKEN].deleted if committed.change else ():
+            for row in committed.result:
                 self._log.info("delegation token expired", id=row.token_id, owner=row.owner)
         # The deleted ones must not stay here for ever.
         self._indexed, self._ids = None, {}
@@ -266,9 +253,10 @@ class DelegationTokens:
             self._log.warning(event, ids=ids)
 
 
-def _deletion(rows: Sequence[StoredToken], state: State) -> Change:
-    """Return the deletion of tokens that were not deleted or renewed in the meantime."""
-    return edit(TOKEN, deleted=[row for row in rows if state.tokens.get(row.token_id) == row])
+def _plan_deletion(rows: Sequence[StoredToken], state: State) -> tuple[Change, list[StoredToken]]:
+    """Plan to delete the tokens that were not deleted or renewed in the meantime; return them."""
+    deleted = [row for row in rows if state.tokens.get(row.token_id) == row]
+    return edit(TOKEN, deleted=deleted), deleted
 
 
 def _row_of(token: Token, fingerprint: bytes) -> StoredToken:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.api.updates.topics import alter_topic, change_topics
 from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
-from doorkeeper.server.resources.topics.plans import plan_alteration, plan_topics
+from doorkeeper.server.resources.topics.plans import plan_alteration, plan_creation, plan_deletion
 from doorkeeper.server.resources.topics.table import Topics
 from doorkeeper.server.schema.change import Author, edit
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic
+from doorkeeper.server.state.outcome import commit
 from doorkeeper.server.state.store import StorageError
 from testkit.hand_store import HandStore
-from testkit.memory_logs import LogServices, memory_log
+from testkit.memory_logs import memory_log
 from testkit.reconfigured import CONTEXT
 from testkit.state_logs import turns
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.server.state.log import StateLog
-    from doorkeeper.server.state.outcome import Results
+    from doorkeeper.server.state.state import State
 
 
 def row(name: str, **configs: str) -> StoredTopic:
@@ -36,11 +36,11 @@ def topics(*names: str) -> Topics:
     return Topics().with_changes(map(row, names), ())
 
 
-def change(
-    log: StateLog, *, created: Sequence[str] = (), deleted: Sequence[str] = ()
-) -> asyncio.Task[Results]:
-    services: Any = LogServices(log)
-    return asyncio.ensure_future(change_topics(services, CONTEXT, [*map(row, created)], deleted))
+def create(log: StateLog, *names: str) -> asyncio.Task[list[ApiError | None]]:
+    def plan(state: State) -> Any:
+        return plan_creation(state.topics, map(row, names))
+
+    return asyncio.ensure_future(commit(log, plan, CONTEXT))
 
 
 def altered(name: str, value: str = "5") -> AlteredResource:
@@ -55,11 +55,14 @@ def test_what_can_be_created_or_deleted_is() -> None:
     """A name that is there, absent or twice is refused; the others are one change."""
     state = topics("b", "c", "d")
 
-    planned, errors = plan_topics(state, [row("b"), row("e"), row("e"), row("f")], ["c", "c", "x"])
+    created, errors = plan_creation(state, [row("b"), row("e"), row("e"), row("f")])
+    deleted, absent = plan_deletion(state, ["c", "c", "x"])
 
-    assert planned == edit(TOPIC, set=[row("e"), row("f")], deleted=[row("c")])
-    assert codes(errors) == [36, 0, 36, 0, 0, 3, 3]
+    assert created == edit(TOPIC, set=[row("e"), row("f")])
+    assert codes(errors) == [36, 0, 36, 0]
     assert str(errors[0]) == "Topic 'b' already exists."
+    assert deleted == edit(TOPIC, deleted=[row("c")])
+    assert codes(absent) == [0, 3, 3]
 
 
 def test_an_alteration_keeps_what_a_topic_is() -> None:
@@ -75,44 +78,26 @@ def test_an_alteration_keeps_what_a_topic_is() -> None:
 
 
 async def test_a_topic_is_visible_when_it_is_durable() -> None:
-    """After a commit that failed too, and for the next plan; a refusal keeps its own error."""
+    """After a commit that failed too, and for the next plan."""
     async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
-        lost = change(log, created=["a", "b"])
+        lost = create(log, "a", "b")
         await turns()
         store.deliver(StorageError("disk full"))
-        assert codes((await lost).values) == [36, ErrorCode.KAFKA_STORAGE_ERROR]
-        created = change(log, created=["a", "b"])
+        with pytest.raises(ApiError) as caught:
+            await lost
+        assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+        created = create(log, "a", "b")
         await turns()
-        again = change(log, created=["b"])
+        again = create(log, "b")
         await turns()
         assert log.state.topics.names() == ("a",)
         assert not created.done()
         store.deliver()
 
-        assert codes((await created).values) == [36, 0]
-        assert codes((await again).values) == [36]
+        assert codes(await created) == [36, 0]
+        assert codes(await again) == [36]
         assert log.state.topics.names() == ("a", "b")
 
     (entry,) = store.entries
     assert entry.author == Author("User:admin", "10.0.0.1", "PLAINTEXT", "client-1", "", 7)
     assert entry.change == edit(TOPIC, set=[row("b")])
-
-
-async def test_a_topic_is_altered() -> None:
-    """In a revision of its own; none where nothing differs, or where it is validated only."""
-    async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
-        await alter_topic(log, altered("a"), CONTEXT, Policies(), validate_only=True)
-        with pytest.raises(ApiError, match="retention"):
-            await alter_topic(log, altered("a", "x"), CONTEXT, Policies(), validate_only=True)
-        altering = asyncio.ensure_future(
-            alter_topic(log, altered("a"), CONTEXT, Policies(), validate_only=False)
-        )
-        await turns()
-        store.deliver()
-        await altering
-        await alter_topic(log, altered("a"), CONTEXT, Policies(), validate_only=False)
-
-        topic = log.state.topics.get("a")
-        assert topic is not None
-        assert topic.configs == {"retention.ms": "5"}
-        assert len(store.entries) == 1
