@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.client.config import ClientConfig as AdminClientConfig
 from doorkeeper.client.logins import Password
-from doorkeeper.testing.properties_text import properties_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.testing.certificates import Certificate
+
 
 _MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
@@ -121,3 +122,23 @@ class ClientSettings:
 def _quote(text: str | None) -> str:
     escaped = (text or "").replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+def properties_text(values: Mapping[str, str]) -> str:
+    """Return the text of a Java properties file, ASCII only; keys are plain words with dots."""
+    return "".join(f"{key}={_escape(value)}\n" for key, value in values.items())
+
+
+def _escape(value: str) -> str:
+    """Escape a value: non-ASCII characters, backslashes, and a leading blank."""
+    pairs = value.encode("utf-16-be", "surrogatepass")
+    units = [int.from_bytes(pairs[at : at + 2]) for at in range(0, len(pairs), 2)]
+    return "".join(_character(unit, first=at == 0) for at, unit in enumerate(units))
+
+
+def _character(unit: int, *, first: bool) -> str:
+    if unit == ord("\\"):
+        return "\\\\"
+    if ord(" ") < unit < 127 or (unit == ord(" ") and not first):
+        return chr(unit)
+    return f"\\u{unit:04x}"

@@ -9,48 +9,61 @@ is in memory. Its log goes to Python's ``logging``.
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Collection, Coroutine, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, TypeVar, Unpack, cast
+from typing import Any, Final, TypeVar, Unpack, cast
 
-from doorkeeper.acls.decision import Policy
-from doorkeeper.acls.model import ANY_BINDING, AclBinding, AclBindingFilter, AclOperation
-from doorkeeper.acls.recorded_access import RecordedAccess, least_acls
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.model import (
+    ANY_BINDING,
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    PatternType,
+    Principal,
+    ResourcePattern,
+)
+from doorkeeper.acls.recorded_access import RecordedAccess, least_acls, missing_acls, unneeded_acls
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.uuids import random_uuid
+from doorkeeper.cli.learning.reasons import reasons_text
 from doorkeeper.cli.learning.recorder import Recorder
 from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.app.stores import initial_rows
-from doorkeeper.server.authorizer.contract import Authorizer
+from doorkeeper.server.authorizer.contract import Action, AuthorizationResult, Authorizer
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.keys import UPDATE_TIMEOUT_MS
 from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.net.loops import new_runner
 from doorkeeper.server.operations.logs.pipeline import Logs
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.server.schema.change import Change
 from doorkeeper.server.state.memory import MemoryStore
 from doorkeeper.server.state.outcome import Results
 from doorkeeper.testing.acl_options import bindings_of
-from doorkeeper.testing.answers import Answer, operation_of, question_of, resource_of
+from doorkeeper.testing.answers import Answer, operation_of, question_of, resource_of, text_of
 from doorkeeper.testing.any_server import AnyServer
-from doorkeeper.testing.authorizer_requests import decide
 from doorkeeper.testing.configuration import credentials_of, initial_change
 from doorkeeper.testing.denials import Denial, Denials, expect
 from doorkeeper.testing.fast_imports import fast_imports
 from doorkeeper.testing.faults import LocalFaults
 from doorkeeper.testing.faulty_connection import FaultyConnection
-from doorkeeper.testing.least_acls import difference
 from doorkeeper.testing.log import TestLogs
-from doorkeeper.testing.loop_thread import LoopThread
 from doorkeeper.testing.options import Acls, Options, ResourceOption
 
 T = TypeVar("T")
 
 NS_PER_MS = 1_000_000
+
+WAIT_S: Final = 60.0
+"""Operations of a test take milliseconds; the timeout ends a hanging run."""
 
 
 class DoorkeeperServer(AnyServer):
@@ -314,3 +327,69 @@ async def _open(settings: Settings, initial: Change, faults: LocalFaults) -> Ass
         await assembly.__aexit__(None, None, None)
         raise
     return assembly
+
+
+def decide(authorizer: GuardedAuthorizer, question: Question, listener_name: str) -> bool:
+    """Return the authorizer's decision. Call it on the thread of its event loop."""
+    context = AuthorizableRequestContext(
+        listener_name=listener_name,
+        security_protocol="PLAINTEXT",
+        principal=Principal.parse(question.principal),
+        client_address=question.host,
+        request_type=-1,
+        request_version=0,
+        client_id="doorkeeper.testing",
+        correlation_id=0,
+    )
+    resource = ResourcePattern(question.resource_type, question.name, PatternType.LITERAL)
+    action = Action(question.operation, resource)
+    (result,) = authorizer.authorize(context, [action])
+    return result is AuthorizationResult.ALLOWED
+
+
+def difference(bindings: Collection[AclBinding], accesses: Sequence[RecordedAccess]) -> str:
+    """Return a line for each missing ACL and each that is not needed, as an assertion prints it."""
+    missing = missing_acls(bindings, accesses)
+    lines = [
+        f"  missing: {text_of(each.binding)} for {reasons_text(each.reasons)}" for each in missing
+    ]
+    # Beside the missing ones: READ on a topic is needed for its DESCRIBE only without WRITE.
+    together = [*bindings, *(each.binding for each in missing)]
+    unneeded = set(unneeded_acls(together, accesses))
+    lines += [f"  not needed: {text_of(each)}" for each in sorted({*bindings} & unneeded)]
+    return "\n".join(lines)
+
+
+class LoopThread:
+    """An event loop in a thread of its own, with synchronous calls; it runs until ``close``."""
+
+    def __init__(self, name: str = "doorkeeper-testing") -> None:
+        """Start the thread; return when the loop runs."""
+        self._running = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+        if not self._running.wait(WAIT_S):
+            raise TimeoutError(f"no event loop after {WAIT_S:.0f} s")
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the loop; return its result or raise its exception."""
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise RuntimeError("asked from the server's own thread, which would wait for itself")
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(WAIT_S)
+
+    def close(self) -> None:
+        """Stop the loop and the thread."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._end.set)
+            self._thread.join(WAIT_S)
+
+    def _run(self) -> None:
+        with new_runner() as runner:
+            runner.run(self._until_closed())
+
+    async def _until_closed(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._end = asyncio.Event()
+        self._running.set()
+        await self._end.wait()

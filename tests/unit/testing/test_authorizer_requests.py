@@ -9,7 +9,7 @@ from doorkeeper.acls.model import AclOperation, Principal, ResourceType
 from doorkeeper.server.authorizer.contract import AuthorizationResult
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
-from doorkeeper.testing.authorizer_requests import decide
+from doorkeeper.testing.server import decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from doorkeeper.testing.loop_thread import LoopThread
+from doorkeeper.testing.server import LoopThread
 
 
 async def where() -> str:

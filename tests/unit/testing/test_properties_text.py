@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.base.properties import parse
-from doorkeeper.testing.properties_text import properties_text
+from doorkeeper.testing.clients import properties_text
 
 
 @settings(max_examples=50)

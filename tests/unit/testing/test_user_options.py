@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.testing import DoorkeeperServer
-from doorkeeper.testing.user_options import users_of
+from doorkeeper.testing.configuration import users_of
 
 if TYPE_CHECKING:
     from pathlib import Path
