@@ -12,7 +12,7 @@ records       the logs of all partitions, and their memory
 produce       the handler that appends records
 fetch         the handler that reads them
 classic_group the state machine of a group of the classic protocol
-classic_apis  the handlers of its members; later: answers that come at once or later
+classic_apis  the handlers of its members, whose answers come at once or later
 consumer_group the state machine of a group of the newer protocol; assignors: its targets
 consumer_apis the handler of its members
 coordinator   the live groups, their time-outs, and their publication

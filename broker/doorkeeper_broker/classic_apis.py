@@ -18,14 +18,16 @@ Source: ``KafkaApis`` and ``GroupCoordinatorService`` of the broker 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api import join_group, leave_group
 from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.node import DelayedResponse, Outcome, Response
 from doorkeeper.server.api.permissions import is_allowed, needs
 from doorkeeper_broker.classic_group import ClassicGroup, Join, JoinAnswer, Sync, SyncAnswer
-from doorkeeper_broker.later import Answer
 from doorkeeper_wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from doorkeeper_wire.messages.join_group import (
     JoinGroupRequest,
@@ -45,6 +47,36 @@ if TYPE_CHECKING:
         LeaveGroupResponse,
         MemberIdentity,
     )
+
+
+T = TypeVar("T")
+
+
+class Answer(Generic[T]):
+    """The answer of a state machine, now or later: a request whose answer is missing waits."""
+
+    def __init__(self) -> None:
+        self._found: T | None = None
+        self._waiting: asyncio.Future[T] | None = None
+
+    def take(self, answer: T) -> None:
+        """Take the answer; a second one is ignored, and so is one that nothing waits for."""
+        if self._waiting is None:
+            self._found = answer
+        elif not self._waiting.done():
+            self._waiting.set_result(answer)
+
+    def outcome(self, respond: Callable[[T], Response]) -> Outcome:
+        """Return the response if the answer is there, else one that waits for it."""
+        if self._found is not None:
+            return respond(self._found)
+        self._waiting = asyncio.get_running_loop().create_future()
+        return DelayedResponse(_respond(self._waiting, respond))
+
+
+async def _respond(waiting: asyncio.Future[T], respond: Callable[[T], Response]) -> Response:
+    return respond(await waiting)
+
 
 _JOIN, _SYNC, _HEARTBEAT = (needs(key)[0] for key in (11, 14, 12))
 
