@@ -8,7 +8,6 @@ matching   the bindings that match each question, and those that decide it
 decision_table
            distinct decisions, with the answers of sets of ACLs, each computed once
 acl_sets   the bindings in force, with numbers and ids
-grants     every binding in force, with its use
 usage      which bindings were used, and which of them decided
 unused     bindings without which every decision would be the same
 overbroad  bindings that allow far more than was used, and narrower ones

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
+import pyarrow as pa
 
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL
 from doorkeeper_pipeline.columns import arrow_schema
@@ -15,10 +16,9 @@ from doorkeeper_pipeline.evaluation.generated import (
     names_in,
     patterns,
 )
-from doorkeeper_pipeline.evaluation.grants import grant_usage
 from doorkeeper_pipeline.evaluation.literals import commands_of, text
 from doorkeeper_pipeline.evaluation.overbroad import TOUCHES, overbroad, touches_of, wide
-from doorkeeper_pipeline.evaluation.questions import LAST
+from doorkeeper_pipeline.evaluation.questions import FIRST, LAST
 from doorkeeper_pipeline.evaluation.severity import ClusterContext, opening_of
 from doorkeeper_pipeline.evaluation.unused import (
     KEPT,
@@ -29,6 +29,8 @@ from doorkeeper_pipeline.evaluation.unused import (
 )
 from doorkeeper_pipeline.evaluation.usage import (
     BINDING,
+    DECISIVE,
+    DETAILS,
     LISTED_MAX,
     PARTS,
     USES,
@@ -52,7 +54,7 @@ from doorkeeper_pipeline.jobs.observed import (
     history,
     span,
 )
-from doorkeeper_pipeline.schemas import OVERBROAD_GRANTS, UNUSED_GRANTS
+from doorkeeper_pipeline.schemas import GRANT_USAGE, OVERBROAD_GRANTS, UNUSED_GRANTS
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.evaluation.verdicts import Judged
     from doorkeeper_pipeline.jobs.basis import Span
     from doorkeeper_pipeline.jobs.gold import GoldInput
+
 
 COVERED_BY_MAX = 10
 _TIME = pl.Datetime("us", "UTC")
@@ -318,3 +321,36 @@ def _overbroad_table(
         .with_columns(pl.col("touched_resources").list.head(LISTED_MAX))
     )
     return frame.select(OVERBROAD_GRANTS.names).to_arrow().cast(arrow_schema(OVERBROAD_GRANTS))
+
+
+_COUNTS = {
+    "principals": "principal_count",
+    "hosts": "host_count",
+    "operations": None,
+    "resources": "resource_count",
+}
+
+
+def grant_usage(
+    acls: AclSet, totals: pl.DataFrame, days_observed: int, verdicts: pl.DataFrame
+) -> pa.Table:
+    """Return the table, in the order of the bindings; ``totals`` is that of ``usage.sum_uses``.
+
+    ``verdicts`` has the columns of the verdict for each number of a binding.
+    """
+    frame = rows(acls).join(totals, on=BINDING, how="left", maintain_order="left")
+    frame = frame.join(verdicts, on=BINDING, maintain_order="left")
+    nothing = pl.lit([], pl.List(pl.String))
+    counts = {name: pl.col(f"{key}_count") for key, name in _COUNTS.items() if name is not None}
+    frame = frame.with_columns(
+        pl.col(USES, DECISIVE).fill_null(0),
+        pl.col(*DETAILS.values()).fill_null(nothing),
+        *(column.fill_null(0).alias(name) for name, column in counts.items()),
+        pl.col(FIRST).alias("first_used"),
+        pl.col(LAST).alias("last_used"),
+        pl.lit(days_observed, pl.Int64).alias("days_observed"),
+    ).with_columns(
+        (pl.col(USES) > 0).alias("used"),
+        (pl.col(DECISIVE) > 0).alias("decisive"),
+    )
+    return frame.select(GRANT_USAGE.names).to_arrow().cast(arrow_schema(GRANT_USAGE))

@@ -10,13 +10,11 @@ basis      cluster, dates, agreement and limits, at the top
 decisions  what to decide, and what is safe to do: the first page
 findings   the file in which people own and accept findings
 power      what principals may use, and do not
-exporting  the tables as CSV and JSON
 grants     every grant with its verdict, over-broad grants
 refusals   denied accesses, and the smallest grant that would help
 proposals  least privilege, and the decisions that a proposed set would change
 changes    findings and grants that changed, access that is new
 quality    the input, its unreadable parts, and the basis of the numbers
-content    all of them as one report
-writing    from the tables of an output folder to a file
+writing    from the tables of an output folder to a file; the tables as CSV and JSON
 rendering  the report as HTML; templates, style and script are in page/
 """

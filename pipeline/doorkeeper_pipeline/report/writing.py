@@ -1,4 +1,4 @@
-"""From the tables of an output folder to a file with the report."""
+"""From the tables of an output folder to the report: its sections, its file, its tables as data."""
 
 from __future__ import annotations
 
@@ -9,13 +9,22 @@ from pathlib import Path
 
 import polars as pl
 
+from doorkeeper.acls.formats.csv import FORMULA
 from doorkeeper_pipeline.errors import Missing, Unreadable
 from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.report import findings
-from doorkeeper_pipeline.report.content import report_of
-from doorkeeper_pipeline.report.exporting import export
+from doorkeeper_pipeline.report.basis import basis_of
+from doorkeeper_pipeline.report.changes import changes_of
+from doorkeeper_pipeline.report.decisions import decide_of, figures_of, safe_of, standing_of
+from doorkeeper_pipeline.report.findings import Register
 from doorkeeper_pipeline.report.frames import Frames
+from doorkeeper_pipeline.report.grants import grants_of, overbroad_of
 from doorkeeper_pipeline.report.model import About, Report
+from doorkeeper_pipeline.report.overview import history_of, overview_of
+from doorkeeper_pipeline.report.power import power_of
+from doorkeeper_pipeline.report.proposals import backtest_of, least_privilege_of
+from doorkeeper_pipeline.report.quality import quality_of
+from doorkeeper_pipeline.report.refusals import refusals_of
 from doorkeeper_pipeline.report.rendering import html_parts
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents
@@ -124,3 +133,68 @@ def _replace(target: Path, parts: Iterable[str]) -> None:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def report_of(frames: Frames, about: About, register: Register | None = None) -> Report:
+    """Return the report on some tables; ``decisions`` must be there, all others may be missing.
+
+    ``register`` has what people said of findings, if that is kept.
+
+    Raises:
+        KeyError: there is no table of decisions.
+
+    """
+    decisions = frames["decisions"]
+    history = history_of(decisions)
+    standing = standing_of(frames, about, register)
+    return Report(
+        about=about,
+        first_day=None if history.first is None else history.first.date(),
+        last_day=None if history.last is None else history.last.date(),
+        basis=basis_of(frames, history, about.cluster),
+        figures=figures_of(frames, standing),
+        sections=(
+            decide_of(standing, about),
+            safe_of(frames, standing, about),
+            changes_of(frames, standing, about),
+            overview_of(decisions, history),
+            refusals_of(frames, about),
+            grants_of(frames, about),
+            overbroad_of(frames, about),
+            power_of(frames, about),
+            least_privilege_of(frames, history, about),
+            backtest_of(frames, history, about),
+            quality_of(frames, history, about),
+        ),
+    )
+
+
+def export(frames: Frames, folder: Path) -> list[str]:
+    """Write each table as ``<name>.csv`` and ``<name>.jsonl`` into a folder; return the names.
+
+    In CSV lists are texts with semicolons, and a text that a spreadsheet would take for a formula
+    begins with an apostrophe: names come from outside.
+
+    Raises:
+        OSError: a file cannot be written.
+
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, lazy in sorted(frames.items()):
+        frame = lazy.collect()
+        lists = [column for column, kind in frame.schema.items() if isinstance(kind, pl.List)]
+        flat = frame.with_columns(
+            pl.col(column).list.eval(pl.element().cast(pl.String)).list.join("; ")
+            for column in lists
+        )
+        texts = [column for column, kind in flat.schema.items() if kind == pl.String]
+        safe = flat.with_columns(
+            pl.when(pl.col(column).str.contains(FORMULA))
+            .then(pl.lit("'") + pl.col(column))
+            .otherwise(pl.col(column))
+            .alias(column)
+            for column in texts
+        )
+        safe.write_csv(folder / f"{name}.csv", datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
+        frame.write_ndjson(folder / f"{name}.jsonl")
+    return sorted(frames)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper_pipeline.report.content import report_of
 from doorkeeper_pipeline.report.model import About
 from doorkeeper_pipeline.report.rendering import html_of
+from doorkeeper_pipeline.report.writing import report_of
 from synthetic.shape import SMALL
 from synthetic.traffic import world_of
 from testkit.browser import Tab, opened

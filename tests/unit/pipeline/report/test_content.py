@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from datetime import UTC, date, datetime, timedelta
 
-from doorkeeper_pipeline.report.content import report_of
 from doorkeeper_pipeline.report.model import UNKNOWN, About, Fact
+from doorkeeper_pipeline.report.writing import report_of
 from doorkeeper_pipeline.schemas import TABLES
 from testkit.report_tables import BEGIN, small_tables, table_of
 

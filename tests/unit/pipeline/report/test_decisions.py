@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from doorkeeper_pipeline.jobs.left_out import LeftOut
-from doorkeeper_pipeline.report.content import report_of
 from doorkeeper_pipeline.report.findings import Finding, Register
 from doorkeeper_pipeline.report.model import UNKNOWN, About, Report, Section, Statement
+from doorkeeper_pipeline.report.writing import report_of
 from testkit.report_tables import table_of
 
 LAST = dt.datetime(2026, 11, 28, 2, 30, tzinfo=dt.UTC)

@@ -6,7 +6,7 @@ import csv
 import json
 from typing import TYPE_CHECKING
 
-from doorkeeper_pipeline.report.exporting import export
+from doorkeeper_pipeline.report.writing import export
 from testkit.report_tables import table_of
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from functools import cache
 from html.parser import HTMLParser
 from typing import Any
 
-from doorkeeper_pipeline.report.content import report_of
 from doorkeeper_pipeline.report.model import About
 from doorkeeper_pipeline.report.rendering import (
     digest_of,
     html_of,
 )
+from doorkeeper_pipeline.report.writing import report_of
 from testkit.report_tables import small_tables, table_of
 
 HOSTILE = (
