@@ -25,7 +25,8 @@ files        files that are replaced as a whole
 sample_files examples, JSON schemas and dashboards, as they are installed
 
 repositories one interface for ACLs in a file, a store or a live cluster; addresses
-offline      work on the store of a stopped server
+stores       stores and backups by their addresses, opened for reading
+single_user  the server of a stopped store, for one command
 learning     authorization requests of an application, from a running server or from logs
 """
 

@@ -21,11 +21,11 @@ from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.plans import numbers_of_difference
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.offline.stores import open_for_reading, place_of
 from doorkeeper.cli.options import PROPERTIES_FILE, load_settings, output_option
 from doorkeeper.cli.profiles import Profile, profile_option
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.cli.stores import open_for_reading, place_of
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.state.store import StorageError

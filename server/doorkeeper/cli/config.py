@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +16,13 @@ from doorkeeper.cli.sample_files import SAMPLE_CONFIGURATION, sample_file
 from doorkeeper.cli.terminal import fail, printable
 from doorkeeper.server.config.origins import origins_of
 
-NS_PER_MS = 1_000_000
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.declared import StoredConfig
+    from doorkeeper.server.state.state import State
 
 
 @click.group(
@@ -192,12 +200,38 @@ def reset(
     # Without keys nothing is meant, rather than everything: an empty variable resets no key.
     if bool(keys) == every:
         raise click.UsageError("give either keys or --all")
-    from doorkeeper.cli.offline.config_reset import forget
 
     # Through the log of changes, so that the audit log and other nodes see the reset.
     settings = load_settings(file, overrides)
-    forgotten = forget(settings, None if every else keys)
+    forgotten = asyncio.run(forget(settings, None if every else keys))
     for broker, name, _ in forgotten:
         click.echo(f"forgotten: {name} of {f'broker {broker}' if broker else 'the cluster'}")
     if not forgotten:
         click.echo("nothing to forget")
+
+
+async def forget(settings: Settings, names: Collection[str] | None) -> list[StoredConfig]:
+    """Delete the dynamic values of these keys, of all without ``names``; return them.
+
+    They are deleted for every broker and for the cluster. The server is not started: the values may
+    be what keeps it from starting. Kafka's request changes those of the node that is asked.
+
+    Raises:
+        StorageError: there is no store, a server uses it, or it cannot be written.
+        StartError: the audit log cannot be written.
+
+    """
+    from doorkeeper.cli.single_user import commit, open_log
+    from doorkeeper.server.schema.change import Author, Origin, edit
+    from doorkeeper.server.schema.declared import CONFIG
+
+    def plan(state: State) -> tuple[Change, list[StoredConfig]]:
+        rows = sorted(row for row in state.configs if names is None or row.name in names)
+        return edit(CONFIG, deleted=rows), rows
+
+    async with open_log(settings) as assembly:
+        if not plan(assembly.log.state)[1]:
+            return []
+        origin = Origin(Author("Server:doorkeeper", "", "", "doorkeeper config reset"))
+        await assembly.log.start()
+        return await commit(assembly, plan, origin)

@@ -147,14 +147,14 @@ class Location(NamedTuple):
             retry = say_once(lambda error: f"{error}; trying again")
             return ClusterRepository(self.address, self.command_config, retry)
         if self.address.is_store:
-            from doorkeeper.cli.offline.repository import StoreRepository
-            from doorkeeper.cli.offline.stores import settings_at
+            from doorkeeper.cli.repositories.stores import StoreRepository
+            from doorkeeper.cli.stores import settings_at
 
             with _translate_errors():
                 settings = settings_at(self.address, self.overrides)
             return StoreRepository(self.address, settings, self.at)
         if self.address.kind is AddressKind.BACKUP:
-            from doorkeeper.cli.offline.repository import BackupRepository
+            from doorkeeper.cli.repositories.stores import BackupRepository
 
             return BackupRepository(self.address, self.at)
         from doorkeeper.cli.repositories.files import FileRepository
@@ -172,7 +172,7 @@ class Location(NamedTuple):
         """
         if self.policy_config is None and not self.policy_overrides:
             return None
-        from doorkeeper.cli.offline.repository import policy_of
+        from doorkeeper.cli.repositories.stores import policy_of
         from doorkeeper.server.config.loading import load
 
         with _translate_errors():

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from doorkeeper.cli.offline.stores import open_history
 from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.cli.stores import open_history
 from doorkeeper.server.state.history.undoing import changes_since
 from doorkeeper.server.state.store import StorageError
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from doorkeeper.cli.completion import files
-from doorkeeper.cli.offline.stores import settings_at
 from doorkeeper.cli.repositories.addresses import AddressKind
+from doorkeeper.cli.stores import settings_at
 from doorkeeper.cli.terminal import fail, paint, printable
 from doorkeeper.server.config.audit_keys import AUDIT_DIR
 from doorkeeper.server.config.keys import CLUSTERS_FILE

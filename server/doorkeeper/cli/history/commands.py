@@ -25,9 +25,9 @@ from doorkeeper.cli.history.clusters import (
     receipts,
 )
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.offline.stores import open_history
 from doorkeeper.cli.options import config_option, output_option
 from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
+from doorkeeper.cli.stores import open_history
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.server.operations.audit.cluster_events import time_ms_of
 from doorkeeper.server.schema.declared import KINDS

@@ -19,9 +19,9 @@ from doorkeeper.cli.history.commands import (
     take_store,
 )
 from doorkeeper.cli.interrupts import INTERRUPTED
-from doorkeeper.cli.offline.stores import open_history
 from doorkeeper.cli.options import output_option
 from doorkeeper.cli.repositories.addresses import Address
+from doorkeeper.cli.stores import open_history
 from doorkeeper.cli.terminal import fail, say_once, show, show_json
 from doorkeeper.server.state.history.reading import BeforeHistory
 from doorkeeper.server.state.history.revisions import Revision, RevisionFilter

@@ -5,8 +5,7 @@ repository   the interface
 files        ACLs in files and folders, read only
 file_ownership  what files may own and have beside each other
 clusters     ACLs of a live cluster
+stores       ACLs in the store of a server, and in backups
 sessions     what is open for changes
 errors       the exceptions
-
-The repository of a store is ``doorkeeper.cli.offline.repository``: it starts the server.
 """

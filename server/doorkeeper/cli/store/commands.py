@@ -18,11 +18,11 @@ from doorkeeper.acls.model import AclBinding
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import require_yes
-from doorkeeper.cli.offline import store_moves
-from doorkeeper.cli.offline.stores import Place, place_of, settings_at
 from doorkeeper.cli.options import config_option, load_settings
 from doorkeeper.cli.repositories.addresses import STORES, Address
+from doorkeeper.cli.store import moves
 from doorkeeper.cli.store.release import release
+from doorkeeper.cli.stores import Place, place_of, settings_at
 from doorkeeper.cli.terminal import fail, progress, say, show
 from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.config.settings import Settings
@@ -218,7 +218,7 @@ Examples:
 def create(file: Path | None, data_dir: Path | None, *, new: bool) -> None:
     """Create an empty store."""
     settings = _settings(file, data_dir)
-    aside = asyncio.run(store_moves.create(settings, new=new, now_ms=_now_ms))
+    aside = asyncio.run(moves.create(settings, new=new, now_ms=_now_ms))
     kept = "" if aside is None else f"; the previous one is {aside}"
     click.echo(f"{_store_name(settings)}: an empty store{kept}")
 
@@ -244,7 +244,7 @@ Examples:
 def accept(file: Path | None, data_dir: Path | None) -> None:
     """Accept a store that is not the one that the server knows, or an older one."""
     settings = _settings(file, data_dir)
-    accepted = asyncio.run(store_moves.accept(settings, now_ms=_now_ms))
+    accepted = asyncio.run(moves.accept(settings, now_ms=_now_ms))
     click.echo(f"{_store_name(settings)}: accepted: {accepted}")
 
 
@@ -268,7 +268,7 @@ Examples:
 def check(file: Path | None, store: Address | None) -> None:
     """Check that a store is sound."""
     place = _place(file, store)
-    header, findings = asyncio.run(store_moves.check(place))
+    header, findings = asyncio.run(moves.check(place))
     if findings:
         fail(findings)
     rows = ", ".join(f"{name} {number}" for name, number in header.rows.items())
@@ -305,7 +305,7 @@ def copy(source: Address, target: Address, *, overwrite: bool) -> None:
     """Copy everything from one store to another."""
     places = place_of(settings_at(source)), place_of(settings_at(target))
     header, aside = asyncio.run(
-        store_moves.copy(*places, overwrite=overwrite, now_ms=_now_ms(), progress=progress)
+        moves.copy(*places, overwrite=overwrite, now_ms=_now_ms(), progress=progress)
     )
     kept = "" if aside is None else f"; the previous one is {aside}"
     click.echo(

@@ -360,7 +360,7 @@ def _open(
 async def _server(
     settings: Settings, changes: bool, make_store: bool
 ) -> AsyncIterator[ClientConfig]:
-    from doorkeeper.cli.offline.single_user import client_config, start
+    from doorkeeper.cli.single_user import client_config, start
 
     # Without the authorizer, which may be what keeps the server from starting.
     async with start(settings, changes=changes, authorizer=False, make_store=make_store) as server:

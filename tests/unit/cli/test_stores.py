@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.cli.offline.stores import DataFolder, folder, place_of, settings_at
 from doorkeeper.cli.repositories.addresses import parse_address
+from doorkeeper.cli.stores import DataFolder, folder, place_of, settings_at
 from doorkeeper.server.config.shared_store import SharedStore
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:
-    from doorkeeper.cli.offline.stores import Place
+    from doorkeeper.cli.stores import Place
 
 
 def place_at(text: str) -> Place:

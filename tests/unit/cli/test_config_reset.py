@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.cli.offline.config_reset import forget
+from doorkeeper.cli.config import forget
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CONFIG
 from testkit.settings import settings_of
@@ -37,9 +37,9 @@ def test_keys_are_forgotten_everywhere(tmp_path: Path, data_dir: Path) -> None:
     audit = tmp_path / "audit"
     settings = settings_of(f"doorkeeper.data.dir={data_dir}\ndoorkeeper.audit.dir={audit}\n")
 
-    assert forget(settings, ["listeners"]) == []
+    assert asyncio.run(forget(settings, ["listeners"])) == []
     assert not audit.exists()
-    assert forget(settings, ["super.users"]) == [OF_CLUSTER, OF_NODE]
+    assert asyncio.run(forget(settings, ["super.users"])) == [OF_CLUSTER, OF_NODE]
 
     assert [row for (row,) in query(data_dir, "SELECT key FROM item WHERE kind = 'config'")] == [
         '["1","max.connections"]'
@@ -57,5 +57,5 @@ def test_keys_are_forgotten_everywhere(tmp_path: Path, data_dir: Path) -> None:
         {"action": "deleted", "name": "super.users", "detail": ""},
         {"action": "deleted", "name": "super.users", "detail": "1"},
     ]
-    assert forget(settings, None) == [OTHER]
-    assert forget(settings, None) == []
+    assert asyncio.run(forget(settings, None)) == [OTHER]
+    assert asyncio.run(forget(settings, None)) == []

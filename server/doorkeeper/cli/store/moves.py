@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from doorkeeper.cli.offline.stores import DataFolder, open_for_reading, place_of
+from doorkeeper.cli.stores import DataFolder, open_for_reading, place_of
 from doorkeeper.server.app.stores import identity_file_of, initial_rows
 from doorkeeper.server.schema.change import NO_CHANGE
 from doorkeeper.server.state.history.verification import verify
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from doorkeeper.cli.offline.stores import Place
+    from doorkeeper.cli.stores import Place
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.config.shared_store import SharedStore
     from doorkeeper.server.schema.change import Change

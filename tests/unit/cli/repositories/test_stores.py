@@ -9,9 +9,9 @@ import pytest
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import ANY_BINDING, exactly
-from doorkeeper.cli.offline.repository import StoreRepository
 from doorkeeper.cli.repositories.addresses import parse_address
 from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.cli.repositories.stores import StoreRepository
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CONFIG
 from testkit.settings import settings_of

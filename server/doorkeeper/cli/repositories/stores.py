@@ -21,13 +21,11 @@ from doorkeeper.acls.model import ANY_BINDING, AclBinding, AclBindingFilter
 from doorkeeper.acls.plan import Plan
 from doorkeeper.acls.search import find
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.cli.offline.single_user import client_config, start
-from doorkeeper.cli.offline.stores import open_backup, open_for_reading, place_of
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents, AclRepository, live_cluster_of
 from doorkeeper.cli.repositories.sessions import ClusterSession
-from doorkeeper.client.admin import AdminClient
+from doorkeeper.cli.stores import open_backup, open_for_reading, place_of
 from doorkeeper.client.errors import ClientError
 from doorkeeper.server.app.config_changes import dynamic_values
 from doorkeeper.server.app.decision_settings import settings_of
@@ -54,6 +52,7 @@ from doorkeeper.server.state.store import StorageError, StoreInUse
 if TYPE_CHECKING:
     from doorkeeper.acls.entities.model import EntitySet
     from doorkeeper.base.errors import AuthorizerFault
+    from doorkeeper.client.admin import AdminClient
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.server.app.assembly import Assembly
     from doorkeeper.server.schema.change import Committed
@@ -104,6 +103,10 @@ class StoreRepository(AclRepository):
     ) -> AsyncIterator[StoreSession]:
         if not settings[AUTHORIZER_CLASS_NAME]:
             raise StartError(_NO_AUTHORIZER)
+        # Imported here: to read a store no server is started.
+        from doorkeeper.cli.single_user import client_config, start
+        from doorkeeper.client.admin import AdminClient
+
         async with (
             start(settings, changes=changes, authorizer=True, make_store=create) as server,
             AdminClient(config := client_config(server)) as client,

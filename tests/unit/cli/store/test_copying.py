@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.cli.offline.store_moves import check, copy, create
-from doorkeeper.cli.offline.stores import folder, place_of, settings_at
 from doorkeeper.cli.repositories.addresses import parse_address
+from doorkeeper.cli.store.moves import check, copy, create
+from doorkeeper.cli.stores import folder, place_of, settings_at
 from doorkeeper.server.state.storage.portable import COLUMNS, LOG, ONLY_SHARED
 from doorkeeper.server.state.store import StorageError
 from testkit.portables import CHANGES, fill_fully
@@ -18,7 +18,7 @@ from testkit.stores import NOW_MS, adding, fill, numbers_in, query, removing
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.cli.offline.stores import Place
+    from doorkeeper.cli.stores import Place
     from doorkeeper.server.state.storage.portable import Header
     from testkit.postgres import Database, Postgres
 

@@ -13,10 +13,10 @@ from click.testing import CliRunner
 
 from doorkeeper.acls.model import ANY_BINDING, exactly
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.cli.offline.repository import StoreRepository, StoreSession
-from doorkeeper.cli.offline.single_user import client_config
 from doorkeeper.cli.repositories.addresses import parse_address
 from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.cli.repositories.stores import StoreRepository, StoreSession
+from doorkeeper.cli.single_user import client_config
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.authorizer.contract import AuthorizationResult
