@@ -1,8 +1,7 @@
 """The operations port: liveness, readiness, metrics, history.
 
-port         accepting connections, with aiohttp behind it; the only module that imports aiohttp
-connection   one connection: one request, in bounded time
-answers      requests and answers as values
+port         accepting connections, each for one request in bounded time, with aiohttp behind it
+answers      aiohttp's answers, without what they would tell of the server
 pages        the pages, and the access to them
 history_pages  the changes of the store, in pages and as a stream
 credentials  bearer tokens and passwords, from files

@@ -1,32 +1,65 @@
-"""Requests and answers of the operations port, as values."""
+"""Answers of the operations port.
+
+They are aiohttp's, of one request for each connection. They are not cached, and do not name the
+software.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from typing import Final, NamedTuple
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import web
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
 
 JSON: Final = "application/json"
 TEXT: Final = "text/plain; charset=utf-8"
 
 
-class Page(NamedTuple):
-    """An answer. With ``stream`` its parts follow, each when there is one."""
+class _Bare(web.StreamResponse):
+    async def _prepare_headers(self) -> None:
+        await super()._prepare_headers()
+        self.headers.popall("Server", None)
 
-    status: int
-    body: bytes
-    content_type: str = TEXT
-    headers: Mapping[str, str] = {}
-    guessed: bool = False
+
+class Answer(_Bare, web.Response):
+    """A whole answer."""
+
+    guessed = False
     """The request had wrong credentials: its answer is delayed."""
-    stream: AsyncIterator[bytes] | None = None
+
+    def __init__(
+        self,
+        status: int,
+        body: bytes,
+        content_type: str = TEXT,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        fields = {"Content-Type": content_type, "Cache-Control": "no-store", **(headers or {})}
+        super().__init__(status=status, body=body, headers=fields)
+        self.force_close()
 
 
-class PageRequest(NamedTuple):
-    """The parts of a request that pages use."""
+class Stream(_Bare):
+    """An answer whose parts follow, each when there is one."""
 
-    method: str
-    path: str
-    authorization: str
-    accept: str
-    query: Mapping[str, tuple[str, ...]] = {}
-    last_event_id: str = ""
+    guessed = False
+
+    def __init__(self, content_type: str, parts: AsyncIterator[bytes]) -> None:
+        fields = {"Content-Type": content_type, "Cache-Control": "no-store"}
+        super().__init__(headers=fields)
+        self.parts = parts
+        self.force_close()
+
+
+def status_answer(status: int, headers: Mapping[str, str] | None = None) -> Answer:
+    """Return the status as a text: ``404 Not Found``."""
+    return Answer(status, f"{status} {HTTPStatus(status).phrase}\n".encode(), headers=headers)
+
+
+def json_answer(content: Mapping[str, object], *, ok: bool = True) -> Answer:
+    status = HTTPStatus.OK if ok else HTTPStatus.SERVICE_UNAVAILABLE
+    return Answer(status, json.dumps(content).encode() + b"\n", JSON)

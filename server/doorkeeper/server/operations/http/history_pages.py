@@ -18,7 +18,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.acls.model import Principal
-from doorkeeper.server.operations.http.answers import JSON, TEXT, Page
+from doorkeeper.server.operations.http.answers import JSON, Answer, Stream
 from doorkeeper.server.state.history.moments import parse_moment
 from doorkeeper.server.state.history.reading import BeforeHistory
 from doorkeeper.server.state.history.revisions import RevisionFilter, read_page
@@ -28,7 +28,8 @@ from doorkeeper.server.state.store import StorageError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from doorkeeper.server.operations.http.answers import PageRequest
+    from aiohttp import web
+
     from doorkeeper.server.state.history.revisions import Revision
     from doorkeeper.server.state.storage.portable import Portable
 
@@ -55,7 +56,7 @@ class HistoryPages:
         self._read = read
         self._head = head
 
-    async def revisions(self, request: PageRequest) -> Page:
+    async def revisions(self, request: web.Request) -> Answer:
         """Return a page of the newest changes that match."""
         try:
             query = _Query(request)
@@ -70,18 +71,18 @@ class HistoryPages:
             return json.dumps(found.record()).encode() + b"\n"
 
         try:
-            return Page(HTTPStatus.OK, await self._read(work), JSON)
+            return Answer(HTTPStatus.OK, await self._read(work), JSON)
         except StorageError as error:
             return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
 
-    async def watch(self, request: PageRequest) -> Page:
+    async def watch(self, request: web.Request) -> Answer | Stream:
         """Return a stream of changes."""
         try:
             query = _Query(request)
             first = query.number("from", None)
             after = self._head() if first is None else first - 1
-            if request.last_event_id:
-                after = int(request.last_event_id)
+            if last_id := request.headers.get("Last-Event-ID"):
+                after = int(last_id)
             wanted = query.filter()
         except ValueError as error:
             return _refusal(HTTPStatus.BAD_REQUEST, str(error))
@@ -92,7 +93,7 @@ class HistoryPages:
             return _refusal(HTTPStatus.GONE, str(error))
         except StorageError as error:
             return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
-        return Page(HTTPStatus.OK, b"", EVENTS, stream=self._events(after, wanted))
+        return Stream(EVENTS, self._events(after, wanted))
 
     async def _events(self, after: int, wanted: RevisionFilter) -> AsyncIterator[bytes]:
         # An id without data is no event, and the place where a reader resumes.
@@ -124,23 +125,22 @@ def _event(revision: Revision) -> bytes:
 class _Query:
     """The parameters of a request."""
 
-    def __init__(self, request: PageRequest) -> None:
+    def __init__(self, request: web.Request) -> None:
         self._values = request.query
         allowed = {*_TEXTS, "since", "until", "limit", "before", "from"}
         if unknown := sorted(set(self._values) - allowed):
             raise ValueError(f"found {unknown[0]!r}; allowed: {', '.join(sorted(allowed))}")
 
     def number(self, name: str, default: int | None, most: int = (1 << 63) - 1) -> int | None:
-        values = self._values.get(name)
-        if not values:
+        text = self._text(name)
+        if not text:
             return default
-        text = values[-1]
         if not (text.isascii() and text.isdecimal() and 0 < int(text) <= most):
             raise ValueError(f"{name}: found {text!r}; allowed: 1 to {most}")
         return int(text)
 
     def filter(self) -> RevisionFilter:
-        texts = {name: frozenset(self._values.get(name, ())) for name in _TEXTS}
+        texts = {name: frozenset(self._values.getall(name, ())) for name in _TEXTS}
         for name in ("principal", "author"):
             for each in texts[name]:
                 _check_principal(name, each)
@@ -154,13 +154,18 @@ class _Query:
         )
 
     def _time_ms(self, name: str) -> int | None:
-        values = self._values.get(name)
-        if not values:
+        text = self._text(name)
+        if not text:
             return None
-        moment = parse_moment(values[-1], time.time_ns() // 1_000_000)
+        moment = parse_moment(text, time.time_ns() // 1_000_000)
         if moment.time_ms is None:
-            raise ValueError(f"{name}: found {values[-1]!r}; allowed: a time")
+            raise ValueError(f"{name}: found {text!r}; allowed: a time")
         return moment.time_ms
+
+    def _text(self, name: str) -> str | None:
+        """Return the last value of a parameter."""
+        values: list[str] = self._values.getall(name, [])
+        return values[-1] if values else None
 
 
 def _check_principal(name: str, text: str) -> None:
@@ -170,5 +175,5 @@ def _check_principal(name: str, text: str) -> None:
         raise ValueError(f"{name}: {error}") from None
 
 
-def _refusal(status: HTTPStatus, text: str) -> Page:
-    return Page(status, f"{text}\n".encode("utf-8", "backslashreplace"), TEXT)
+def _refusal(status: HTTPStatus, text: str) -> Answer:
+    return Answer(status, f"{text}\n".encode("utf-8", "backslashreplace"))

@@ -14,16 +14,16 @@ to them.
 
 from __future__ import annotations
 
-import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.server.operations.http.answers import JSON, TEXT, Page
+from aiohttp import web
+
+from doorkeeper.server.operations.http.answers import Answer, Stream, json_answer, status_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from doorkeeper.server.operations.http.answers import PageRequest
     from doorkeeper.server.operations.http.checks import Readiness
     from doorkeeper.server.operations.http.credentials import Credentials
     from doorkeeper.server.operations.http.exposition import Exposition
@@ -43,7 +43,8 @@ Doorkeeper's operations port
 /clusters the Kafka clusters that get the ACLs, where there are some
 """
 
-METHODS: Final = ("GET", "HEAD")
+PROBES: Final = ("/livez", "/readyz")
+LOGIN: Final = {"WWW-Authenticate": 'Basic realm="doorkeeper", Bearer'}
 
 
 class Pages:
@@ -63,72 +64,66 @@ class Pages:
         self._heartbeat = heartbeat
         self._exposition = exposition
         self._credentials = credentials
-        self._pages: dict[str, Callable[[PageRequest, bool], Awaitable[Page]]] = {
-            "/": self._index,
-            "/livez": self._livez,
-            "/readyz": self._readyz,
-            "/metrics": self._metrics,
-        }
         self._clusters = clusters
+        self._router = web.UrlDispatcher()
+        self._router.add_get("/", self._index)
+        self._router.add_get("/livez", self._livez)
+        self._router.add_get("/readyz", self._readyz)
+        self._router.add_get("/metrics", self._metrics)
         if clusters is not None:
-            self._pages["/clusters"] = self._clusters_page
+            self._router.add_get("/clusters", self._clusters_page)
         if history is not None:
-            self._pages["/history"] = lambda request, _: history.revisions(request)
-            self._pages["/history/watch"] = lambda request, _: history.watch(request)
+            self._router.add_get("/history", history.revisions)
+            self._router.add_get("/history/watch", history.watch)
 
-    async def answer(self, request: PageRequest) -> Page:
+    async def answer(self, request: web.Request) -> Answer | Stream:
         """Return the page, or an error page."""
-        authenticated = self._credentials is None or self._credentials().admit(
-            request.authorization
-        )
+        answer = await self._page(request)
         # No credentials at all is no guess: probes must not be delayed.
-        guessed = not authenticated and request.authorization != ""
-        return (await self._page(request, authenticated))._replace(guessed=guessed)
+        answer.guessed = "Authorization" in request.headers and not self._admits(request)
+        return answer
 
-    async def _page(self, request: PageRequest, authenticated: bool) -> Page:
-        page = self._pages.get(request.path)
-        if not authenticated and request.path not in ("/livez", "/readyz"):
+    async def _page(self, request: web.Request) -> Answer | Stream:
+        if request.path not in PROBES and not self._admits(request):
             # Also for unknown paths, so that they do not show which pages exist.
-            return _failure(
-                HTTPStatus.UNAUTHORIZED, {"WWW-Authenticate": 'Basic realm="doorkeeper", Bearer'}
-            )
-        if page is None:
-            return _failure(HTTPStatus.NOT_FOUND)
-        if request.method not in METHODS:
-            return _failure(HTTPStatus.METHOD_NOT_ALLOWED, {"Allow": ", ".join(METHODS)})
-        return await page(request, authenticated)
+            return status_answer(HTTPStatus.UNAUTHORIZED, LOGIN)
+        route = await self._router.resolve(request)
+        try:
+            page = await route.handler(request)
+        except web.HTTPException as error:
+            allowed = {name: text for name, text in error.headers.items() if name == "Allow"}
+            return status_answer(error.status, allowed)
+        assert isinstance(page, (Answer, Stream))
+        return page
 
-    async def _index(self, _request: PageRequest, _authenticated: bool) -> Page:
-        return Page(HTTPStatus.OK, INDEX.encode())
+    def _admits(self, request: web.Request) -> bool:
+        return self._credentials is None or self._credentials().admit(
+            request.headers.get("Authorization", "")
+        )
 
-    async def _livez(self, _request: PageRequest, authenticated: bool) -> Page:
+    async def _index(self, _request: web.Request) -> Answer:
+        return Answer(HTTPStatus.OK, INDEX.encode())
+
+    async def _livez(self, request: web.Request) -> Answer:
         lag_s = self._heartbeat.lag_s
         body: dict[str, object] = {"alive": lag_s <= LAG_MAX_S}
-        if authenticated:
+        if self._admits(request):
             body["loop_lag_seconds"] = round(lag_s, 6)
-        return _json_page(body, ok=lag_s <= LAG_MAX_S)
+        return json_answer(body, ok=lag_s <= LAG_MAX_S)
 
-    async def _readyz(self, _request: PageRequest, authenticated: bool) -> Page:
+    async def _readyz(self, request: web.Request) -> Answer:
         verdicts = self._readiness.now()
         ready = all(verdict.ok for verdict in verdicts.values())
         body: dict[str, object] = {"ready": ready}
-        if authenticated:
+        if self._admits(request):
             body["checks"] = {name: verdict._asdict() for name, verdict in verdicts.items()}
-        return _json_page(body, ok=ready)
+        return json_answer(body, ok=ready)
 
-    async def _clusters_page(self, _request: PageRequest, _authenticated: bool) -> Page:
+    async def _clusters_page(self, _request: web.Request) -> Answer:
         assert self._clusters is not None, "else there is no such page"
-        return _json_page({"clusters": list(self._clusters())}, ok=True)
+        return json_answer({"clusters": list(self._clusters())})
 
-    async def _metrics(self, request: PageRequest, _authenticated: bool) -> Page:
-        text, content_type = await self._exposition.text(request.accept)
-        return Page(HTTPStatus.OK, text, content_type)
-
-
-def _json_page(content: Mapping[str, object], *, ok: bool) -> Page:
-    status = HTTPStatus.OK if ok else HTTPStatus.SERVICE_UNAVAILABLE
-    return Page(status, json.dumps(content).encode() + b"\n", JSON)
-
-
-def _failure(status: HTTPStatus, headers: Mapping[str, str] | None = None) -> Page:
-    return Page(status, f"{status.value} {status.phrase}\n".encode(), TEXT, headers or {})
+    async def _metrics(self, request: web.Request) -> Answer:
+        return Answer(
+            HTTPStatus.OK, *await self._exposition.text(request.headers.get("Accept", ""))
+        )

@@ -1,7 +1,8 @@
 """The operations port: Kafka's listener code accepts, aiohttp serves.
 
 No fault may reach the Kafka side: a page that raises is a 500 and a line in the log, and memory and
-time of each request are bounded.
+time of each request are bounded. Connections are not kept alive: a scrape every few seconds costs a
+handshake, and a peer that sends or reads nothing is closed soon.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from doorkeeper.server.config.http import is_loopback
 from doorkeeper.server.config.http_keys import HTTP_LISTENER
 from doorkeeper.server.net.addresses import BindError, connection_id, java_host_address
 from doorkeeper.server.net.admission import Admission
+from doorkeeper.server.net.context import Accepted
 from doorkeeper.server.net.fair_queue import FairQueue
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.listener import Listener
 from doorkeeper.server.net.options import ListenerSpec
-from doorkeeper.server.operations.http.answers import Page, PageRequest
-from doorkeeper.server.operations.http.connection import OneRequest
+from doorkeeper.server.operations.http.answers import Stream, status_answer
 from doorkeeper.server.operations.http.credentials import read_credentials
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
 
     from doorkeeper.server.config.http import HttpSettings
     from doorkeeper.server.operations.http.credentials import Credentials
@@ -54,6 +55,9 @@ HEADERS_MAX: Final = 64
 READ_BYTES_MAX: Final = 16_384
 """Bytes of a request read ahead. Bodies are not read."""
 
+REQUEST_S: Final = 10.0
+"""From the end of the handshake to the last byte of the answer; a scrape takes 0.1 s."""
+
 FAILED_LOGIN_S: Final = 0.1
 """The delay of an answer to wrong credentials, as on Kafka's listeners."""
 
@@ -67,11 +71,9 @@ CLOSE_S: Final = 1.0
 """Time for answers in progress when the port closes."""
 
 
-def _silent() -> logging.Logger:
-    """Return a logger for aiohttp, which would log input of any client with a traceback."""
-    logger = logging.getLogger("doorkeeper.http.aiohttp")
-    logger.disabled = True
-    return logger
+_SILENT: Final = logging.getLogger("doorkeeper.http.aiohttp")
+"""aiohttp would log input of any client with a traceback."""
+_SILENT.disabled = True
 
 
 class HttpPort:
@@ -95,10 +97,14 @@ class HttpPort:
         self._tls = _tls_of(settings, logger)
         self._credentials = _credentials_of(settings, logger)
         self._admission = Admission(LIMITS)
-        self._connections: dict[OneRequest, str] = {}
+        self._connections: dict[_Connection, str] = {}
         self._number = 0
-        self._server: _Handlers | None = None
+        self._streams = 0
+        self._pages: Pages | None = None
+        self._server: web.Server | None = None
         self._listener: Listener | None = None
+        self._only_local_names = True
+        """Whether a request for another host is refused: on loopback without a login."""
 
     @property
     def credentials(self) -> Callable[[], Credentials] | None:
@@ -123,7 +129,8 @@ class HttpPort:
         Raises:
             BindError: the address is not available, or is not loopback and lacks https and a login.
         """
-        self._server = _Handlers(pages, self._logger, self._settings.host)
+        self._pages = pages
+        self._server = web.Server(self._answer, request_factory=_request)
         self._listener = Listener(
             self._spec,
             admission=self._admission,
@@ -134,7 +141,7 @@ class HttpPort:
             logger=self._logger,
         )
         address = self._listener.address
-        self._server.only_local_names = is_loopback(address) and not self._settings.has_login
+        self._only_local_names = is_loopback(address) and not self._settings.has_login
         if not (self._settings.is_encrypted and self._settings.has_login) and not is_loopback(
             address
         ):
@@ -156,13 +163,11 @@ class HttpPort:
 
     def _connection(
         self, _spec: ListenerSpec, accepted: socket.socket, address: tuple[Any, ...]
-    ) -> OneRequest:
+    ) -> _Connection:
         assert self._server is not None, "there before anything is accepted"
         self._number += 1
         peer_id = connection_id(accepted.getsockname(), address, 0, self._number)
-        handler = self._server()
-        connection = OneRequest(handler, peer_id, self._forget)
-        handler.stay_open = connection.stay_open
+        connection = _Connection(self._server, peer_id, self._forget)
         self._connections[connection] = java_host_address(address)
         # At the limit accepting would stop, and silent peers would keep probes out.
         if self._admission.total >= LIMITS.connections_max:
@@ -174,43 +179,118 @@ class HttpPort:
 
         Handshakes make room by themselves; see ``Handshakes.wait_for_room``.
         """
-        held: dict[str, list[OneRequest]] = {}
+        held: dict[str, list[_Connection]] = {}
         for connection, host in self._connections.items():
             if connection.is_connected:
                 held.setdefault(host, []).append(connection)
         if held:
             max(held.values(), key=len)[0].abort("others wait")
 
-    def _forget(self, connection: OneRequest) -> None:
+    def _forget(self, connection: _Connection) -> None:
         self._admission.leave(self._spec, self._connections.pop(connection))
+
+    # --- requests
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        assert self._pages is not None
+        assert isinstance(request, web.Request)
+        if self._only_local_names:
+            name = host_name(request.headers.get("Host", ""))
+            if name != self._settings.host.lower() and not is_local_name(name):
+                return status_answer(HTTPStatus.MISDIRECTED_REQUEST)
+        try:
+            answer = await self._pages.answer(request)
+        except Exception:  # nothing of it may reach the other side
+            self._logger.exception("a page failed", path=request.path[:100])
+            return status_answer(HTTPStatus.INTERNAL_SERVER_ERROR)
+        # Guessing is slowed down, also on pages that need no login.
+        if answer.status == HTTPStatus.UNAUTHORIZED or answer.guessed:
+            await asyncio.sleep(FAILED_LOGIN_S)
+        if not isinstance(answer, Stream) or request.method == "HEAD":
+            return answer
+        if self._streams >= STREAMS_MAX:
+            return status_answer(HTTPStatus.SERVICE_UNAVAILABLE)
+        self._streams += 1
+        try:
+            await _send(request, answer)
+        finally:
+            self._streams -= 1
+        return answer
+
+
+async def _send(request: web.Request, stream: Stream) -> None:
+    assert isinstance(request.protocol, _Connection)
+    request.protocol.stay_open()
+    await stream.prepare(request)
+    try:
+        async for part in stream.parts:
+            # The buffer is bounded: a write ends when the reader has taken enough of it.
+            async with asyncio.timeout(WRITE_S):
+                await stream.write(part)
+    except TimeoutError:
+        request.protocol.abort("the reader does not read")
+    except ConnectionError:
+        pass  # the reader has left
 
 
 # --- aiohttp
 
 
-class _Bare(web.Response):
-    """A response without a ``Server`` header."""
-
-    async def _prepare_headers(self) -> None:
-        await super()._prepare_headers()
-        self.headers.popall("Server", None)
+def _request(*parts: Any) -> web.Request:
+    return web.Request(*(*parts, asyncio.get_running_loop()))
 
 
-class _BareStream(web.StreamResponse):
-    """A streamed response without a ``Server`` header."""
+class _Connection(web.RequestHandler, Accepted):
+    """aiohttp's protocol of one connection: one request, in bounded time unless it is a stream."""
 
-    async def _prepare_headers(self) -> None:
-        await super()._prepare_headers()
-        self.headers.popall("Server", None)
+    __slots__ = ("_deadline", "_lost", "_peer_id")
 
+    def __init__(
+        self, server: web.Server, peer_id: str, lost: Callable[[_Connection], None]
+    ) -> None:
+        super().__init__(
+            server,
+            loop=asyncio.get_running_loop(),
+            access_log=_SILENT,
+            logger=_SILENT,
+            lingering_time=0,
+            read_bufsize=READ_BYTES_MAX,
+            max_line_size=LINE_BYTES_MAX,
+            max_field_size=HEADER_BYTES_MAX,
+            max_headers=HEADERS_MAX,
+        )
+        self._peer_id = peer_id
+        self._lost = lost
+        self._deadline: asyncio.TimerHandle | None = None
 
-class _Handler(web.RequestHandler):
-    """aiohttp's protocol of one connection."""
+    @property
+    def peer_id(self) -> str:
+        return self._peer_id
 
-    __slots__ = ("stay_open",)
+    @property
+    def is_connected(self) -> bool:
+        """Return whether there is a transport: with TLS, after the handshake."""
+        return self.transport is not None
 
-    stay_open: Callable[[], None]
-    """Lift the limit of the connection's time."""
+    def abort(self, reason: str) -> None:
+        if self.transport is not None:
+            self.transport.abort()
+
+    def stay_open(self) -> None:
+        """Lift the limit of time, for an answer without an end."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        loop = asyncio.get_running_loop()
+        self._deadline = loop.call_later(REQUEST_S, self.abort, "it takes too long")
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Also called where the handshake failed, and there never was a transport."""
+        self.stay_open()
+        super().connection_lost(exc)
+        self._lost(self)
 
     def handle_error(
         self,
@@ -219,94 +299,11 @@ class _Handler(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer input that is no HTTP request."""
+        """Answer input that is no HTTP request, without a word of it."""
         if exc is not None:
             # It refers to the connection, which refers to it: a circle that no collection may see.
             exc.__traceback__ = None
-        return _response(_of_status(HTTPStatus(status)))
-
-
-class _Handlers(web.Server):
-    """Creates handlers, and answers their requests."""
-
-    def __init__(self, pages: Pages, logger: Logger, own_name: str) -> None:
-        super().__init__(self._answer)
-        self._pages = pages
-        self._our_logger = logger
-        self._own_name = own_name.lower()
-        self._streams = 0
-        self.only_local_names = True
-        """Whether a request for another host is refused: on loopback without a login."""
-
-    def __call__(self) -> _Handler:
-        return _Handler(
-            self,
-            loop=self._loop,
-            access_log=_silent(),
-            logger=_silent(),
-            lingering_time=0,
-            read_bufsize=READ_BYTES_MAX,
-            max_line_size=LINE_BYTES_MAX,
-            max_field_size=HEADER_BYTES_MAX,
-            max_headers=HEADERS_MAX,
-        )
-
-    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        if self.only_local_names:
-            name = host_name(request.headers.get("Host", ""))
-            if name != self._own_name and not is_local_name(name):
-                return _response(_of_status(HTTPStatus.MISDIRECTED_REQUEST))
-        asked = PageRequest(
-            request.method,
-            request.path,
-            request.headers.get("Authorization", ""),
-            request.headers.get("Accept", ""),
-            {name: tuple(request.query.getall(name)) for name in request.query},
-            request.headers.get("Last-Event-ID", ""),
-        )
-        fault: Exception | None = None
-        try:
-            page = await self._pages.answer(asked)
-        except Exception as error:  # nothing of it may reach the other side
-            page, fault = _of_status(HTTPStatus.INTERNAL_SERVER_ERROR), error
-        if fault is not None:
-            self._our_logger.error("a page failed", path=asked.path[:100], exc_info=fault)
-        # Guessing is slowed down, also on pages that need no login.
-        if page.status == HTTPStatus.UNAUTHORIZED or page.guessed:
-            await asyncio.sleep(FAILED_LOGIN_S)
-        if page.stream is None or request.method == "HEAD":
-            return _response(page)
-        if self._streams >= STREAMS_MAX:
-            return _response(_of_status(HTTPStatus.SERVICE_UNAVAILABLE))
-        self._streams += 1
-        try:
-            return await self._stream(request, page, page.stream)
-        finally:
-            self._streams -= 1
-
-    async def _stream(
-        self, request: web.BaseRequest, page: Page, parts: AsyncIterator[bytes]
-    ) -> web.StreamResponse:
-        handler = request.protocol
-        assert isinstance(handler, _Handler)
-        handler.stay_open()
-        response = _BareStream(
-            status=page.status,
-            headers={"Content-Type": page.content_type, "Cache-Control": "no-store"},
-        )
-        response.force_close()
-        await response.prepare(request)
-        try:
-            async for part in parts:
-                # The buffer is bounded: a write ends when the reader has taken enough of it.
-                async with asyncio.timeout(WRITE_S):
-                    await response.write(part)
-        except TimeoutError:
-            if request.transport is not None:
-                request.transport.abort()
-        except ConnectionError:
-            pass  # the reader has left
-        return response
+        return status_answer(status)
 
 
 def host_name(header: str) -> str:
@@ -330,20 +327,6 @@ def is_local_name(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _of_status(status: HTTPStatus) -> Page:
-    return Page(status, f"{status.value} {status.phrase}\n".encode())
-
-
-def _response(page: Page) -> web.StreamResponse:
-    response = _Bare(
-        status=page.status,
-        body=page.body,
-        headers={"Content-Type": page.content_type, "Cache-Control": "no-store", **page.headers},
-    )
-    response.force_close()
-    return response
 
 
 # --- files

@@ -6,14 +6,16 @@ import asyncio
 import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlencode
 
 import apsw
 import pytest
+from aiohttp.test_utils import make_mocked_request
 
 from doorkeeper.server.config.http import HttpSettings
 from doorkeeper.server.operations.http import history_pages
 from doorkeeper.server.operations.http import port as http_port
-from doorkeeper.server.operations.http.answers import Page, PageRequest
+from doorkeeper.server.operations.http.answers import Answer, Stream
 from doorkeeper.server.operations.http.checks import Readiness
 from doorkeeper.server.operations.http.history_pages import HistoryPages
 from doorkeeper.server.operations.http.pages import Pages
@@ -29,6 +31,8 @@ from testkit.stores import NOW_MS, adding, append, open_store
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
+
+    from aiohttp import web
 
 
 class World:
@@ -51,13 +55,20 @@ class World:
         async with reading(self.data_dir, alone=False) as store:
             return await work(store)
 
-    async def ask(self, **query: str) -> Page:
+    async def ask(self, **query: str) -> Answer:
         return await self.pages.revisions(request(**query))
 
 
-def request(last_event_id: str = "", **query: str) -> PageRequest:
-    values = {name.rstrip("_"): (value,) for name, value in query.items()}
-    return PageRequest("GET", "/history", "", "", values, last_event_id)
+def request(last_event_id: str = "", **query: str) -> web.Request:
+    values = urlencode({name.rstrip("_"): value for name, value in query.items()})
+    headers = {"Last-Event-ID": last_event_id} if last_event_id else {}
+    return make_mocked_request("GET", f"/history?{values}", headers=headers)
+
+
+def body_of(answer: Answer | Stream) -> bytes:
+    assert isinstance(answer, Answer)
+    assert isinstance(answer.body, bytes)
+    return answer.body
 
 
 @pytest.fixture
@@ -67,16 +78,16 @@ def world(tmp_path: Path) -> Iterator[World]:
     found.database.close()
 
 
-def numbers(page: Page) -> list[int]:
+def numbers(page: Answer) -> list[int]:
     assert page.status == 200
-    return [each["revision"] for each in json.loads(page.body)["revisions"]]
+    return [each["revision"] for each in json.loads(body_of(page))["revisions"]]
 
 
 async def test_changes_come_in_pages(world: World) -> None:
     """As those of the command: filters, a limit, and where the next page begins."""
     first = await world.ask(limit="3")
     assert numbers(first) == [4, 3, 2]
-    assert json.loads(first.body)["before"] == 2
+    assert json.loads(body_of(first))["before"] == 2
     assert numbers(await world.ask(before="2")) == [1]
     assert numbers(await world.ask(kind="topic")) == [3, 2]
     assert numbers(await world.ask(until="2026-10-14T17:48:40Z")) == [2, 1]
@@ -99,14 +110,14 @@ async def test_wrong_parameters_are_refused(world: World, query: dict[str, str],
     page = await world.ask(**query)
 
     assert page.status == 400
-    assert text in page.body.decode()
+    assert text in body_of(page).decode()
 
 
-async def events(page: Page, count: int) -> list[int]:
+async def events(page: Answer | Stream, count: int) -> list[int]:
     """Return the ids of the next events."""
-    assert page.stream is not None
+    assert isinstance(page, Stream)
     found: list[int] = []
-    async for part in page.stream:
+    async for part in page.parts:
         if b"event: change" in part:
             lines = part.decode().split("\n")
             assert json.loads(lines[2].removeprefix("data: "))["revision"] == int(lines[0][4:])
@@ -131,10 +142,10 @@ async def test_a_stream_has_every_change_once(world: World) -> None:
 async def test_a_quiet_stream_is_kept_open(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """By comments."""
     monkeypatch.setattr(history_pages, "HEARTBEAT_S", 0)
-    stream = (await world.pages.watch(request())).stream
-    assert stream is not None
+    stream = await world.pages.watch(request())
+    assert isinstance(stream, Stream)
 
-    assert [await anext(stream), await anext(stream)] == [
+    assert [await anext(stream.parts), await anext(stream.parts)] == [
         b"id: 4\nretry: 1000\n\n",
         b": no changes\n\n",
     ]
@@ -147,7 +158,7 @@ async def test_what_was_pruned_is_gone(world: World) -> None:
     page = await world.pages.watch(request(from_="1"))
 
     assert page.status == 410
-    assert b"revision 1 is not in the log any more: the oldest is 3" in page.body
+    assert b"revision 1 is not in the log any more: the oldest is 3" in body_of(page)
     assert (await world.pages.watch(request(last_event_id="x"))).status == 400
 
 
@@ -203,15 +214,15 @@ async def test_a_reader_that_does_not_read_is_cut_off(
     monkeypatch.setattr(http_port, "WRITE_S", 0.01)
     monkeypatch.setattr(history_pages, "_event", lambda _: b"x" * 8_000_000)
     closed: list[bool] = []
-    stream = http_port._Handlers._stream
+    send = http_port._send
 
     async def note_end(*words: Any) -> Any:
         try:
-            return await stream(*words)
+            return await send(*words)
         finally:
             closed.append(True)
 
-    monkeypatch.setattr(http_port._Handlers, "_stream", note_end)
+    monkeypatch.setattr(http_port, "_send", note_end)
     async with running(world) as number:
         reader, writer = await asyncio.open_connection("127.0.0.1", number)
         writer.write(b"GET /history/watch?from=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")

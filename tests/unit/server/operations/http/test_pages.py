@@ -6,8 +6,9 @@ import json
 from typing import Any, cast
 
 import pytest
+from aiohttp.test_utils import make_mocked_request
 
-from doorkeeper.server.operations.http.answers import Page, PageRequest
+from doorkeeper.server.operations.http.answers import Answer
 from doorkeeper.server.operations.http.checks import CheckResult, Readiness
 from doorkeeper.server.operations.http.credentials import Credentials
 from doorkeeper.server.operations.http.pages import LAG_MAX_S, Pages
@@ -36,9 +37,17 @@ class World:
             (lambda: Credentials([TOKEN])) if login else None,
         )
 
-    async def ask(self, path: str, method: str = "GET", token: str = "") -> Page:
-        authorization = f"Bearer {token}" if token else ""
-        return await self.pages.answer(PageRequest(method, path, authorization, "x/y"))
+    async def ask(self, path: str, method: str = "GET", token: str = "") -> Answer:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        request = make_mocked_request(method, path, headers={"Accept": "x/y", **headers})
+        answer = await self.pages.answer(request)
+        assert isinstance(answer, Answer)
+        return answer
+
+
+def body_of(answer: Answer) -> bytes:
+    assert isinstance(answer.body, bytes)
+    return answer.body
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -48,13 +57,13 @@ async def test_every_page_answers_get_and_head(path: str) -> None:
 
     assert [(await world.ask(path, method)).status for method in ("GET", "HEAD")] == [200, 200]
     refused = await world.ask(path, "POST")
-    assert (refused.status, refused.headers) == (405, {"Allow": "GET, HEAD"})
-    assert path in (await world.ask("/")).body.decode()
+    assert (refused.status, refused.headers["Allow"]) == (405, "GET,HEAD")
+    assert path in body_of(await world.ask("/")).decode()
 
 
 async def test_other_paths_are_not_there() -> None:
     """404, whatever the method."""
-    for path in ("/nothing", "/metrics/", "//metrics", "/livez/x", ""):
+    for path in ("/nothing", "/metrics/", "//metrics", "/livez/x"):
         assert [(await World().ask(path, method)).status for method in ("GET", "DELETE")] == [
             404
         ] * 2
@@ -70,13 +79,13 @@ async def test_a_loop_that_is_late_is_not_alive() -> None:
     page = await world.ask("/livez")
 
     assert page.status == 503
-    assert json.loads(page.body) == {"alive": False, "loop_lag_seconds": LAG_MAX_S + 1}
+    assert json.loads(body_of(page)) == {"alive": False, "loop_lag_seconds": LAG_MAX_S + 1}
 
 
 async def test_readiness_says_what_is_wrong() -> None:
     """503 as soon as one check fails; the body names all."""
     world = World()
-    assert json.loads((await world.ask("/readyz")).body) == {
+    assert json.loads(body_of(await world.ask("/readyz"))) == {
         "ready": True,
         "checks": {"store": {"ok": True, "detail": "reachable"}},
     }
@@ -85,7 +94,7 @@ async def test_readiness_says_what_is_wrong() -> None:
     page = await world.ask("/readyz")
 
     assert page.status == 503
-    assert json.loads(page.body)["checks"]["store"] == {"ok": False, "detail": "away"}
+    assert json.loads(body_of(page))["checks"]["store"] == {"ok": False, "detail": "away"}
 
 
 @pytest.mark.parametrize("path", ["/", "/metrics", "/nothing"])
@@ -96,7 +105,7 @@ async def test_strangers_get_nothing(path: str) -> None:
             page = await World(login=True).ask(path, method, token)
 
             assert page.status == 401
-            assert page.headers == {"WWW-Authenticate": 'Basic realm="doorkeeper", Bearer'}
+            assert page.headers["WWW-Authenticate"] == 'Basic realm="doorkeeper", Bearer'
 
 
 async def test_probes_need_no_login_and_learn_one_word() -> None:
@@ -105,10 +114,10 @@ async def test_probes_need_no_login_and_learn_one_word() -> None:
     world.store = CheckResult(ok=False, detail="away")
 
     alive, ready = await world.ask("/livez"), await world.ask("/readyz")
-    assert (alive.status, json.loads(alive.body)) == (200, {"alive": True})
-    assert (ready.status, json.loads(ready.body)) == (503, {"ready": False})
+    assert (alive.status, json.loads(body_of(alive))) == (200, {"alive": True})
+    assert (ready.status, json.loads(body_of(ready))) == (503, {"ready": False})
 
-    assert "checks" in json.loads((await world.ask("/readyz", token=TOKEN)).body)
+    assert "checks" in json.loads(body_of(await world.ask("/readyz", token=TOKEN)))
     assert (await world.ask("/metrics", token=TOKEN)).status == 200
     assert (await world.ask("/nothing", token=TOKEN)).status == 404
 
