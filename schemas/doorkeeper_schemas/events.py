@@ -1,13 +1,23 @@
 """Writes `operations/audit/events.py` from `schemas/records/audit_event.json`: what is encoded."""
 
+from collections.abc import Sequence
+from typing import Final
+
 from doorkeeper_schemas.records import Events, Field, FieldType, ListOf, Record, StructOf
 
 _SCALARS = {"string": "str", "boolean": "bool", "int16": "int", "int32": "int", "int64": "int"}
 
+HEAD: Final = ("seq", "node", "ts_ns", "time")
+"""The first fields of every kind."""
+
 
 def events_source(events: Events, source: str) -> str:
     """Return the source of the module, not yet formatted."""
-    classes = [_class(record) for record in (*events.parts, *events.kinds)]
+    classes = [_class(record, record.fields) for record in events.parts]
+    classes.append(_head(events.kinds[0].fields[: len(HEAD)]))
+    for kind in events.kinds:
+        assert tuple(field.name for field in kind.fields[: len(HEAD)]) == HEAD, kind.name
+        classes.append(_class(kind, kind.fields[len(HEAD) :]))
     union = " | ".join(_class_name(record.name) for record in events.kinds)
     kinds = ", ".join(_class_name(record.name) for record in events.kinds)
     return (
@@ -24,14 +34,34 @@ def events_source(events: Events, source: str) -> str:
     )
 
 
-def _class(record: Record) -> str:
-    tag = "" if record.kind is None else f', tag_field="kind", tag="{record.kind}"'
-    attributes = "\n".join(f"        {field.name}: {field.meaning}" for field in record.fields)
-    fields = "\n".join(f"    {field.name}: {_annotation(field)}" for field in record.fields)
-    return (
-        f"class {_class_name(record.name)}(Struct, kw_only=True, gc=False{tag}):\n"
-        f'    """{record.meaning}\n\n    Attributes:\n{attributes}\n    """\n\n{fields}\n'
+def _head(fields: Sequence[Field]) -> str:
+    values = {"int": "0", "str": '""'}
+    lines = (
+        f"    {field.name}: {_type(field.type)} = {values[_type(field.type)]}" for field in fields
     )
+    attributes = _attributes(fields)
+    return (
+        "class Head(Struct, kw_only=True, gc=False):\n"
+        f'    """What every event begins with; the writer sets it.\n\n{attributes}    """\n\n'
+        + "\n".join(lines)
+    )
+
+
+def _class(record: Record, fields: Sequence[Field]) -> str:
+    base, tag = "Struct", ""
+    if record.kind is not None:
+        base, tag = "Head", f', tag_field="kind", tag="{record.kind}"'
+    attributes = f"\n\n{_attributes(fields)}    " if fields else ""
+    lines = "".join(f"\n    {field.name}: {_annotation(field)}" for field in fields)
+    return (
+        f"class {_class_name(record.name)}({base}, kw_only=True, gc=False{tag}):\n"
+        f'    """{record.meaning}{attributes}"""\n{lines}\n'
+    )
+
+
+def _attributes(fields: Sequence[Field]) -> str:
+    lines = "".join(f"        {field.name}: {field.meaning}\n" for field in fields)
+    return f"    Attributes:\n{lines}"
 
 
 def _annotation(field: Field) -> str:

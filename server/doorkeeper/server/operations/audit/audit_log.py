@@ -84,10 +84,6 @@ class AuditLog:
             )
             self._put(
                 Recovered(
-                    seq=0,
-                    node=0,
-                    ts_ns=0,
-                    time="",
                     file=file.name,
                     lines=file.lines,
                     torn_bytes=file.torn_bytes,
@@ -161,10 +157,6 @@ class AuditLog:
         """Record the start of the server."""
         self._put(
             Start(
-                seq=0,
-                node=0,
-                ts_ns=0,
-                time="",
                 cluster_id=cluster_id,
                 version=version,
                 authorizer=authorizer,
@@ -177,16 +169,12 @@ class AuditLog:
     def record_reload(self, problem: str | None) -> None:
         """Record a reload; ``problem`` is the reason of a rejected one."""
         outcome = "SUCCEEDED" if problem is None else "FAILED"
-        self._put(Reload(seq=0, node=0, ts_ns=0, time="", outcome=outcome, reason=problem))
+        self._put(Reload(outcome=outcome, reason=problem))
 
     def record_cluster(self, event: ClusterEvent) -> None:
         """Record an event of a Kafka cluster that gets the ACLs of this server."""
         self._put(
             Cluster(
-                seq=0,
-                node=0,
-                ts_ns=0,
-                time="",
                 cluster=event.cluster,
                 event=event.kind.name,
                 revision=event.revision,
@@ -238,7 +226,7 @@ class AuditLog:
         self._stopping = True
         self._merging.close()
         if serves:
-            self._put(Stop(seq=0, node=0, ts_ns=0, time=""))
+            self._put(Stop())
         if not self._queue.close(CLOSE_TIMEOUT_S):
             self._log.error("the audit log was not closed in time", dir=str(self._folder.path))
         self._folder.release()

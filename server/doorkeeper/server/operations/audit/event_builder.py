@@ -129,10 +129,6 @@ def decision_event(seen: Seen) -> Decision:
             binding = binding_of(found.binding_id, found.binding)
     first_ns, last_ns = _in_order(seen)
     return Decision(
-        seq=0,
-        node=0,
-        ts_ns=0,
-        time="",
         count=seen.count,
         first_ns=first_ns,
         last_ns=last_ns,
@@ -174,10 +170,6 @@ def login_event(seen: SeenLogin) -> Login:
     principal = login.principal
     first_ns, last_ns = _in_order(seen)
     return Login(
-        seq=0,
-        node=0,
-        ts_ns=0,
-        time="",
         count=seen.count,
         first_ns=first_ns,
         last_ns=last_ns,
@@ -205,10 +197,6 @@ def change_events(change: Change, revision: int | None, origin: Origin) -> Itera
     for kind, rows in change.items():
         is_acl = kind is ACL
         yield ChangeEvent(
-            seq=0,
-            node=0,
-            ts_ns=0,
-            time="",
             subject=kind.subject,
             revision=revision,
             principal=author.principal,

@@ -45,14 +45,26 @@ class Item(Struct, kw_only=True, gc=False):
     detail: str
 
 
-class Decision(Struct, kw_only=True, gc=False, tag_field="kind", tag="decision"):
-    """The authorizer allowed or denied an action, once or several times in a row.
+class Head(Struct, kw_only=True, gc=False):
+    """What every event begins with; the writer sets it.
 
     Attributes:
         seq: Number of the event at its node, without gaps, also over restarts.
         node: Id of the node that wrote the event.
         ts_ns: The time of recording: nanoseconds since 1970, UTC.
         time: The same as text, to the millisecond: 2026-11-22T08:15:00.250Z.
+    """
+
+    seq: int = 0
+    node: int = 0
+    ts_ns: int = 0
+    time: str = ""
+
+
+class Decision(Head, kw_only=True, gc=False, tag_field="kind", tag="decision"):
+    """The authorizer allowed or denied an action, once or several times in a row.
+
+    Attributes:
         count: The number of occurrences between first_ns and last_ns.
         first_ns: The time of the first occurrence: nanoseconds since 1970, UTC.
         last_ns: The time of the last occurrence.
@@ -80,10 +92,6 @@ class Decision(Struct, kw_only=True, gc=False, tag_field="kind", tag="decision")
         reference_count: The number of times that the request names the resource.
     """
 
-    seq: int
-    node: int
-    ts_ns: int
-    time: str
     count: int
     first_ns: int
     last_ns: int
@@ -111,14 +119,10 @@ class Decision(Struct, kw_only=True, gc=False, tag_field="kind", tag="decision")
     reference_count: int
 
 
-class Change(Struct, kw_only=True, gc=False, tag_field="kind", tag="change"):
+class Change(Head, kw_only=True, gc=False, tag_field="kind", tag="change"):
     """The server changed stored state, for a client or by itself.
 
     Attributes:
-        seq: Number of the event at its node, without gaps, also over restarts.
-        node: Id of the node that wrote the event.
-        ts_ns: The time of recording: nanoseconds since 1970, UTC.
-        time: The same as text, to the millisecond: 2026-11-22T08:15:00.250Z.
         subject: What the change is about: acls, topics, or the subject of another kind of state.
         revision: The revision of the change; null if a plug-in stores the ACLs.
         principal: The principal of the request, type:name.
@@ -136,10 +140,6 @@ class Change(Struct, kw_only=True, gc=False, tag_field="kind", tag="change"):
         items: The changed items that are not ACLs.
     """
 
-    seq: int
-    node: int
-    ts_ns: int
-    time: str
     subject: str
     revision: int | None
     principal: str
@@ -157,14 +157,10 @@ class Change(Struct, kw_only=True, gc=False, tag_field="kind", tag="change"):
     items: tuple[Item, ...]
 
 
-class Login(Struct, kw_only=True, gc=False, tag_field="kind", tag="login"):
+class Login(Head, kw_only=True, gc=False, tag_field="kind", tag="login"):
     """A client authenticated, or failed to, once or several times in a row.
 
     Attributes:
-        seq: Number of the event at its node, without gaps, also over restarts.
-        node: Id of the node that wrote the event.
-        ts_ns: The time of recording: nanoseconds since 1970, UTC.
-        time: The same as text, to the millisecond: 2026-11-22T08:15:00.250Z.
         count: The number of occurrences between first_ns and last_ns.
         first_ns: The time of the first occurrence: nanoseconds since 1970, UTC.
         last_ns: The time of the last occurrence.
@@ -185,10 +181,6 @@ class Login(Struct, kw_only=True, gc=False, tag_field="kind", tag="login"):
         reason: The reason of a failure, without secrets.
     """
 
-    seq: int
-    node: int
-    ts_ns: int
-    time: str
     count: int
     first_ns: int
     last_ns: int
@@ -209,14 +201,10 @@ class Login(Struct, kw_only=True, gc=False, tag_field="kind", tag="login"):
     reason: str | None
 
 
-class Start(Struct, kw_only=True, gc=False, tag_field="kind", tag="start"):
+class Start(Head, kw_only=True, gc=False, tag_field="kind", tag="start"):
     """The server started.
 
     Attributes:
-        seq: Number of the event at its node, without gaps, also over restarts.
-        node: Id of the node that wrote the event.
-        ts_ns: The time of recording: nanoseconds since 1970, UTC.
-        time: The same as text, to the millisecond: 2026-11-22T08:15:00.250Z.
         cluster_id: The cluster that the node belongs to.
         version: The server's version.
         authorizer: The class of the authorizer; null if there is none and everything is allowed.
@@ -225,10 +213,6 @@ class Start(Struct, kw_only=True, gc=False, tag_field="kind", tag="start"):
         decisions: The value of doorkeeper.audit.decisions: all, denied or none.
     """
 
-    seq: int
-    node: int
-    ts_ns: int
-    time: str
     cluster_id: str
     version: str
     authorizer: str | None
@@ -237,50 +221,26 @@ class Start(Struct, kw_only=True, gc=False, tag_field="kind", tag="start"):
     decisions: str
 
 
-class Stop(Struct, kw_only=True, gc=False, tag_field="kind", tag="stop"):
-    """The server stopped in order.
-
-    Attributes:
-        seq: Number of the event at its node, without gaps, also over restarts.
-        node: Id of the node that wrote the event.
-        ts_ns: The time of recording: nanoseconds since 1970, UTC.
-        time: The same as text, to the millisecond: 2026-11-22T08:15:00.250Z.
-    """
-
-    seq: int
-    node: int
-    ts_ns: int
-    time: str
+class Stop(Head, kw_only=True, gc=False, tag_field="kind", tag="stop"):
+    """The server stopped in order."""
 
 
-class Reload(Struct, kw_only=True, gc=False, tag_field="kind", tag="reload"):
+class Reload(Head, kw_only=True, gc=False, tag_field="kind", tag="reload"):
     """The configuration was read again.
 
     Attributes:
-        seq: Number of the event at its node, without gaps, also over restarts.
-        node: Id of the node that wrote the event.
-        ts_ns: The time of recording: nanoseconds since 1970, UTC.
-        time: The same as text, to the millisecond: 2026-11-22T08:15:00.250Z.
         outcome: SUCCEEDED or FAILED.
         reason: The reason of a failure.
     """
 
-    seq: int
-    node: int
-    ts_ns: int
-    time: str
     outcome: str
     reason: str | None
 
 
-class Cluster(Struct, kw_only=True, gc=False, tag_field="kind", tag="cluster"):
+class Cluster(Head, kw_only=True, gc=False, tag_field="kind", tag="cluster"):
     """The ACLs of a Kafka cluster differ, were changed, or are in force.
 
     Attributes:
-        seq: Number of the event at its node, without gaps, also over restarts.
-        node: Id of the node that wrote the event.
-        ts_ns: The time of recording: nanoseconds since 1970, UTC.
-        time: The same as text, to the millisecond: 2026-11-22T08:15:00.250Z.
         cluster: Name of the cluster.
         event: DRIFT, AGREED, CHANGED, IN_FORCE, HELD, FAILED or REACHED.
         revision: The last revision that all brokers of the cluster enforced; null before the first.
@@ -290,10 +250,6 @@ class Cluster(Struct, kw_only=True, gc=False, tag_field="kind", tag="cluster"):
         reason: Why, or an ACL as an example.
     """
 
-    seq: int
-    node: int
-    ts_ns: int
-    time: str
     cluster: str
     event: str
     revision: int | None
@@ -303,14 +259,10 @@ class Cluster(Struct, kw_only=True, gc=False, tag_field="kind", tag="cluster"):
     reason: str | None
 
 
-class Dropped(Struct, kw_only=True, gc=False, tag_field="kind", tag="dropped"):
+class Dropped(Head, kw_only=True, gc=False, tag_field="kind", tag="dropped"):
     """Events were not recorded.
 
     Attributes:
-        seq: Number of the event at its node, without gaps, also over restarts.
-        node: Id of the node that wrote the event.
-        ts_ns: The time of recording: nanoseconds since 1970, UTC.
-        time: The same as text, to the millisecond: 2026-11-22T08:15:00.250Z.
         count: The number of missing occurrences.
         changes: The number of changes among them; always 0 with sync=strict.
         first_ns: The time of the first one.
@@ -318,10 +270,6 @@ class Dropped(Struct, kw_only=True, gc=False, tag_field="kind", tag="dropped"):
         reason: queue: the queue was full. disk: the file could not be written.
     """
 
-    seq: int
-    node: int
-    ts_ns: int
-    time: str
     count: int
     changes: int
     first_ns: int
@@ -329,23 +277,15 @@ class Dropped(Struct, kw_only=True, gc=False, tag_field="kind", tag="dropped"):
     reason: str
 
 
-class Recovered(Struct, kw_only=True, gc=False, tag_field="kind", tag="recovered"):
+class Recovered(Head, kw_only=True, gc=False, tag_field="kind", tag="recovered"):
     """The file of a killed server was closed.
 
     Attributes:
-        seq: Number of the event at its node, without gaps, also over restarts.
-        node: Id of the node that wrote the event.
-        ts_ns: The time of recording: nanoseconds since 1970, UTC.
-        time: The same as text, to the millisecond: 2026-11-22T08:15:00.250Z.
         file: Its name after that.
         lines: The number of its complete lines.
         torn_bytes: The number of bytes of an incomplete last line, which were removed.
     """
 
-    seq: int
-    node: int
-    ts_ns: int
-    time: str
     file: str
     lines: int
     torn_bytes: int

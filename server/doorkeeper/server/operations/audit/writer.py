@@ -333,10 +333,6 @@ def _dropped_items(losses: dict[str, Loss], clocks: Clocks) -> list[QueuedEvents
 
     def build(reason: str, loss: Loss) -> Dropped:
         return Dropped(
-            seq=0,
-            node=0,
-            ts_ns=0,
-            time="",
             count=loss.happened,
             changes=loss.changes,
             first_ns=loss.first_ns,

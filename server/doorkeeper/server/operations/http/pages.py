@@ -80,7 +80,7 @@ class Pages:
         """Return the page, or an error page."""
         answer = await self._page(request)
         # No credentials at all is no guess: probes must not be delayed.
-        answer.guessed = "Authorization" in request.headers and not self._admits(request)
+        answer.guessed = bool(request.headers.get("Authorization")) and not self._admits(request)
         return answer
 
     async def _page(self, request: web.Request) -> Answer | Stream:

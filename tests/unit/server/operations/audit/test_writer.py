@@ -54,7 +54,7 @@ class World:
         happened: int = 1,
         waiter: Any = None,
     ) -> None:
-        event = Reload(seq=0, node=0, ts_ns=0, time="", outcome="SUCCEEDED", reason=name)
+        event = Reload(outcome="SUCCEEDED", reason=name)
         item = QueuedEvents(
             self.time.ns,
             lambda: [event],
