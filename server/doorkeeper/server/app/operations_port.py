@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.base.version import __version__
 from doorkeeper.server.api.node import UpdateOperation
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.operations.http.checks import CheckResult, Readiness
+from doorkeeper.server.operations.http.checks import CheckResult, results_of
 from doorkeeper.server.operations.http.exposition import Exposition
 from doorkeeper.server.operations.http.heartbeat import Heartbeat
 from doorkeeper.server.operations.http.history_pages import HistoryPages
@@ -72,7 +72,7 @@ class OperationsPort:
             raise StartError(str(error)) from None
         self._meters = meters
         self._heartbeat = Heartbeat(asyncio.get_running_loop())
-        self._readiness = Readiness(checks_of(parts, settings.store_age_max_ms / 1000))
+        self._checks = checks_of(parts, settings.store_age_max_ms / 1000)
         self._history = None
         if parts.history is not None:
             self._history = HistoryPages(parts.history.read, lambda: parts.log.state.revision)
@@ -102,7 +102,7 @@ class OperationsPort:
         """
         await self._port.open(
             Pages(
-                self._readiness,
+                self._checks,
                 self._heartbeat,
                 Exposition(self._meters),
                 self._port.credentials,
@@ -116,7 +116,7 @@ class OperationsPort:
         await self._port.close()
 
     def _ready(self) -> Mapping[tuple[str, ...], float]:
-        return {(name,): verdict.ok for name, verdict in self._readiness.now().items()}
+        return {(name,): verdict.ok for name, verdict in results_of(self._checks).items()}
 
 
 def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:

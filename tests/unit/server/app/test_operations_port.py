@@ -10,7 +10,7 @@ from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.operations_port import OperationsPort, Parts, check_files, checks_of
 from doorkeeper.server.config.http import HttpSettings
 from doorkeeper.server.net.limits import Limits
-from doorkeeper.server.operations.http.checks import Readiness
+from doorkeeper.server.operations.http.checks import results_of
 from doorkeeper.server.runtime.metrics.hooks import StoreStatus
 from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper.server.state.state import EMPTY
@@ -52,7 +52,7 @@ class World:
         )
 
     def verdicts(self) -> dict[str, tuple[bool, str]]:
-        found = Readiness(checks_of(self.parts(), 60)).now()
+        found = results_of(checks_of(self.parts(), 60))
         return {name: (verdict.ok, verdict.detail) for name, verdict in found.items()}
 
     def wrong(self) -> list[str]:

@@ -19,6 +19,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from doorkeeper.server.operations.audit.names import files_in
 from doorkeeper.server.operations.audit.reading import GoneFile, UnreadableFile, event_of, lines_of
 
@@ -37,8 +39,7 @@ PROBLEMS_MAX: Final = 1000
 """Greatest number of listed problems; further ones are only counted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditProblem:
+class AuditProblem(msgspec.Struct, kw_only=True):
     """One problem. ``line`` is None for a problem of the whole file."""
 
     kind: str
@@ -86,16 +87,7 @@ class Verdict:
                 for node in sorted(self.first)
             ],
             "problem_counts": dict(self.counts),
-            "problems": [
-                {
-                    "kind": each.kind,
-                    "node": each.node,
-                    "file": each.file,
-                    "line": each.line,
-                    "text": each.text,
-                }
-                for each in self.problems
-            ],
+            "problems": msgspec.to_builtins(self.problems),
         }
 
 

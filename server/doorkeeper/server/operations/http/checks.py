@@ -14,19 +14,12 @@ class CheckResult(NamedTuple):
 
 
 Check = Callable[[], CheckResult]
+"""Does not block, and is called in the loop's thread."""
 
 
-class Readiness:
-    """The checks of a server. Not thread-safe; none of them blocks."""
-
-    def __init__(self, checks: Mapping[str, Check]) -> None:
-        """``checks`` are by name, in the order of the page."""
-        self._checks = checks
-
-    def now(self) -> dict[str, CheckResult]:
-        """Run all checks; a check that raises has failed."""
-        # All checks run, so that the page shows every fault and not the first one only.
-        return {name: _run(check) for name, check in self._checks.items()}
+def results_of(checks: Mapping[str, Check]) -> dict[str, CheckResult]:
+    """Run all checks, so that the page shows every fault; a check that raises has failed."""
+    return {name: _run(check) for name, check in checks.items()}
 
 
 def _run(check: Check) -> CheckResult:

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Final
 from aiohttp import web
 
 from doorkeeper.server.operations.http.answers import Answer, Stream, json_answer, status_answer
+from doorkeeper.server.operations.http.checks import results_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from doorkeeper.server.operations.http.checks import Readiness
+    from doorkeeper.server.operations.http.checks import Check
     from doorkeeper.server.operations.http.credentials import Credentials
     from doorkeeper.server.operations.http.exposition import Exposition
     from doorkeeper.server.operations.http.heartbeat import Heartbeat
@@ -52,7 +53,7 @@ class Pages:
 
     def __init__(
         self,
-        readiness: Readiness,
+        checks: Mapping[str, Check],
         heartbeat: Heartbeat,
         exposition: Exposition,
         credentials: Callable[[], Credentials] | None,
@@ -60,7 +61,7 @@ class Pages:
         clusters: Callable[[], Sequence[Mapping[str, object]]] | None = None,
     ) -> None:
         """Without ``history`` the store has none, as one in memory; ``clusters`` as configured."""
-        self._readiness = readiness
+        self._checks = checks
         self._heartbeat = heartbeat
         self._exposition = exposition
         self._credentials = credentials
@@ -112,7 +113,7 @@ class Pages:
         return json_answer(body, ok=lag_s <= LAG_MAX_S)
 
     async def _readyz(self, request: web.Request) -> Answer:
-        verdicts = self._readiness.now()
+        verdicts = results_of(self._checks)
         ready = all(verdict.ok for verdict in verdicts.values())
         body: dict[str, object] = {"ready": ready}
         if self._admits(request):

@@ -26,6 +26,7 @@ from doorkeeper.server.authorizer.authorizer_log import LOGGER_NAME
 from doorkeeper.server.operations.logs.line_writer import QUEUED_BYTES_MAX, write_all
 from doorkeeper.server.operations.logs.rendering import LEVEL_NAMES, NS_PER_S, as_kafka
 from doorkeeper.server.runtime.bounded_queue import BoundedQueue
+from doorkeeper.server.state.storage.files import unused_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +108,8 @@ class AuthorizerFile:
 
     def _roll(self, hour: str) -> None:
         if os.fstat(self._descriptor).st_size:
-            self._path.rename(_free(self._path.with_name(f"{self._path.name}.{self._hour}")))
+            # An hour occurs twice when summer time ends.
+            self._path.rename(unused_path(self._path.with_name(f"{self._path.name}.{self._hour}")))
             opened = _open(self._path)
             os.close(self._descriptor)
             self._descriptor = opened
@@ -132,12 +134,3 @@ def hour_of(ns: int) -> str:
 
 def _open(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-
-
-def _free(path: Path) -> Path:
-    """Return an unused name: an hour occurs twice when summer time ends."""
-    free, number = path, 2
-    while free.exists():
-        free = path.with_name(f"{path.name}-{number}")
-        number += 1
-    return free

@@ -135,9 +135,13 @@ def sync_folder(folder: Path) -> None:
 def free_name(path: Path, label: str, now_ms: int) -> Path:
     """Return an unused path beside ``path``: ``doorkeeper.db.<label>-20261121T194500Z``."""
     time = datetime.fromtimestamp(now_ms / 1000, tz=UTC).strftime("%Y%m%dT%H%M%SZ")
-    wanted = path.with_name(f"{path.name}.{label}-{time}")
-    free, number = wanted, 2
-    while free.exists():
-        free = wanted.with_name(f"{wanted.name}-{number}")
+    return unused_path(path.with_name(f"{path.name}.{label}-{time}"))
+
+
+def unused_path(wanted: Path) -> Path:
+    """Return the path, or the first unused one of ``<path>-2``, ``<path>-3``..."""
+    unused, number = wanted, 2
+    while unused.exists():
+        unused = wanted.with_name(f"{wanted.name}-{number}")
         number += 1
-    return free
+    return unused

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doorkeeper.server.operations.http.checks import CheckResult, Readiness
+from doorkeeper.server.operations.http.checks import CheckResult, results_of
 
 
 def test_all_checks_are_evaluated_each_time() -> None:
@@ -12,8 +12,8 @@ def test_all_checks_are_evaluated_each_time() -> None:
     def broken() -> CheckResult:
         raise RuntimeError("a secret")
 
-    readiness = Readiness({"a": lambda: next(answers), "b": broken})
+    checks = {"a": lambda: next(answers), "b": broken}
 
     failed = (False, "the check failed: RuntimeError")
-    assert readiness.now() == {"a": (False, "no"), "b": failed}
-    assert readiness.now() == {"a": (True, "yes"), "b": failed}
+    assert results_of(checks) == {"a": (False, "no"), "b": failed}
+    assert results_of(checks) == {"a": (True, "yes"), "b": failed}

@@ -16,7 +16,6 @@ from doorkeeper.server.config.http import HttpSettings
 from doorkeeper.server.operations.http import history_pages
 from doorkeeper.server.operations.http import port as http_port
 from doorkeeper.server.operations.http.answers import Answer, Stream
-from doorkeeper.server.operations.http.checks import Readiness
 from doorkeeper.server.operations.http.history_pages import HistoryPages
 from doorkeeper.server.operations.http.pages import Pages
 from doorkeeper.server.operations.http.port import HttpPort
@@ -168,7 +167,7 @@ async def running(world: World, tokens_file: Path | None = None) -> AsyncIterato
     port = HttpPort(HttpSettings(host="127.0.0.1", port=0, tokens_file=tokens_file), log)
     heart = type("Heart", (), {"lag_s": 0.0})()
     none = cast("Any", None)
-    await port.open(Pages(Readiness({}), cast("Any", heart), none, port.credentials, world.pages))
+    await port.open(Pages({}, cast("Any", heart), none, port.credentials, world.pages))
     try:
         yield int(port.url.rpartition(":")[2])
     finally:

@@ -9,7 +9,7 @@ import pytest
 from aiohttp.test_utils import make_mocked_request
 
 from doorkeeper.server.operations.http.answers import Answer
-from doorkeeper.server.operations.http.checks import CheckResult, Readiness
+from doorkeeper.server.operations.http.checks import CheckResult
 from doorkeeper.server.operations.http.credentials import Credentials
 from doorkeeper.server.operations.http.pages import LAG_MAX_S, Pages
 
@@ -31,7 +31,7 @@ class World:
         self.heart = Heart()
         self.store = CheckResult(ok=True, detail="reachable")
         self.pages = Pages(
-            Readiness({"store": lambda: self.store}),
+            {"store": lambda: self.store},
             cast("Any", self.heart),
             cast("Any", Exposed()),
             (lambda: Credentials([TOKEN])) if login else None,

@@ -12,7 +12,6 @@ import pytest
 from doorkeeper.server.config.http import HttpSettings
 from doorkeeper.server.net.addresses import BindError
 from doorkeeper.server.operations.http import port as http_port
-from doorkeeper.server.operations.http.checks import Readiness
 from doorkeeper.server.operations.http.pages import Pages
 from doorkeeper.server.operations.http.port import LIMITS, HttpPort
 from testkit.certificates import Authority, world
@@ -62,9 +61,7 @@ def local(**settings: Any) -> HttpSettings:
 async def running(kind: type[Pages] = Pages, **settings: Any) -> AsyncIterator[Running]:
     log = Log()
     port = HttpPort(local(**settings), log)
-    await port.open(
-        kind(Readiness({}), cast("Any", Heart()), cast("Any", Exposed()), port.credentials)
-    )
+    await port.open(kind({}, cast("Any", Heart()), cast("Any", Exposed()), port.credentials))
     try:
         yield Running(port, log)
     finally:
