@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from doorkeeper.base.key import Applies, Scope
 from doorkeeper.server.config.kafka_keys import of_earlier_releases, without_effect
@@ -113,7 +113,7 @@ def page() -> str:
     )
 
 
-def _table(keys: Iterable[Key[Any]]) -> str:
+def _table(keys: Iterable[Key[object]]) -> str:
     rows = (
         f"| `{key.name}` | {key.type.name.lower()} | {_default(key)} | {PREFIXES[key.scope]} |"
         f" {_applies(key)} | {key.doc} |\n"
@@ -123,13 +123,13 @@ def _table(keys: Iterable[Key[Any]]) -> str:
     return f"{head}|---|---|---|---|---|---|\n" + "".join(rows)
 
 
-def _default(key: Key[Any]) -> str:
+def _default(key: Key[object]) -> str:
     if key.default is None:
         return "none"
     return f"`{key.default}`" if key.default else "empty"
 
 
-def _applies(key: Key[Any]) -> str:
+def _applies(key: Key[object]) -> str:
     words = {Applies.RESTART: "", Applies.RELOAD: "SIGHUP", Applies.DYNAMIC: "SIGHUP, dynamic"}
     word = words[key.applies]
     return f"{word}: {key.since}" if word else ""

@@ -13,6 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypedDict, TypeVar, Unpack
 
+from doorkeeper.base.value import NOTHING, Value, hidden
 from doorkeeper.base.values import Check, KeyType, Password, parse_value
 
 if TYPE_CHECKING:
@@ -137,10 +138,25 @@ class Key(Generic[T_co]):
         value: Any = self._absent if self.default is None else self.parse(self.default)
         return value  # type: ignore[no-any-return]
 
-    def value_in(self, texts: Mapping[str, str]) -> T_co:
-        """Return the value of valid texts by name; an empty text is the default."""
-        text = texts.get(self.name, "").strip()
-        return self.parse(text) if text else self.default_value
+
+class KeyValues(Value):
+    """The values of the keys that may have a listener's prefix: ``values[KEY]`` is typed.
+
+    ``values`` are valid texts by the key without prefix, in Kafka's precedence of prefixes and with
+    defaults; they contain secrets. ``given_as`` are the keys as written in the configuration, by
+    the same names.
+    """
+
+    values: Mapping[str, str] = hidden(default=NOTHING)
+    given_as: Mapping[str, str] = NOTHING
+
+    def __getitem__(self, key: Key[T_co]) -> T_co:
+        text = self.values.get(key.name, "").strip()
+        return key.parse(text) if text else key.default_value
+
+    def full_name(self, key: Key[object]) -> str:
+        """Return the key as it is given, or its plain name."""
+        return self.given_as.get(key.name, key.name)
 
 
 def integer(
@@ -191,8 +207,8 @@ def password(name: str, doc: str, **options: Unpack[Options]) -> Key[Password | 
 def words(
     name: str, default: str | None, doc: str, **options: Unpack[Options]
 ) -> Key[tuple[str, ...]]:
-    """Declare a list, whose empty elements are left out."""
-    return Key(name, KeyType.LIST, default, doc, read=_not_empty, absent=(), **options)
+    """Declare a list, without its empty and repeated elements."""
+    return Key(name, KeyType.LIST, default, doc, read=_distinct, absent=(), **options)
 
 
 def _or_none(value: str) -> str | None:
@@ -203,5 +219,5 @@ def _path(value: str) -> Path | None:
     return Path(value) if value else None
 
 
-def _not_empty(value: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(filter(None, value))
+def _distinct(value: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, value)))

@@ -48,12 +48,14 @@ class _ValueType(type):
     _defaults: dict[str, object]
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> _ValueType:
-        fields = {}
+        fields = dict(getattr(bases[0], "FIELDS", {})) if bases else {}
+        own = []
         if bases:
             for each in namespace.get("__annotations__", ()):
                 given = namespace.pop(each, _REQUIRED)
                 fields[each] = given if isinstance(given, Field) else Field(default=given)
-        namespace["__slots__"] = tuple(fields)
+                own.append(each)
+        namespace["__slots__"] = tuple(own)
         made = super().__new__(cls, name, bases, namespace)
         made.FIELDS = MappingProxyType(fields)
         made._defaults = {
@@ -63,7 +65,7 @@ class _ValueType(type):
 
 
 class Value(metaclass=_ValueType):
-    """The base class: a subclass has exactly the fields that it annotates."""
+    """The base class: a subclass has the fields that it annotates, after those of its base."""
 
     FIELDS: ClassVar[Mapping[str, Field]]
     """All fields by name, in the order of their declaration."""

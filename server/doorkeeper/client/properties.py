@@ -21,7 +21,7 @@ from typing import Any, Final
 from doorkeeper.base import jaas
 from doorkeeper.base.distinguished_name import subject_of
 from doorkeeper.base.properties import PropertiesFile, read
-from doorkeeper.base.tls.keys import TLS
+from doorkeeper.base.tls.keys import SSL_KEYSTORE_KEY, SSL_KEYSTORE_LOCATION, TLS
 from doorkeeper.base.tls.settings import TlsError, TlsSettings
 from doorkeeper.base.values import INT_MAX
 from doorkeeper.client.bearer_tokens import ENDPOINT_KEY, bearer_of
@@ -205,7 +205,7 @@ def _load(context: ssl.SSLContext, settings: TlsSettings) -> str:
     else:
         der = b"".join(each.public_bytes(Encoding.DER) for each in trusted)
         context.load_verify_locations(cadata=der)
-    if settings.is_given("ssl.keystore.location") or settings.is_given("ssl.keystore.key"):
+    if settings.is_given(SSL_KEYSTORE_LOCATION) or settings.is_given(SSL_KEYSTORE_KEY):
         identity = identity_of(settings, files)
         key = identity.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         chain = b"".join(each.public_bytes(Encoding.PEM) for each in identity.chain)

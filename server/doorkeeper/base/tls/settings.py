@@ -2,51 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TypeVar
 
-from doorkeeper.base.value import NOTHING, Value, hidden
+from doorkeeper.base.key import Key, KeyValues
+
+T = TypeVar("T")
 
 
 class TlsError(ValueError):
     """A setting cannot be used; the text begins with the key."""
 
 
-class TlsSettings(Value):
-    """The TLS keys of one listener.
-
-    ``values`` are texts by the key without prefix, defaults included; they contain secrets.
-    ``given_as`` are the keys as written in the configuration.
-    """
+class TlsSettings(KeyValues):
+    """The TLS keys of one listener."""
 
     listener_name: str
     security_protocol: str
-    values: Mapping[str, str] = hidden()
-    given_as: Mapping[str, str] = NOTHING
 
-    def text(self, key: str) -> str | None:
-        """Return a value, or None if it is missing or empty."""
-        return self.values.get(key, "").strip() or None
+    def __getitem__(self, key: Key[T]) -> T:
+        """Return a value.
 
-    def words(self, key: str) -> tuple[str, ...]:
-        """Return the elements of a list in order, without duplicates."""
-        parts = (part.strip() for part in self.values.get(key, "").split(","))
-        return tuple(dict.fromkeys(part for part in parts if part))
+        Raises:
+            TlsError: it is not allowed.
 
-    def flag(self, key: str) -> bool:
-        return self.values.get(key, "").strip().lower() == "true"
+        """
+        try:
+            return super().__getitem__(key)
+        except ValueError as error:
+            found = "" if key.sensitive else f"found {self.values[key.name].strip()!r}; "
+            raise self.problem(key, f"{found}allowed: {error}") from None
 
-    def is_given(self, key: str) -> bool:
+    def is_given(self, key: Key[object]) -> bool:
         """Return whether the configuration names the key, with a prefix or without."""
-        return key in self.given_as
+        return key.name in self.given_as
 
-    def is_given_here(self, key: str) -> bool:
+    def is_given_here(self, key: Key[object]) -> bool:
         """Return whether the configuration names the key with this listener's prefix."""
-        return self.given_as.get(key, "").startswith("listener.name.")
+        return self.full_name(key).startswith("listener.name.")
 
-    def key(self, key: str) -> str:
-        """Return a key as written in the configuration, or its plain name if it is not set."""
-        return self.given_as.get(key, key)
-
-    def problem(self, key: str, text: str) -> TlsError:
+    def problem(self, key: Key[object], text: str) -> TlsError:
         """Return an error about the value of a key."""
-        return TlsError(f"{self.key(key)}: {text}")
+        return TlsError(f"{self.full_name(key)}: {text}")

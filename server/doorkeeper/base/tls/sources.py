@@ -15,27 +15,26 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.base.tls.settings import TlsSettings
+    from doorkeeper.base.key import Key
+from doorkeeper.base.tls.keys import SSL_CRL_FILE, SSL_KEYSTORE_LOCATION, SSL_TRUSTSTORE_LOCATION
+from doorkeeper.base.tls.settings import TlsSettings
 
-KEY_STORE: Final = "ssl.keystore.location"
-TRUST_STORE: Final = "ssl.truststore.location"
-REVOKED: Final = "doorkeeper.ssl.crl.file"
-FILES: Final = (KEY_STORE, TRUST_STORE, REVOKED)
+FILES: Final = (SSL_KEYSTORE_LOCATION, SSL_TRUSTSTORE_LOCATION, SSL_CRL_FILE)
 # A store of all public CAs has 200 kB, a revocation list of a large CA some MB.
 FILE_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
-def files_of(settings: TlsSettings) -> dict[str, bytes]:
+def files_of(settings: TlsSettings) -> dict[Key[object], bytes]:
     """Return the contents of the named files, by key.
 
     Raises:
         TlsError: a file cannot be read.
     """
-    return {key: _read(settings, key) for key in FILES if settings.text(key) is not None}
+    return {key: _read(settings, key) for key in FILES if settings[key] is not None}
 
 
-def _read(settings: TlsSettings, key: str) -> bytes:
-    path = Path(settings.text(key) or "")
+def _read(settings: TlsSettings, key: Key[object]) -> bytes:
+    path = Path(str(settings[key]))
     try:
         size = path.stat().st_size
         if size > FILE_BYTES_MAX:

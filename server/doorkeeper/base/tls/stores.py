@@ -12,8 +12,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from doorkeeper.base.distinguished_name import name_of
+from doorkeeper.base.key import Key
 from doorkeeper.base.tls import pem
-from doorkeeper.base.tls.sources import KEY_STORE, TRUST_STORE
+from doorkeeper.base.tls.keys import (
+    SSL_KEY_PASSWORD,
+    SSL_KEYSTORE_CERTIFICATE_CHAIN,
+    SSL_KEYSTORE_KEY,
+    SSL_KEYSTORE_LOCATION,
+    SSL_KEYSTORE_PASSWORD,
+    SSL_KEYSTORE_TYPE,
+    SSL_TRUSTSTORE_CERTIFICATES,
+    SSL_TRUSTSTORE_LOCATION,
+    SSL_TRUSTSTORE_PASSWORD,
+    SSL_TRUSTSTORE_TYPE,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +37,10 @@ if TYPE_CHECKING:
 
     from doorkeeper.base.tls.settings import TlsSettings
 
+_PASSWORD_OF: Final[Mapping[Key[object], Key[object]]] = {
+    SSL_KEYSTORE_LOCATION: SSL_KEYSTORE_PASSWORD,
+    SSL_TRUSTSTORE_LOCATION: SSL_TRUSTSTORE_PASSWORD,
+}
 TYPES: Final = ("JKS", "PKCS12", "PEM")
 _JKS: Final = b"\xfe\xed\xfe\xed"
 _JCEKS: Final = b"\xce\xce\xce\xce"
@@ -44,110 +60,112 @@ class ServerIdentity(NamedTuple):
         return f"ServerIdentity({len(self.chain)} certificates)"
 
 
-def identity_of(settings: TlsSettings, files: Mapping[str, bytes]) -> ServerIdentity:
+def identity_of(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> ServerIdentity:
     """Return the server's key and certificate chain.
 
     Raises:
         TlsError: the settings contradict each other, or a file cannot be used.
     """
-    _check_type(settings, "ssl.keystore.type")
+    _check_type(settings, SSL_KEYSTORE_TYPE)
     inline_key, inline_chain = (
-        settings.text("ssl.keystore.key"),
-        settings.text("ssl.keystore.certificate.chain"),
+        settings[SSL_KEYSTORE_KEY],
+        settings[SSL_KEYSTORE_CERTIFICATE_CHAIN],
     )
-    password = settings.text("ssl.keystore.password")
-    in_pem = _type(settings, "ssl.keystore.type") == "PEM"
+    password = settings[SSL_KEYSTORE_PASSWORD]
+    in_pem = _type(settings, SSL_KEYSTORE_TYPE) == "PEM"
     if (inline_key is not None or inline_chain is not None) and not in_pem:
-        key = "ssl.keystore.key" if inline_key is not None else "ssl.keystore.certificate.chain"
+        key = SSL_KEYSTORE_KEY if inline_key is not None else SSL_KEYSTORE_CERTIFICATE_CHAIN
         raise settings.problem(key, "allowed with ssl.keystore.type=PEM only")
     if inline_key is not None and inline_chain is None:
-        raise settings.problem("ssl.keystore.certificate.chain", "missing, with a key given")
+        raise settings.problem(SSL_KEYSTORE_CERTIFICATE_CHAIN, "missing, with a key given")
     if inline_chain is not None and inline_key is None:
-        raise settings.problem("ssl.keystore.key", "missing, with a certificate given")
-    if inline_key is not None and KEY_STORE in files:
-        raise settings.problem(KEY_STORE, "not allowed together with ssl.keystore.key")
+        raise settings.problem(SSL_KEYSTORE_KEY, "missing, with a certificate given")
+    if inline_key is not None and SSL_KEYSTORE_LOCATION in files:
+        raise settings.problem(SSL_KEYSTORE_LOCATION, "not allowed together with ssl.keystore.key")
     if in_pem and password is not None:
         raise settings.problem(
-            "ssl.keystore.password", "PEM has none; the key's password is ssl.key.password"
+            SSL_KEYSTORE_PASSWORD, "PEM has none; the key's password is ssl.key.password"
         )
-    if inline_key is None and KEY_STORE not in files:
+    if inline_key is None and SSL_KEYSTORE_LOCATION not in files:
         raise settings.problem(
-            KEY_STORE,
+            SSL_KEYSTORE_LOCATION,
             f"listener {settings.listener_name} speaks {settings.security_protocol} and needs a"
             " certificate: give the file of a key store",
         )
     if in_pem:
         found = _identity_in_pem(settings, files, inline_key, inline_chain)
     elif password is None:
-        raise settings.problem("ssl.keystore.password", "missing, with a key store given")
+        raise settings.problem(SSL_KEYSTORE_PASSWORD, "missing, with a key store given")
     else:
-        found = _identity_in_store(settings, files[KEY_STORE], password)
+        found = _identity_in_store(settings, files[SSL_KEYSTORE_LOCATION], password)
     return _check_key(settings, found)
 
 
 def trust_store_of(
-    settings: TlsSettings, files: Mapping[str, bytes]
+    settings: TlsSettings, files: Mapping[Key[object], bytes]
 ) -> tuple[Certificate, ...] | None:
     """Return the trusted certificates; None without a trust store.
 
     Raises:
         TlsError: see identity_of.
     """
-    _check_type(settings, "ssl.truststore.type")
-    inline = settings.text("ssl.truststore.certificates")
-    password = settings.text("ssl.truststore.password")
-    in_pem = _type(settings, "ssl.truststore.type") == "PEM"
+    _check_type(settings, SSL_TRUSTSTORE_TYPE)
+    inline = settings[SSL_TRUSTSTORE_CERTIFICATES]
+    password = settings[SSL_TRUSTSTORE_PASSWORD]
+    in_pem = _type(settings, SSL_TRUSTSTORE_TYPE) == "PEM"
     if inline is not None and not in_pem:
         raise settings.problem(
-            "ssl.truststore.certificates", "allowed with ssl.truststore.type=PEM only"
+            SSL_TRUSTSTORE_CERTIFICATES, "allowed with ssl.truststore.type=PEM only"
         )
-    if inline is not None and TRUST_STORE in files:
-        raise settings.problem(TRUST_STORE, "not allowed together with ssl.truststore.certificates")
+    if inline is not None and SSL_TRUSTSTORE_LOCATION in files:
+        raise settings.problem(
+            SSL_TRUSTSTORE_LOCATION, "not allowed together with ssl.truststore.certificates"
+        )
     if in_pem and password is not None:
-        raise settings.problem("ssl.truststore.password", "PEM has none")
-    if inline is None and TRUST_STORE not in files:
+        raise settings.problem(SSL_TRUSTSTORE_PASSWORD, "PEM has none")
+    if inline is None and SSL_TRUSTSTORE_LOCATION not in files:
         if password is not None:
-            raise settings.problem(TRUST_STORE, "missing, with its password given")
+            raise settings.problem(SSL_TRUSTSTORE_LOCATION, "missing, with its password given")
         return None
     if in_pem:
-        key = TRUST_STORE if inline is None else "ssl.truststore.certificates"
+        key = SSL_TRUSTSTORE_LOCATION if inline is None else SSL_TRUSTSTORE_CERTIFICATES
         try:
-            data = files[TRUST_STORE] if inline is None else inline.encode()
+            data = files[SSL_TRUSTSTORE_LOCATION] if inline is None else inline.encode()
             return tuple(pem.certificates_of(data))
         except pem.PemError as error:
             raise _problem(settings, key, str(error)) from None
-    found = _trusted_in_store(settings, files[TRUST_STORE], password)
+    found = _trusted_in_store(settings, files[SSL_TRUSTSTORE_LOCATION], password)
     if not found:
-        raise _problem(settings, TRUST_STORE, "found no trusted certificate")
+        raise _problem(settings, SSL_TRUSTSTORE_LOCATION, "found no trusted certificate")
     return tuple(found)
 
 
-def _type(settings: TlsSettings, key: str) -> str:
-    return (settings.text(key) or "JKS").upper()
+def _type(settings: TlsSettings, key: Key[str]) -> str:
+    return settings[key].upper()
 
 
-def _check_type(settings: TlsSettings, key: str) -> None:
+def _check_type(settings: TlsSettings, key: Key[str]) -> None:
     if _type(settings, key) not in TYPES:
-        raise settings.problem(key, f"found {settings.text(key)!r}; allowed: {', '.join(TYPES)}")
+        raise settings.problem(key, f"found {settings[key]!r}; allowed: {', '.join(TYPES)}")
 
 
-def _problem(settings: TlsSettings, key: str, text: str) -> ValueError:
+def _problem(settings: TlsSettings, key: Key[object], text: str) -> ValueError:
     """Return an error about a key's value, with the name of the file if it names one."""
-    named = key.endswith((".location", ".file"))
-    return settings.problem(key, f"{settings.text(key)}: {text}" if named else text)
+    named = key.name.endswith((".location", ".file"))
+    return settings.problem(key, f"{settings[key]}: {text}" if named else text)
 
 
 def _identity_in_pem(
-    settings: TlsSettings, files: Mapping[str, bytes], key: str | None, chain: str | None
+    settings: TlsSettings, files: Mapping[Key[object], bytes], key: str | None, chain: str | None
 ) -> ServerIdentity:
-    whole = files.get(KEY_STORE, b"")
-    named = KEY_STORE if key is None else "ssl.keystore.key"
+    whole = files.get(SSL_KEYSTORE_LOCATION, b"")
+    named = SSL_KEYSTORE_LOCATION if key is None else SSL_KEYSTORE_KEY
     try:
         private = pem.private_key_of(
-            whole if key is None else key.encode(), settings.text("ssl.key.password")
+            whole if key is None else key.encode(), settings[SSL_KEY_PASSWORD]
         )
         if chain is not None:
-            named = "ssl.keystore.certificate.chain"
+            named = SSL_KEYSTORE_CERTIFICATE_CHAIN
         return ServerIdentity(
             private, tuple(pem.certificates_of(whole if chain is None else chain.encode()))
         )
@@ -159,9 +177,9 @@ def _identity_in_store(settings: TlsSettings, data: bytes, password: str) -> Ser
     if data.startswith(_JKS):
         return _identity_in_jks(settings, data, password)
     # By the first bytes, not by ``ssl.keystore.type``: Java too reads both types as either one.
-    found = _pkcs12(settings, KEY_STORE, data, password)
+    found = _pkcs12(settings, SSL_KEYSTORE_LOCATION, data, password)
     if found.key is None or found.cert is None:
-        raise _problem(settings, KEY_STORE, "found no private key with its certificate")
+        raise _problem(settings, SSL_KEYSTORE_LOCATION, "found no private key with its certificate")
     # PKCS12 does not order certificates: ``_chain`` does, from the key's own one to its issuers.
     others = [each.certificate for each in found.additional_certs]
     return ServerIdentity(found.key, tuple(_chain(found.cert.certificate, others)))
@@ -173,7 +191,7 @@ def _trusted_in_store(
     """Return the trusted certificates of a store; of a key entry, its own certificate."""
     if data.startswith(_JKS):
         return _trusted_in_jks(settings, data, password)
-    found = _pkcs12(settings, TRUST_STORE, data, password)
+    found = _pkcs12(settings, SSL_TRUSTSTORE_LOCATION, data, password)
     if found.cert is None:
         return [each.certificate for each in found.additional_certs]
     # With a key come the issuers of its certificate, which Java does not trust for that alone;
@@ -189,7 +207,7 @@ def _trusted_in_store(
 
 
 def _pkcs12(
-    settings: TlsSettings, key: str, data: bytes, password: str | None
+    settings: TlsSettings, key: Key[object], data: bytes, password: str | None
 ) -> PKCS12KeyAndCertificates:
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import pkcs12
@@ -201,15 +219,13 @@ def _pkcs12(
     except UnsupportedAlgorithm:
         raise _problem(settings, key, "the encryption of the store is not supported") from None
     except Exception:  # ValueError, or what a certificate within raises
-        password_key = key.replace("location", "password")
+        password_key = settings.full_name(_PASSWORD_OF[key])
         what = "the password is missing" if password is None else "the password is wrong"
-        raise _problem(
-            settings, key, f"{what} ({settings.key(password_key)}), or the store is damaged"
-        ) from None
+        raise _problem(settings, key, f"{what} ({password_key}), or the store is damaged") from None
 
 
-def _fail_unknown(settings: TlsSettings, key: str, data: bytes) -> NoReturn:
-    type_key = key.replace("location", "type")
+def _fail_unknown(settings: TlsSettings, key: Key[object], data: bytes) -> NoReturn:
+    type_key = SSL_KEYSTORE_TYPE if key is SSL_KEYSTORE_LOCATION else SSL_TRUSTSTORE_TYPE
     if data.startswith(_JCEKS):
         found = "a JCEKS store"
     elif b"-----BEGIN" in data:
@@ -219,7 +235,9 @@ def _fail_unknown(settings: TlsSettings, key: str, data: bytes) -> NoReturn:
     raise _problem(settings, key, f"found {found}; allowed: a store of the type JKS or PKCS12")
 
 
-def _jks(settings: TlsSettings, key: str, data: bytes, password: str | None) -> jks.KeyStore:
+def _jks(
+    settings: TlsSettings, key: Key[object], data: bytes, password: str | None
+) -> jks.KeyStore:
     try:
         import jks
     except ImportError:
@@ -232,7 +250,7 @@ def _jks(settings: TlsSettings, key: str, data: bytes, password: str | None) -> 
     try:
         return jks.KeyStore.loads(data, password, try_decrypt_keys=False)
     except jks.util.KeystoreSignatureException:
-        password_key = settings.key(key.replace("location", "password"))
+        password_key = settings.full_name(_PASSWORD_OF[key])
         raise _problem(
             settings, key, f"the password is wrong ({password_key}), or the store is damaged"
         ) from None
@@ -246,25 +264,27 @@ def _identity_in_jks(settings: TlsSettings, data: bytes, password: str) -> Serve
     )
     from cryptography.x509 import load_der_x509_certificate
 
-    store = _jks(settings, KEY_STORE, data, password)
+    store = _jks(settings, SSL_KEYSTORE_LOCATION, data, password)
     if not store.private_keys:
-        raise _problem(settings, KEY_STORE, "found no private key with its certificate")
+        raise _problem(settings, SSL_KEYSTORE_LOCATION, "found no private key with its certificate")
     # A store with several keys: Java picks by algorithm; the first alias is at least stable.
     alias = min(store.private_keys)
     entry = store.private_keys[alias]
     try:
-        entry.decrypt(settings.text("ssl.key.password") or password)
+        entry.decrypt(settings[SSL_KEY_PASSWORD] or password)
     except Exception:  # pyjks raises what it happens to meet
         raise _problem(
             settings,
-            KEY_STORE,
-            f"the password of the key {alias!r} is wrong ({settings.key('ssl.key.password')})",
+            SSL_KEYSTORE_LOCATION,
+            f"the password of the key {alias!r} is wrong ({settings.full_name(SSL_KEY_PASSWORD)})",
         ) from None
     try:
         key = load_der_private_key(entry.pkey_pkcs8, None)
         chain = tuple(load_der_x509_certificate(der) for _, der in entry.cert_chain)
     except Exception:  # as in pem
-        raise _problem(settings, KEY_STORE, f"the key {alias!r} cannot be read") from None
+        raise _problem(
+            settings, SSL_KEYSTORE_LOCATION, f"the key {alias!r} cannot be read"
+        ) from None
     return ServerIdentity(key, chain)
 
 
@@ -273,13 +293,15 @@ def _trusted_in_jks(
 ) -> Sequence[Certificate]:
     from cryptography.x509 import load_der_x509_certificate
 
-    store = _jks(settings, TRUST_STORE, data, password)
+    store = _jks(settings, SSL_TRUSTSTORE_LOCATION, data, password)
     found = [entry.cert for entry in store.certs.values()]
     found += [entry.cert_chain[0][1] for entry in store.private_keys.values() if entry.cert_chain]
     try:
         return [load_der_x509_certificate(der) for der in found]
     except Exception:  # as in pem
-        raise _problem(settings, TRUST_STORE, "a certificate of the store is malformed") from None
+        raise _problem(
+            settings, SSL_TRUSTSTORE_LOCATION, "a certificate of the store is malformed"
+        ) from None
 
 
 def _chain(own: Certificate, others: Sequence[Certificate]) -> list[Certificate]:
@@ -305,9 +327,9 @@ def _check_key(settings: TlsSettings, identity: ServerIdentity) -> ServerIdentit
     def encode(key: PublicKeyTypes) -> bytes:
         return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
-    key = KEY_STORE
-    if settings.text(KEY_STORE) is None:
-        key = "ssl.keystore.certificate.chain"
+    key = SSL_KEYSTORE_LOCATION
+    if settings[SSL_KEYSTORE_LOCATION] is None:
+        key = SSL_KEYSTORE_CERTIFICATE_CHAIN
     if not identity.chain:
         raise _problem(settings, key, "found no certificate beside the private key")
     try:

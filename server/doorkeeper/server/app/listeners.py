@@ -11,15 +11,12 @@ import weakref
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.config.keys import (
-    MAX_CONNECTIONS,
-)
+from doorkeeper.server.config.keys import MAX_CONNECTIONS, PRINCIPAL_BUILDER_CLASS
 from doorkeeper.server.config.naming import is_for_plug_ins
 from doorkeeper.server.config.sasl_keys import CONNECTIONS_MAX_REAUTH_MS
 from doorkeeper.server.net.options import ConnectionSecurity, ListenerSpec
 from doorkeeper.server.security.contract import OfferedMechanism
 from doorkeeper.server.security.mechanisms import provider_of
-from doorkeeper.server.security.principals import KEY as BUILDER_KEY
 from doorkeeper.server.security.principals import principal_builder_of
 from doorkeeper.server.security.provider import Provider
 
@@ -256,8 +253,8 @@ class ServerSecurity:
                 [each.name for each in listener.mechanisms],
             )
         except ValueError as error:
-            given_as = listener.given_as.get(BUILDER_KEY, BUILDER_KEY)
-            problems.append(str(error).replace(BUILDER_KEY, given_as, 1))
+            given_as = listener.full_name(PRINCIPAL_BUILDER_CLASS)
+            problems.append(str(error).replace(PRINCIPAL_BUILDER_CLASS.name, given_as, 1))
             return None
         return ListenerSecurity(listener, tuple(instances), builder, tls)
 

@@ -29,7 +29,7 @@ def _data() -> Mapping[str, Any]:
 
 
 @cache
-def without_effect() -> Mapping[str, Key[Any]]:
+def without_effect() -> Mapping[str, Key[object]]:
     """Return the keys of the reference release, by name."""
     return {
         name: Key(

@@ -7,7 +7,7 @@ single subjects.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from doorkeeper.base.key import (
     Applies,
@@ -375,7 +375,7 @@ LOG_LEVELS: Final = Key(
 
 _MODULES: Final = (sasl_keys, tls_keys, store_keys, http_keys, audit_keys)
 
-KEYS: Final[dict[str, Key[Any]]] = {
+KEYS: Final[dict[str, Key[object]]] = {
     key.name: key
     for rows in (dict(globals()), *map(vars, _MODULES))
     for key in rows.values()

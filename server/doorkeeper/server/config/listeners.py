@@ -8,9 +8,9 @@ PLAINTEXT, it is the first advertised one.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.base.value import NOTHING, Value, hidden
+from doorkeeper.base.key import KeyValues
 from doorkeeper.base.values import INT_MAX
 from doorkeeper.server.config.keys import (
     ADVERTISED_LISTENERS,
@@ -26,7 +26,7 @@ from doorkeeper.server.config.prefixed import values_of
 from doorkeeper.server.config.sasl import mechanisms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from doorkeeper.base.key import Key
     from doorkeeper.server.config.jaas_file import JaasFile
@@ -42,14 +42,13 @@ _PORT_MAX = 65535
 _NOWHERE = ("0.0.0.0", "::", "0:0:0:0:0:0:0:0")  # noqa: S104  refused, not bound
 
 
-class Listener(Value):
+class Listener(KeyValues):
     """One address to listen on, and the options of its connections.
 
     ``host`` is empty for all interfaces. ``advertised_host`` is None for this machine's own name,
     ``advertised_port`` for the bound port. ``advertised`` is False for controller listeners and
     those that ``advertised.listeners`` leaves out. ``mechanisms`` is empty if clients are
-    anonymous. ``values`` are the texts of every key that may have a listener's prefix, ``given_as``
-    the full keys that gave them, both by the key without prefix: see ``prefixed``.
+    anonymous.
     """
 
     name: str
@@ -63,8 +62,6 @@ class Listener(Value):
     early_start: bool
     mechanisms: tuple[MechanismSettings, ...] = ()
     max_connections: int
-    values: Mapping[str, str] = hidden(default=NOTHING)
-    given_as: Mapping[str, str] = NOTHING
 
     @property
     def authenticates(self) -> bool:
@@ -126,7 +123,7 @@ def inter_broker_listener_of(given: RawConfig, listeners: Sequence[Listener]) ->
         )
         return ""
     by_name = given.entry(INTER_BROKER_LISTENER_NAME) is not None
-    key: Key[Any] = INTER_BROKER_LISTENER_NAME if by_name else SECURITY_INTER_BROKER_PROTOCOL
+    key: Key[object] = INTER_BROKER_LISTENER_NAME if by_name else SECURITY_INTER_BROKER_PROTOCOL
     wanted = str(given[key] or "").upper()
     if wanted in names:
         return wanted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from doorkeeper.base.key import Key, Scope
 from doorkeeper.server.config.kafka_keys import (
@@ -27,7 +27,7 @@ class KeyLookup(NamedTuple):
     ``listener`` and ``mechanism`` are the prefixes in lower case.
     """
 
-    key: Key[Any] | None = None
+    key: Key[object] | None = None
     listener: str | None = None
     mechanism: str | None = None
     without_effect: bool = False
@@ -53,7 +53,7 @@ def find_key(name: str) -> KeyLookup:
     return KeyLookup(resembles=None if near is None else name.removesuffix(bare) + near)
 
 
-def declaration_of(name: str) -> Key[Any] | None:
+def declaration_of(name: str) -> Key[object] | None:
     """Return the row of a name without prefix, with or without an effect; None without one."""
     return KEYS.get(name) or without_effect().get(name)
 

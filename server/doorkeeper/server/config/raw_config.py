@@ -23,14 +23,16 @@ class RawConfig:
     """
 
     def __init__(self) -> None:
-        self._entries: dict[tuple[Key[Any], str | None, str | None], tuple[Entry, Any]] = {}
+        self._entries: dict[tuple[Key[object], str | None, str | None], tuple[Entry, Any]] = {}
         self.entries: Mapping[str, Entry] = {}
         """All entries by their full key."""
         self.problems: list[Problem] = []
         # Warnings do not prevent the start; problems do.
         self.warnings: list[str] = []
 
-    def add(self, entry: Entry, key: Key[Any], listener: str | None, mechanism: str | None) -> None:
+    def add(
+        self, entry: Entry, key: Key[object], listener: str | None, mechanism: str | None
+    ) -> None:
         """Add an entry, or record its problems."""
         try:
             value = key.parse(entry.value)
@@ -50,7 +52,7 @@ class RawConfig:
         self.problems.append(Problem(entry.source, entry.key, text))
 
     def problem(
-        self, key: Key[Any], text: str, listener: str | None = None, mechanism: str | None = None
+        self, key: Key[object], text: str, listener: str | None = None, mechanism: str | None = None
     ) -> None:
         """Record a problem of a key, which may have no entry."""
         entry = self.entry(key, listener, mechanism)
@@ -65,7 +67,7 @@ class RawConfig:
             self.warnings.append(text)
 
     def entry(
-        self, key: Key[Any], listener: str | None = None, mechanism: str | None = None
+        self, key: Key[object], listener: str | None = None, mechanism: str | None = None
     ) -> Entry | None:
         """Return the entry in effect; None for the default."""
         found = self._find(key, listener, mechanism)
@@ -84,7 +86,7 @@ class RawConfig:
         return value
 
     def _find(
-        self, key: Key[Any], listener: str | None, mechanism: str | None
+        self, key: Key[object], listener: str | None, mechanism: str | None
     ) -> tuple[Entry, Any] | None:
         for of_listener, of_mechanism in ((listener, mechanism), (listener, None), (None, None)):
             if (key, of_listener, of_mechanism) in self._entries:
@@ -92,7 +94,7 @@ class RawConfig:
         return None
 
 
-def _narrower(key: Key[Any], error: ValueError) -> ValueError:
+def _narrower(key: Key[object], error: ValueError) -> ValueError:
     """Return the error of a key's check, which is more specific than that of its type."""
     if key.check is not None:
         try:

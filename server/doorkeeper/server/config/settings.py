@@ -82,7 +82,7 @@ class Settings(Value):
     combines both. ``jaas_file`` is the content of the file. ``store`` is None for the embedded one.
     """
 
-    values: Mapping[Key[Any], Any] = hidden()
+    values: Mapping[Key[object], Any] = hidden()
     listeners: tuple[Listener, ...]
     inter_broker_listener_name: str
     store: SharedStore | None

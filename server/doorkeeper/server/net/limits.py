@@ -195,4 +195,5 @@ SWEEP_INTERVAL_S_MAX: Final = 5.0
 def limits_of(settings: Settings) -> Limits:
     """Return the limits with the values of their keys."""
     keys = {name: field.about["key"] for name, field in Limits.FIELDS.items()}
-    return Limits(**{name: settings[KEYS[key]] for name, key in keys.items() if key})
+    values: dict[str, Any] = {name: settings[KEYS[key]] for name, key in keys.items() if key}
+    return Limits(**values)

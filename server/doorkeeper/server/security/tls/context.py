@@ -11,8 +11,18 @@ import ssl
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.base.distinguished_name import name_of
+from doorkeeper.base.key import Key
 from doorkeeper.base.tls import pem
-from doorkeeper.base.tls.sources import REVOKED, TRUST_STORE, memory_file
+from doorkeeper.base.tls.keys import (
+    SSL_CIPHER_SUITES,
+    SSL_CLIENT_AUTH,
+    SSL_CRL_FILE,
+    SSL_ENABLED_PROTOCOLS,
+    SSL_KEYSTORE_LOCATION,
+    SSL_PROTOCOL,
+    SSL_TRUSTSTORE_LOCATION,
+)
+from doorkeeper.base.tls.sources import memory_file
 from doorkeeper.base.tls.stores import identity_of, trust_store_of
 from doorkeeper.server.security.tls.alerts import AlertContext
 from doorkeeper.server.security.tls.cipher_suites import AVAILABLE, OF_TLS_1_3, choose
@@ -44,7 +54,7 @@ class BuiltContext(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def build_context(settings: TlsSettings, files: Mapping[str, bytes]) -> BuiltContext:
+def build_context(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> BuiltContext:
     """Build the context.
 
     Raises:
@@ -66,15 +76,15 @@ def build_context(settings: TlsSettings, files: Mapping[str, bytes]) -> BuiltCon
     if verify is not ssl.CERT_NONE:
         if trusted is None:
             raise settings.problem(
-                TRUST_STORE,
+                SSL_TRUSTSTORE_LOCATION,
                 f"listener {settings.listener_name} asks clients for certificates"
                 " (ssl.client.auth): give the file of a trust store",
             )
         _load_trusted(settings, context, trusted)
         # Java trusts every certificate of the trust store; OpenSSL by default only roots.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    if REVOKED in files:
-        _load_revoked(settings, context, files[REVOKED], trusted or (), warnings)
+    if SSL_CRL_FILE in files:
+        _load_revoked(settings, context, files[SSL_CRL_FILE], trusted or (), warnings)
     context.verify_mode = verify
     return BuiltContext(context, identity.chain[0], tuple(warnings))
 
@@ -84,10 +94,8 @@ def _client_auth(settings: TlsSettings, warnings: list[str]) -> ssl.VerifyMode:
 
     With SASL only the listener's own setting counts, as in ChannelBuilders.
     """
-    key = "ssl.client.auth"
-    text = (settings.text(key) or "none").lower()
-    if text not in _CLIENT_AUTH:
-        raise settings.problem(key, f"found {text!r}; allowed: {', '.join(_CLIENT_AUTH)}")
+    key = SSL_CLIENT_AUTH
+    text = settings[key]
     if settings.security_protocol == "SASL_SSL" and not settings.is_given_here(key):
         if text != "none":
             name = settings.listener_name
@@ -101,18 +109,18 @@ def _client_auth(settings: TlsSettings, warnings: list[str]) -> ssl.VerifyMode:
 
 def _choose_protocols(settings: TlsSettings, context: ssl.SSLContext, warnings: list[str]) -> None:
     """Set versions and cipher suites; a version without a suite is disabled, as in Java."""
-    protocol = settings.text("ssl.protocol")
-    if protocol is not None and protocol not in _PROTOCOLS:
+    protocol = settings[SSL_PROTOCOL]
+    if protocol not in _PROTOCOLS:
         raise settings.problem(
-            "ssl.protocol", f"found {protocol!r}; allowed: {', '.join(_PROTOCOLS)}"
+            SSL_PROTOCOL, f"found {protocol!r}; allowed: {', '.join(_PROTOCOLS)}"
         )
-    enabled: Sequence[str] = settings.words("ssl.enabled.protocols") or tuple(VERSIONS)
+    enabled: Sequence[str] = settings[SSL_ENABLED_PROTOCOLS] or tuple(VERSIONS)
     for name in enabled:
         if name not in VERSIONS:
             raise settings.problem(
-                "ssl.enabled.protocols", f"found {name!r}; allowed: {', '.join(VERSIONS)}"
+                SSL_ENABLED_PROTOCOLS, f"found {name!r}; allowed: {', '.join(VERSIONS)}"
             )
-    names = settings.words("ssl.cipher.suites")
+    names = settings[SSL_CIPHER_SUITES]
     if names:
         enabled = _choose_suites(settings, context, names, enabled, warnings)
     versions = [VERSIONS[name] for name in VERSIONS if name in enabled]
@@ -127,7 +135,7 @@ def _choose_suites(
     warnings: list[str],
 ) -> list[str]:
     """Set the cipher suites; return the protocols that have any."""
-    key = "ssl.cipher.suites"
+    key = SSL_CIPHER_SUITES
     context.set_ciphers(AVAILABLE)
     available = [each["name"] for each in context.get_ciphers() if each["name"] not in OF_TLS_1_3]
     try:
@@ -142,7 +150,8 @@ def _choose_suites(
         raise settings.problem(key, f"no suite is one of {' or '.join(enabled)}")
     if "TLSv1.3" in left and len(found.of_1_3) < len(OF_TLS_1_3):
         warnings.append(
-            f"{settings.key(key)}: of TLS 1.3 all three suites stay on: {', '.join(OF_TLS_1_3)}"
+            f"{settings.full_name(key)}: of TLS 1.3 all three suites stay on:"
+            f" {', '.join(OF_TLS_1_3)}"
         )
     return left
 
@@ -163,7 +172,7 @@ def _load_identity(
             context.load_cert_chain(chain_name, key_name)
     except ssl.SSLError as error:
         raise settings.problem(
-            "ssl.keystore.location", f"OpenSSL rejects the certificate: {_reason(error)}"
+            SSL_KEYSTORE_LOCATION, f"OpenSSL rejects the certificate: {_reason(error)}"
         ) from None
 
 
@@ -178,7 +187,7 @@ def _load_trusted(
         )
     except ssl.SSLError as error:
         raise settings.problem(
-            TRUST_STORE, f"OpenSSL rejects the certificates: {_reason(error)}"
+            SSL_TRUSTSTORE_LOCATION, f"OpenSSL rejects the certificates: {_reason(error)}"
         ) from None
 
 
@@ -195,13 +204,13 @@ def _load_revoked(
     try:
         lists = pem.revocations_of(data)
     except pem.PemError as error:
-        raise settings.problem(REVOKED, f"{settings.text(REVOKED)}: {error}") from None
+        raise settings.problem(SSL_CRL_FILE, f"{settings[SSL_CRL_FILE]}: {error}") from None
     try:
         with memory_file(b"".join(e.public_bytes(Encoding.PEM) for e in lists)) as name:
             context.load_verify_locations(cafile=name)
     except ssl.SSLError as error:
         raise settings.problem(
-            REVOKED, f"{settings.text(REVOKED)}: OpenSSL rejects it: {_reason(error)}"
+            SSL_CRL_FILE, f"{settings[SSL_CRL_FILE]}: OpenSSL rejects it: {_reason(error)}"
         ) from None
     # Only the client's own certificate: lists of intermediate issuers are rarely at hand.
     context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
@@ -216,8 +225,8 @@ def _without_list(
     """Return a warning for each trusted issuer without a list: its clients are all refused."""
     issuers = {each.issuer for each in lists}
     return [
-        f"{settings.key(REVOKED)}: it has no list of {name_of(each.subject.public_bytes())!r}:"
-        " every certificate of that issuer is refused"
+        f"{settings.full_name(SSL_CRL_FILE)}: it has no list of"
+        f" {name_of(each.subject.public_bytes())!r}: every certificate of that issuer is refused"
         for each in trusted
         if each.subject not in issuers and _issues(each)
     ]

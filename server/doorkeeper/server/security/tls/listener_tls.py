@@ -11,8 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.distinguished_name import name_of
+from doorkeeper.base.tls.keys import (
+    SSL_ALLOW_DN_CHANGES,
+    SSL_ALLOW_SAN_CHANGES,
+    SSL_KEYSTORE_LOCATION,
+)
 from doorkeeper.base.tls.settings import TlsError
-from doorkeeper.base.tls.sources import FILES, KEY_STORE, files_of
+from doorkeeper.base.tls.sources import FILES, files_of
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.tls.context import BuiltContext, build_context
 
@@ -41,7 +46,7 @@ class ListenerTls:
         """
         self.settings = settings
         self._used: BuiltContext | None = None
-        paths = (settings.text(key) for key in FILES)
+        paths = (settings[key] for key in FILES)
         self._files = ReloadedFiles(
             self._build, logger, *(Path(path) for path in paths if path is not None)
         )
@@ -83,17 +88,17 @@ def _check_same_name(settings: TlsSettings, before: BuiltContext, built: BuiltCo
     old, new = before.certificate, built.certificate
     names = [name_of(each.subject.public_bytes()) for each in (old, new)]
     # Without this a client that verifies the host name would fail after the reload.
-    if names[0] != names[1] and not settings.flag("ssl.allow.dn.changes"):
+    if names[0] != names[1] and not settings[SSL_ALLOW_DN_CHANGES]:
         raise settings.problem(
-            KEY_STORE,
-            f"{settings.text(KEY_STORE)}: the certificate is for {names[1]!r}, the one before"
-            f" was for {names[0]!r}; ssl.allow.dn.changes=true allows that",
+            SSL_KEYSTORE_LOCATION,
+            f"{settings[SSL_KEYSTORE_LOCATION]}: the certificate is for {names[1]!r}, the one"
+            f" before was for {names[0]!r}; ssl.allow.dn.changes=true allows that",
         )
     missing = _alternative_names(old) - _alternative_names(new)
-    if missing and not settings.flag("ssl.allow.san.changes"):
+    if missing and not settings[SSL_ALLOW_SAN_CHANGES]:
         raise settings.problem(
-            KEY_STORE,
-            f"{settings.text(KEY_STORE)}: the certificate lacks the alternative names"
+            SSL_KEYSTORE_LOCATION,
+            f"{settings[SSL_KEYSTORE_LOCATION]}: the certificate lacks the alternative names"
             f" {', '.join(sorted(missing))} of the one before; ssl.allow.san.changes=true"
             " allows that",
         )
@@ -110,7 +115,9 @@ def _build(settings: TlsSettings) -> BuiltContext:
         raise
     except Exception as error:
         what = f"a certificate or key cannot be used ({type(error).__name__})"
-        raise settings.problem(KEY_STORE, f"{settings.text(KEY_STORE)}: {what}") from error
+        raise settings.problem(
+            SSL_KEYSTORE_LOCATION, f"{settings[SSL_KEYSTORE_LOCATION]}: {what}"
+        ) from error
 
 
 def _alternative_names(certificate: Certificate) -> set[str]:
