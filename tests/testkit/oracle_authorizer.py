@@ -31,7 +31,7 @@ from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, TRACE
 from doorkeeper.server.authorizer.contract import Action
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
-from doorkeeper.server.authorizer.standard_keys import LOG_FORMAT
+from doorkeeper.server.config.keys import AUTHORIZER_LOG_FORMAT
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from testkit.authorizers import CollectedAuthorizerLog, decide_from
 from testkit.java_lines import JavaLines
@@ -95,7 +95,7 @@ def our_answer(world: World, release: str, snapshot: Snapshot | None = None) -> 
     audit = CollectedAuthorizerLog()
     authorizer = StandardAuthorizer(authorizer_log=audit)
     try:
-        authorizer.configure({**world["configs"], LOG_FORMAT: FORMS[release]})
+        authorizer.configure({**world["configs"], AUTHORIZER_LOG_FORMAT.name: FORMS[release]})
     except ValueError:
         return {"refused": True}
     acls = _snapshot(world) if snapshot is None else snapshot

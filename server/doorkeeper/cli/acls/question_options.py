@@ -17,7 +17,8 @@ from doorkeeper.acls.networks import IPV4_BITS, network_of
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import options_of_resources, utf8
-from doorkeeper.server.authorizer.standard_keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
+from doorkeeper.server.authorizer.standard_keys import read_policy
+from doorkeeper.server.config.keys import ALLOW_EVERYONE_IF_NO_ACL_FOUND, SUPER_USERS
 from doorkeeper.server.resources.topics.names import reason_invalid
 from doorkeeper.server.schema.features import LEVELS, NEWEST
 
@@ -243,7 +244,7 @@ class EffectivePolicy(NamedTuple):
         everyone = str(self.policy.allow_everyone).lower()
         return [
             f"{SUPER_USERS}: {users}",
-            f"{ALLOW_EVERYONE}: {everyone} ({self.allow_everyone_from})",
+            f"{ALLOW_EVERYONE_IF_NO_ACL_FOUND}: {everyone} ({self.allow_everyone_from})",
         ]
 
     def record(self) -> dict[str, Any]:
@@ -277,7 +278,7 @@ def policy_options(command: Command) -> Command:
     everyone = click.option(
         "--allow-everyone/--no-allow-everyone",
         default=None,
-        help=f"The {ALLOW_EVERYONE} of the server."
+        help=f"The {ALLOW_EVERYONE_IF_NO_ACL_FOUND} of the server."
         "  [default: that of the store or of --config, or false]",
     )
     return users(everyone(command))
@@ -300,7 +301,7 @@ def effective_policy(
     users_from, everyone_from = (NOT_KNOWN, ASSUMED) if configured is None else (source, source)
     if super_users is not None:
         try:
-            users = read_policy({SUPER_USERS: super_users}).super_users
+            users = read_policy({SUPER_USERS.name: super_users}).super_users
         except ValueError as error:
             raise click.UsageError(str(error)) from error
         policy = Policy(super_users=users, allow_everyone=policy.allow_everyone)

@@ -78,7 +78,7 @@ from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import PlacedAcceptance
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
-from doorkeeper.server.authorizer.standard_keys import ALLOW_EVERYONE
+from doorkeeper.server.config.keys import ALLOW_EVERYONE_IF_NO_ACL_FOUND
 from doorkeeper.server.schema.features import LEVELS, NEWEST, OLDEST, has_networks
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
@@ -234,7 +234,7 @@ def _login_note(login: str, snapshot: Snapshot) -> str | None:
     is_decided = any(
         each.pattern.resource_type is ResourceType.CLUSTER for each in find(snapshot, ANY_BINDING)
     )
-    other = "" if is_decided else f", or {ALLOW_EVERYONE} is true"
+    other = "" if is_decided else f", or {ALLOW_EVERYONE_IF_NO_ACL_FOUND} is true"
     return f"{printable(login)} may describe the ACLs, and none allows it: a super user{other}"
 
 

@@ -31,7 +31,7 @@ from doorkeeper.server.app.config_changes import dynamic_values
 from doorkeeper.server.app.decision_settings import settings_of
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.stores import open_store
-from doorkeeper.server.authorizer.loading import KEY, authorizer_class
+from doorkeeper.server.authorizer.loading import authorizer_class
 from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.server.authorizer.standard_keys import POLICY_DEFAULTS, read_policy
 from doorkeeper.server.config.keys import AUTHORIZER_CLASS_NAME
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.app.assembly import Assembly
     from doorkeeper.server.schema.change import Committed
 
-_NO_AUTHORIZER: Final = f"there are no ACLs: {KEY} names no authorizer"
+_NO_AUTHORIZER: Final = f"there are no ACLs: {AUTHORIZER_CLASS_NAME} names no authorizer"
 
 
 class StoreRepository(AclRepository):

@@ -20,7 +20,7 @@ from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
 from doorkeeper.server.authorizer.awaitables import as_future
 from doorkeeper.server.authorizer.contract import Authorizer, AuthorizerServerInfo, Endpoint
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
-from doorkeeper.server.authorizer.loading import KEY, authorizer_class
+from doorkeeper.server.authorizer.loading import authorizer_class
 from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.server.config.keys import AUTHORIZER_CLASS_NAME
 from doorkeeper.server.config.plug_ins import UnusableClass, made
@@ -55,7 +55,7 @@ def authorizer_of(
 
     """
     originals = {entry.key: entry.value for entry in entries}
-    name = originals.get(KEY, "").strip()
+    name = originals.get(AUTHORIZER_CLASS_NAME.name, "").strip()
     try:
         found = authorizer_class(name)
     except UnusableClass as error:
@@ -75,7 +75,7 @@ def authorizer_of(
         close(GuardedAuthorizer(authorizer), _log())
 
     try:
-        return made(make, configure, f"{KEY}={name}", refused)
+        return made(make, configure, f"{AUTHORIZER_CLASS_NAME}={name}", refused)
     except ValueError as error:
         raise StartError(locate(entries, error)) from error
 
@@ -164,7 +164,9 @@ def locate(entries: Iterable[Entry], error: Exception) -> str:
 def refused_start(settings: Settings, error: BaseException) -> StartError:
     """Return the error of an authorizer that does not start."""
     text = one_line(error) or type(error).__name__
-    return StartError(f"{KEY}={settings[AUTHORIZER_CLASS_NAME]} does not start: {text}")
+    return StartError(
+        f"{AUTHORIZER_CLASS_NAME}={settings[AUTHORIZER_CLASS_NAME]} does not start: {text}"
+    )
 
 
 # With the drain this must be less than the grace period of service managers (90 s for systemd, 30 s

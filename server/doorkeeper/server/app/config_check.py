@@ -21,7 +21,7 @@ from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.groups import groups_of
 from doorkeeper.server.app.listeners import ServerSecurity
 from doorkeeper.server.app.policies import policies_of
-from doorkeeper.server.config.keys import AUTHORIZER_CLASS_NAME, CLUSTERS_FILE
+from doorkeeper.server.config.keys import AUTHORIZER_CLASS_NAME, CLUSTERS_FILE, GROUPS_FILE
 from doorkeeper.server.config.listeners import Listener
 from doorkeeper.server.config.loading import STANDARD_AUTHORIZER, Loaded, load
 from doorkeeper.server.config.naming import LISTENER_PREFIX
@@ -271,6 +271,5 @@ def problems_of(entries: Iterable[Entry]) -> list[str]:
 
 def groups_file_of(entries: Iterable[Entry]) -> Path | None:
     """Return the file of ``doorkeeper.groups.file``; None if its last entry is empty."""
-    texts = {entry.key: entry.value.strip() for entry in entries}
-    name = texts.get("doorkeeper.groups.file")
-    return Path(name) if name else None
+    texts = [entry.value for entry in entries if entry.key == GROUPS_FILE.name]
+    return GROUPS_FILE.parse(texts[-1]) if texts else None

@@ -8,9 +8,13 @@ from typing import Final
 from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.authorizer import locate
 from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.config.keys import (
+    ALTER_CONFIG_POLICY_CLASS_NAME,
+    CREATE_TOPIC_POLICY_CLASS_NAME,
+)
 from doorkeeper.server.resources.policies.guard import Policies
 
-POLICY_KEYS: Final = ("create.topic.policy.class.name", "alter.config.policy.class.name")
+POLICY_KEYS: Final = (CREATE_TOPIC_POLICY_CLASS_NAME, ALTER_CONFIG_POLICY_CLASS_NAME)
 
 
 def policies_of(entries: Sequence[Entry], *, slow_ms: int = 50) -> Policies:
@@ -21,7 +25,7 @@ def policies_of(entries: Sequence[Entry], *, slow_ms: int = 50) -> Policies:
 
     """
     originals = {entry.key: entry.value for entry in entries}
-    if not any(originals.get(key, "").strip() for key in POLICY_KEYS):
+    if not any(originals.get(key.name, "").strip() for key in POLICY_KEYS):
         return Policies(slow_ms=slow_ms)
     # Imported only where there is a policy: plug-ins are slow to check.
     from doorkeeper.server.resources.policies.loading import ALTER_CONFIG, CREATE_TOPIC, policy_of

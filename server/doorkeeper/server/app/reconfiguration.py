@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.base.key import Applies
 from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
-from doorkeeper.server.authorizer.standard_keys import ALLOW_EVERYONE, LOG_FORMAT, SUPER_USERS
+from doorkeeper.server.authorizer.standard_keys import RECONFIGURABLE
 from doorkeeper.server.config.keys import LOG_LEVELS
 from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.config.naming import find_key, is_for_plug_ins
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.net import Server
     from doorkeeper.server.operations.logs.pipeline import Logger, Logs
-
-# Keys that apply without a restart if the authorizer supports them.
-OF_AUTHORIZERS = frozenset({SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT})
 
 
 class Usable(NamedTuple):
@@ -91,7 +88,8 @@ class Reconfiguration:
     def _is_reloaded(self, name: str, keys: Collection[str]) -> bool:
         if name in keys:
             return True
-        return is_reloaded(name) and (name not in OF_AUTHORIZERS or self._authorizer is None)
+        # Those of the standard authorizer apply if the authorizer in use supports them.
+        return is_reloaded(name) and (name not in RECONFIGURABLE or self._authorizer is None)
 
     def _keys(self) -> frozenset[str]:
         """Return the keys that the authorizer takes without a restart."""

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Form = Callable[["AuthorizableRequestContext", "Action", "Decision"], str]
 
-DEFAULT_FORM = "4.2"
-
 
 def _pascal(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
@@ -77,7 +75,7 @@ def line_1_0(context: AuthorizableRequestContext, action: Action, decision: Deci
 
 
 FORMS: Mapping[str, Form] = {
-    DEFAULT_FORM: line_4_2,
+    "4.2": line_4_2,
     "3.3": line_3_3,
     "2.4": line_2_4,
     "2.0": line_2_0,

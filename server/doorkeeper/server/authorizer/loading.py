@@ -13,9 +13,8 @@ from __future__ import annotations
 from doorkeeper.server.authorizer.contract import Authorizer
 from doorkeeper.server.authorizer.older import has_older_interface, wrap
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
+from doorkeeper.server.config.keys import AUTHORIZER_CLASS_NAME
 from doorkeeper.server.config.plug_ins import PlugIn, checked_class, imported
-
-KEY = "authorizer.class.name"
 
 ENTRY_POINT_GROUP = "doorkeeper.authorizers"
 
@@ -53,7 +52,7 @@ OLDER_ARGUMENTS = {
 
 
 PLUG_IN = PlugIn(
-    KEY,
+    AUTHORIZER_CLASS_NAME.name,
     ENTRY_POINT_GROUP,
     Authorizer,
     ARGUMENTS,

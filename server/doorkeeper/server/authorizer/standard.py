@@ -36,16 +36,15 @@ from doorkeeper.server.authorizer.contract import (
     check_not_filter,
     masks_by_authorize,
 )
-from doorkeeper.server.authorizer.kafka_log_line import DEFAULT_FORM, FORMS
+from doorkeeper.server.authorizer.kafka_log_line import FORMS
 from doorkeeper.server.authorizer.plans import BindingIds, hints, plan_creation, plan_deletion
 from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.server.authorizer.standard_keys import (
-    ALLOW_EVERYONE,
-    LOG_FORMAT,
-    SUPER_USERS,
+    RECONFIGURABLE,
     read_form,
     read_policy,
 )
+from doorkeeper.server.config.keys import AUTHORIZER_LOG_FORMAT
 from doorkeeper.server.state.log import StateLog, origin_of
 from doorkeeper.server.state.memory import MemoryStore
 from doorkeeper.server.state.outcome import not_stored
@@ -107,7 +106,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         )
         self._threshold = self._authorizer_log.threshold
         self.policy = Policy()
-        self._form = FORMS[DEFAULT_FORM]
+        self._form = FORMS[AUTHORIZER_LOG_FORMAT.default_value]
         self._log = StateLog(MemoryStore())
         self._owns_log = True
         self._loaded: asyncio.Future[None] | None = None
@@ -142,7 +141,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         self._read(configs)
 
     def reconfigurable_configs(self) -> set[str]:
-        return {SUPER_USERS, ALLOW_EVERYONE, LOG_FORMAT}
+        return set(RECONFIGURABLE)
 
     def validate_reconfiguration(self, configs: Mapping[str, str]) -> None:
         """Check the values.

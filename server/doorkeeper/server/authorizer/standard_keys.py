@@ -11,17 +11,23 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import Principal
-from doorkeeper.server.authorizer.kafka_log_line import DEFAULT_FORM, FORMS
+from doorkeeper.server.authorizer.kafka_log_line import FORMS
+from doorkeeper.server.config.keys import (
+    ALLOW_EVERYONE_IF_NO_ACL_FOUND,
+    AUTHORIZER_LOG_FORMAT,
+    SUPER_USERS,
+)
 
 if TYPE_CHECKING:
     from doorkeeper.server.authorizer.kafka_log_line import Form
 
-SUPER_USERS = "super.users"
-ALLOW_EVERYONE = "allow.everyone.if.no.acl.found"
-LOG_FORMAT = "doorkeeper.authorizer.log.format"
-
-POLICY_DEFAULTS: Final[Mapping[str, str]] = {SUPER_USERS: "", ALLOW_EVERYONE: "false"}
+POLICY_DEFAULTS: Final[Mapping[str, str]] = {
+    key.name: key.default or "" for key in (SUPER_USERS, ALLOW_EVERYONE_IF_NO_ACL_FOUND)
+}
 """The keys that ``read_policy`` reads, and their values where they are not given."""
+
+RECONFIGURABLE: Final = frozenset((*POLICY_DEFAULTS, AUTHORIZER_LOG_FORMAT.name))
+"""The keys that apply without a restart."""
 
 
 def read_policy(configs: Mapping[str, str]) -> Policy:
@@ -32,7 +38,7 @@ def read_policy(configs: Mapping[str, str]) -> Policy:
     Raises:
         ValueError: super users without a colon; the text lists each.
     """
-    given = (user.strip() for user in configs.get(SUPER_USERS, "").split(";"))
+    given = (user.strip() for user in configs.get(SUPER_USERS.name, "").split(";"))
     users = [user for user in given if user]
     wrong = []
     for user in users:
@@ -44,7 +50,8 @@ def read_policy(configs: Mapping[str, str]) -> Policy:
         raise ValueError(f"{SUPER_USERS}: {'; '.join(wrong)}")
     return Policy(
         super_users=frozenset(users),
-        allow_everyone=configs.get(ALLOW_EVERYONE, "").strip().lower() == "true",
+        allow_everyone=configs.get(ALLOW_EVERYONE_IF_NO_ACL_FOUND.name, "").strip().lower()
+        == "true",
     )
 
 
@@ -54,7 +61,8 @@ def read_form(configs: Mapping[str, str]) -> Form:
     Raises:
         ValueError: it is not one of ``FORMS``.
     """
-    release = configs.get(LOG_FORMAT, "").strip() or DEFAULT_FORM
+    release = configs.get(AUTHORIZER_LOG_FORMAT.name, "").strip()
+    release = release or AUTHORIZER_LOG_FORMAT.default_value
     if release not in FORMS:
-        raise ValueError(f"{LOG_FORMAT}: found {release}; allowed: {', '.join(FORMS)}")
+        raise ValueError(f"{AUTHORIZER_LOG_FORMAT}: found {release}; allowed: {', '.join(FORMS)}")
     return FORMS[release]

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from doorkeeper.server.config.keys import KERBEROS_CONFIG_FILE
+from doorkeeper.server.config.sasl_keys import SASL_KERBEROS_PRINCIPAL_TO_LOCAL_RULES
 from doorkeeper.server.security.kerberos_rules import ShortNamer
 
-RULES_KEY: Final = "sasl.kerberos.principal.to.local.rules"
-CONFIG_KEY: Final = "doorkeeper.kerberos.config.file"
 VARIABLE: Final = "KRB5_CONFIG"
 DEFAULT_CONFIG: Final = "/etc/krb5.conf"
 
@@ -43,11 +43,11 @@ def use_configuration(originals: Mapping[str, str]) -> None:
     Raises:
         ValueError: the file is missing or unreadable; the text begins with the key.
     """
-    named = originals.get(CONFIG_KEY, "").strip()
+    named = originals.get(KERBEROS_CONFIG_FILE.name, "").strip()
     if named:
         problem = unreadable(Path(named))
         if problem:
-            raise ValueError(f"{CONFIG_KEY}: {named}: {problem}")
+            raise ValueError(f"{KERBEROS_CONFIG_FILE}: {named}: {problem}")
         # setenv is not thread-safe, and threads of the library may be reading the environment.
         if os.environ.get(VARIABLE) != named:
             os.environ[VARIABLE] = named
@@ -59,7 +59,7 @@ def use_configuration(originals: Mapping[str, str]) -> None:
         said = "; ".join(f"{file}: {problem}" for file, problem in problems.items())
         where = f"the variable {VARIABLE}" if VARIABLE in os.environ else "the default"
         raise ValueError(
-            f"{CONFIG_KEY}: not given, and {where} gives no configuration of Kerberos:"
+            f"{KERBEROS_CONFIG_FILE}: not given, and {where} gives no configuration of Kerberos:"
             f" {said or 'no file'}"
         )
 
@@ -92,13 +92,14 @@ def short_namer(configs: Mapping[str, str]) -> ShortNamer:
         ValueError: a rule is malformed; the text begins with the key.
     """
     use_configuration(configs)
-    text = configs.get(RULES_KEY, "DEFAULT").strip()
+    key = SASL_KERBEROS_PRINCIPAL_TO_LOCAL_RULES
+    text = configs.get(key.name, key.default or "").strip()
     rules = [rule.strip() for rule in text.split(",")] if text else []
     realm = default_realm()
     try:
         return ShortNamer(realm, rules)
     except ValueError as error:
-        raise ValueError(f"{RULES_KEY}: {error}") from error
+        raise ValueError(f"{key}: {error}") from error
 
 
 def acceptor(keytab: Path, principal: str) -> object:

@@ -15,6 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol, TypeGuard, runtime_checkable
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
+from doorkeeper.base.tls.keys import SSL_PRINCIPAL_MAPPING_RULES
+from doorkeeper.server.config.keys import PRINCIPAL_BUILDER_CLASS
 from doorkeeper.server.config.plug_ins import PlugIn, class_of, made, one_line
 from doorkeeper.server.security.prefixes import configs_of
 
@@ -25,12 +27,9 @@ if TYPE_CHECKING:
     from doorkeeper.server.security.kerberos_rules import ShortNamer
     from doorkeeper.server.security.ssl_rules import SslRules
 
-KEY: Final = "principal.builder.class"
-SSL_RULES_KEY: Final = "ssl.principal.mapping.rules"
-
 ENTRY_POINT_GROUP: Final = "doorkeeper.principal_builders"
 
-KAFKA_NAME: Final = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"
+KAFKA_NAME: Final = PRINCIPAL_BUILDER_CLASS.default_value
 
 
 @runtime_checkable
@@ -41,7 +40,7 @@ class _Builds(Protocol):
 
 
 _PLUG_IN: Final = PlugIn(
-    KEY,
+    PRINCIPAL_BUILDER_CLASS.name,
     ENTRY_POINT_GROUP,
     _Builds,
     kafka_names=(KAFKA_NAME,),
@@ -76,7 +75,7 @@ class DefaultPrincipalBuilder:
         Raises:
             ValueError: a rule is wrong; the text begins with the key.
         """
-        if security_protocol == "SSL" and SSL_RULES_KEY in self._configs:
+        if security_protocol == "SSL" and SSL_PRINCIPAL_MAPPING_RULES.name in self._configs:
             self._rules_of_certificates()
         if "GSSAPI" in mechanisms:
             self._rules_of_kerberos()
@@ -109,10 +108,12 @@ class DefaultPrincipalBuilder:
         from doorkeeper.server.security.ssl_rules import SslRules
 
         if self._ssl_rules is None:
+            rules = SSL_PRINCIPAL_MAPPING_RULES
             try:
-                self._ssl_rules = SslRules(self._configs.get(SSL_RULES_KEY, "DEFAULT"))
+                text = self._configs.get(rules.name, rules.default_value)
+                self._ssl_rules = SslRules(text)
             except ValueError as error:
-                raise ValueError(f"{SSL_RULES_KEY}: {error}") from error
+                raise ValueError(f"{rules}: {error}") from error
         return self._ssl_rules
 
     def _rules_of_kerberos(self) -> ShortNamer:
@@ -171,7 +172,7 @@ def principal_builder_of(
             key.
     """
     configs = configs_of(originals, listener_name)
-    name = configs.get(KEY, "").strip() or KAFKA_NAME
+    name = configs.get(PRINCIPAL_BUILDER_CLASS.name, "").strip() or KAFKA_NAME
     if name == KAFKA_NAME:
         ours = DefaultPrincipalBuilder()
         ours.configure(configs)
@@ -184,4 +185,6 @@ def principal_builder_of(
         if method is not None:
             method(configs)
 
-    return GuardedPrincipalBuilder(made(found, configure, f"{KEY}={name}"), name)
+    return GuardedPrincipalBuilder(
+        made(found, configure, f"{PRINCIPAL_BUILDER_CLASS}={name}"), name
+    )

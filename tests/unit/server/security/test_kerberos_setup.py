@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper.server.config.keys import KERBEROS_CONFIG_FILE
+from doorkeeper.server.config.sasl_keys import SASL_KERBEROS_PRINCIPAL_TO_LOCAL_RULES
 from doorkeeper.server.security.kerberos_setup import (
-    CONFIG_KEY,
-    RULES_KEY,
     VARIABLE,
     acceptor,
     bindings,
@@ -38,7 +38,7 @@ def test_the_key_names_the_configuration(tmp_path: Path, monkeypatch: pytest.Mon
     file = tmp_path / "krb5.conf"
     file.write_text("[libdefaults]\n")
 
-    use_configuration({CONFIG_KEY: f" {file} "})
+    use_configuration({KERBEROS_CONFIG_FILE.name: f" {file} "})
 
     assert os.environ[VARIABLE] == str(file)
 
@@ -49,14 +49,15 @@ def test_a_configuration_that_is_not_there(tmp_path: Path, monkeypatch: pytest.M
     missing = tmp_path / "krb5.conf"
 
     with pytest.raises(ValueError) as by_key:
-        use_configuration({CONFIG_KEY: str(missing)})
+        use_configuration({KERBEROS_CONFIG_FILE.name: str(missing)})
     monkeypatch.setenv(VARIABLE, str(missing))
     with pytest.raises(ValueError) as by_variable:
         use_configuration({})
 
-    assert str(by_key.value) == f"{CONFIG_KEY}: {missing}: No such file or directory"
+    assert str(by_key.value) == f"{KERBEROS_CONFIG_FILE}: {missing}: No such file or directory"
     assert str(by_variable.value) == (
-        f"{CONFIG_KEY}: not given, and the variable {VARIABLE} gives no configuration of Kerberos:"
+        f"{KERBEROS_CONFIG_FILE}: not given, and the variable {VARIABLE} gives no configuration of"
+        " Kerberos:"
         f" {missing}: No such file or directory"
     )
 
@@ -76,9 +77,11 @@ def test_a_rule_is_told_with_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyP
     file = tmp_path / "krb5.conf"
     file.write_text("")
 
-    namer = short_namer({CONFIG_KEY: str(file), RULES_KEY: " RULE:[2:$1]/U , DEFAULT "})
+    rules = SASL_KERBEROS_PRINCIPAL_TO_LOCAL_RULES.name
+    config = {KERBEROS_CONFIG_FILE.name: str(file)}
+    namer = short_namer({**config, rules: " RULE:[2:$1]/U , DEFAULT "})
     with pytest.raises(ValueError, match=r"^sasl\.kerberos\.principal\.to\.local\.rules: Invalid"):
-        short_namer({CONFIG_KEY: str(file), RULES_KEY: "DEFAULT,x"})
+        short_namer({**config, rules: "DEFAULT,x"})
 
     assert namer.short_name("alice@EXAMPLE.COM") == "alice"
     assert namer.short_name("alice/host@EXAMPLE.COM") == "ALICE"

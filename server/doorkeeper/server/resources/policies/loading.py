@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from doorkeeper.server.config.keys import (
+    ALTER_CONFIG_POLICY_CLASS_NAME,
+    CREATE_TOPIC_POLICY_CLASS_NAME,
+)
 from doorkeeper.server.config.plug_ins import PlugIn, class_of, made
 from doorkeeper.server.resources.policies.contract import AlterConfigPolicy, CreateTopicPolicy
 
 _CALLS: Final = {"configure": 1, "validate": 1, "close": 0}
 
 CREATE_TOPIC: Final = PlugIn(
-    "create.topic.policy.class.name",
+    CREATE_TOPIC_POLICY_CLASS_NAME.name,
     "doorkeeper.create_topic_policies",
     CreateTopicPolicy,
     _CALLS,
 )
 ALTER_CONFIG: Final = PlugIn(
-    "alter.config.policy.class.name",
+    ALTER_CONFIG_POLICY_CLASS_NAME.name,
     "doorkeeper.alter_config_policies",
     AlterConfigPolicy,
     _CALLS,
