@@ -25,12 +25,12 @@ from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api import init_producer_id
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.node import Update, UpdateOperation
+from doorkeeper.server.api.offset_commit import stored_offset
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs, require_on_cluster
 from doorkeeper.server.resources.groups import (
     METADATA_MAX,
     Committer,
     check_committer,
-    partition_text,
 )
 from doorkeeper.server.resources.topics.names import INTERNAL_TOPICS
 from doorkeeper.server.schema.change import edit
@@ -58,7 +58,6 @@ from doorkeeper_wire.messages.init_producer_id import (
 )
 from doorkeeper_wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
-    TxnOffsetCommitRequestPartition,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
@@ -69,7 +68,6 @@ if TYPE_CHECKING:
 
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.api.node import Node, Outcome, Services
-    from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper_broker.records import Records
     from doorkeeper_broker.transactions import Partition
@@ -267,7 +265,7 @@ class TransactionApis:
                 if len(row.committed_metadata or "") > METADATA_MAX:
                     errors[place] = errors[place] or ErrorCode.OFFSET_METADATA_TOO_LARGE
                 if found is not None and not errors[place]:
-                    rows.append(_offset(request.group_id, row, found))
+                    rows.append(stored_offset(request.group_id, row, found))
         if rows:
             error = _error_of(version, lambda: self._stage(request, rows, node, version))
             errors = {place: each or error for place, each in errors.items()}
@@ -392,17 +390,6 @@ def _existing_error(
     if topic is None or not 0 <= index < topic.partitions:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return ErrorCode.NONE
-
-
-def _offset(group_id: str, row: TxnOffsetCommitRequestPartition, topic: Topic) -> StoredOffset:
-    return StoredOffset(
-        group_id,
-        partition_text(topic.name, row.partition_index),
-        topic.topic_id,
-        row.committed_offset,
-        row.committed_leader_epoch,
-        row.committed_metadata or "",
-    )
 
 
 def _end_response(producer: Producer) -> EndTxnResponse:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import CONTRADICTED, HELP, STATUSES, inspects, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
@@ -156,7 +157,7 @@ def command(
     )
     settings = Settings(conf=conf, packages=packages)
     chosen = starting.engine(engine_name, master, tell, settings)
-    with starting.no_garbage_collection(), chosen as engine:
+    with collection_paused(), chosen as engine:
         summary = run(request, _surroundings(engine, tell))
     show(as_json(summary) if output == "json" else as_text(summary, out))
     if summary.evidence.contradicts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import gc
 import importlib.metadata
 import secrets
 from contextlib import contextmanager
@@ -55,22 +54,6 @@ def engine(
         yield started
     finally:
         started.close()
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Leave cyclic garbage where it is, for a command that ends soon.
-
-    A run makes hundreds of thousands of bindings, none of them in a cycle: to look for cycles among
-    them again and again takes a tenth of its processor time.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def policy(super_users: tuple[str, ...], *, allow_everyone: bool) -> Policy:

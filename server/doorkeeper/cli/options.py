@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from doorkeeper.acls.model import Principal
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.interrupts import interruptible
@@ -151,3 +152,18 @@ def load_settings(file: Path | None, overrides: Sequence[str]) -> Settings:
     from doorkeeper.server.config.loading import load
 
     return load(file, overrides).settings
+
+
+def take_principals(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return principals, each with its type; the callback of options.
+
+    Raises:
+        click.BadParameter: one has no type.
+
+    """
+    try:
+        return tuple(str(Principal.parse(each)) for each in values)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.decision import Question
 from doorkeeper.acls.explanation import explanation
+from doorkeeper.cli.learning.recorder import request_question
 from doorkeeper.server.authorizer.contract import AuthorizationResult
 from doorkeeper.testing.answers import reason_of
 from doorkeeper_wire.api_keys import API_NAMES
@@ -106,7 +107,7 @@ class Denials:
         for action, result in zip(actions, results, strict=True):
             if result is AuthorizationResult.DENIED and action.log_if_denied:
                 resource = action.resource
-                question = _question(
+                question = request_question(
                     context, action.operation, resource.resource_type, resource.name
                 )
                 self._add(context, question, self._state())
@@ -122,7 +123,7 @@ class Denials:
     ) -> None:
         """Record that a permission on any resource of a type is missing."""
         if result is AuthorizationResult.DENIED:
-            question = _question(context, operation, resource_type, _ANY)
+            question = request_question(context, operation, resource_type, _ANY)
             self._add(context, question, None, on_any=True)
 
     def _add(
@@ -140,16 +141,6 @@ class Denials:
         self._found.append(Denial(question, api, context.client_id, state, on_any))
         if len(self._found) > 2 * KEPT:
             self._found = self._found[-KEPT:]
-
-
-def _question(
-    context: AuthorizableRequestContext,
-    operation: AclOperation,
-    resource_type: ResourceType,
-    name: str,
-) -> Question:
-    principal = str(context.principal)
-    return Question(principal, context.client_address, operation, resource_type, name)
 
 
 @contextmanager

@@ -60,8 +60,6 @@ from doorkeeper.testing.options import Acls, Options, ResourceOption
 
 T = TypeVar("T")
 
-NS_PER_MS = 1_000_000
-
 WAIT_S: Final = 60.0
 """Operations of a test take milliseconds; the timeout ends a hanging run."""
 

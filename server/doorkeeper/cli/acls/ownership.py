@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 from doorkeeper.acls.formats.names import FormatError, resource_type
-from doorkeeper.acls.model import AclBinding, Principal, ResourceType
+from doorkeeper.acls.model import AclBinding, ResourceType
 from doorkeeper.acls.plan import EVERYTHING, Plan, Selector, SelectorUnion, plan, plan_additions
 from doorkeeper.cli.completion import one_of
-from doorkeeper.cli.options import utf8
+from doorkeeper.cli.options import take_principals, utf8
 from doorkeeper.cli.terminal import say
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
@@ -46,7 +46,7 @@ def selectors(command: Command) -> Command:
         metavar="TYPE:NAME",
         multiple=True,
         type=utf8,
-        callback=_principals,
+        callback=take_principals,
         help="Only ACLs of this principal, such as User:alice; may be repeated.  [default: all]",
     )
     kind = click.option(
@@ -68,15 +68,6 @@ def _prefixes(
     if "" in values:
         raise click.BadParameter("is empty, which would be every name; leave it out to own all")
     return values
-
-
-def _principals(
-    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[str, ...]:
-    try:
-        return tuple(str(Principal.parse(each)) for each in values)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
 
 
 def _types(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> object:

@@ -12,7 +12,6 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from doorkeeper.acls.model import Principal
 from doorkeeper.cli.acls.addresses import moment
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.completion import files
@@ -25,7 +24,7 @@ from doorkeeper.cli.history.clusters import (
     receipts,
 )
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.options import config_option, output_option
+from doorkeeper.cli.options import config_option, output_option, take_principals
 from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.cli.stores import open_history
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
@@ -112,21 +111,6 @@ def read_history(store: Address, work: Callable[[Portable], Awaitable[Result]]) 
             return await work(portable)
 
     return asyncio.run(read())
-
-
-def take_principals(
-    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Return principals, each with its type; the callback of options.
-
-    Raises:
-        click.BadParameter: one has no type: it would be no principal of any change.
-
-    """
-    try:
-        return tuple(str(Principal.parse(each)) for each in values)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
 
 
 @click.group(

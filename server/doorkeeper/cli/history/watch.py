@@ -15,11 +15,10 @@ from doorkeeper.cli.history.commands import (
     ADDRESSES,
     line_of,
     store_options,
-    take_principals,
     take_store,
 )
 from doorkeeper.cli.interrupts import INTERRUPTED
-from doorkeeper.cli.options import output_option
+from doorkeeper.cli.options import output_option, take_principals
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.stores import open_history
 from doorkeeper.cli.terminal import fail, say_once, show, show_json

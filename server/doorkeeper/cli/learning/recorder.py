@@ -76,7 +76,7 @@ class Recorder:
     ) -> None:
         for action, result in zip(actions, results, strict=True):
             resource_type, name, _ = action.resource
-            question = _question(context, action.operation, resource_type, name)
+            question = request_question(context, action.operation, resource_type, name)
             self._count(context, question, result, log_if_denied=action.log_if_denied)
         if self._next is not None:
             self._next(context, actions, results)
@@ -88,7 +88,7 @@ class Recorder:
         resource_type: ResourceType,
         result: AuthorizationResult,
     ) -> None:
-        question = _question(context, operation, resource_type, WILDCARD)
+        question = request_question(context, operation, resource_type, WILDCARD)
         self._count(context, question, result, log_if_denied=None)
         if self._next_of_type is not None:
             self._next_of_type(context, operation, resource_type, result)
@@ -118,11 +118,12 @@ def _classify(key: _Key) -> CountedRequest | None:
     )
 
 
-def _question(
+def request_question(
     context: AuthorizableRequestContext,
     operation: AclOperation,
     resource_type: ResourceType,
     name: str,
 ) -> Question:
+    """Return what an action of a request asks."""
     principal = str(context.principal)
     return Question(principal, context.client_address, operation, resource_type, name)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.state.state import State
+    from doorkeeper_wire.messages.txn_offset_commit import TxnOffsetCommitRequestPartition
 
 _READ_GROUP, _READ = needs(8)
 
@@ -103,11 +104,16 @@ def handle(request: OffsetCommitRequest, context: RequestContext, node: Node) ->
         request.generation_id_or_member_epoch,
         context.authorizable.request_version,
     )
-    offsets = [_offset(request.group_id, row, topic) for _, row, topic in wanted]
+    offsets = [stored_offset(request.group_id, row, topic) for _, row, topic in wanted]
     return Update(UpdateOperation.OFFSETS, 1, partial(_commit, context, member, offsets), respond)
 
 
-def _offset(group_id: str, asked: OffsetCommitRequestPartition, topic: Topic) -> StoredOffset:
+def stored_offset(
+    group_id: str,
+    asked: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition,
+    topic: Topic,
+) -> StoredOffset:
+    """Return the row of an offset that a request commits."""
     return StoredOffset(
         group_id,
         partition_text(topic.name, asked.partition_index),
