@@ -20,8 +20,9 @@ from doorkeeper.client.bindings import (
     deletion_request,
     description_request,
 )
-from doorkeeper.server.api.codes import binding_of, filter_of
+from doorkeeper.server.api.codes import filter_of
 from doorkeeper.server.api.codes import resource_rows as rows_of
+from doorkeeper.server.api.create_acls import binding_of
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic, wanted
 

@@ -25,12 +25,11 @@ from doorkeeper.acls.model import (
     AclOperation,
     AclPermissionType,
     PatternType,
-    ResourcePattern,
     ResourcePatternFilter,
     ResourceType,
     SortedBindings,
 )
-from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import answer_of
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsMatchingAcl
 from doorkeeper_wire.messages.describe_acls import AclDescription, DescribeAclsResource
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from doorkeeper.server.authorizer.contract import AclBindingDeleteResult, AclDeleteResult
-    from doorkeeper_wire.messages.create_acls import AclCreation
     from doorkeeper_wire.messages.delete_acls import DeleteAclsFilter
     from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
 
@@ -126,32 +124,6 @@ def filter_of(wanted: DescribeAclsRequest | DeleteAclsFilter) -> AclBindingFilte
             PERMISSION_TYPES.get(wanted.permission_type, _NO_PERMISSION),
         ),
     )
-
-
-def binding_of(creation: AclCreation) -> AclBinding:
-    """Return the ACL of a row of CreateAcls; unknown codes become UNKNOWN.
-
-    Raises:
-        ApiError: UNKNOWN_SERVER_ERROR where an element is ANY or MATCH, which only filters may
-            have: a broker fails while it constructs the object.
-    """
-    # One request may bring ten thousand: the values are made by ``tuple.__new__``, since a named
-    # tuple's own constructor is a Python function.
-    kind = RESOURCE_TYPES.get(creation.resource_type, _NO_TYPE)
-    pattern_kind = PATTERN_TYPES.get(creation.resource_pattern_type, _NO_PATTERN_TYPE)
-    asked = OPERATIONS.get(creation.operation, _NO_OPERATION)
-    permission = PERMISSION_TYPES.get(creation.permission_type, _NO_PERMISSION)
-    if (
-        kind is _ANY_TYPE
-        or pattern_kind is _ANY_PATTERN_TYPE
-        or pattern_kind is _MATCH
-        or asked is _ANY_OPERATION
-        or permission is _ANY_PERMISSION
-    ):
-        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "ANY or MATCH in an ACL to create")
-    pattern = _new(ResourcePattern, (kind, creation.resource_name, pattern_kind))
-    entry = _new(AccessControlEntry, (creation.principal, creation.host, asked, permission))
-    return _new(AclBinding, (pattern, entry))
 
 
 def resource_rows(bindings: Iterable[AclBinding]) -> tuple[DescribeAclsResource, ...]:

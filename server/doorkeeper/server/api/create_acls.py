@@ -23,11 +23,20 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.acls.model import CLUSTER_NAME, AclBinding, PatternType, ResourceType
+from doorkeeper.acls.codes import OPERATIONS, PATTERN_TYPES, PERMISSION_TYPES, RESOURCE_TYPES
+from doorkeeper.acls.model import (
+    CLUSTER_NAME,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
 from doorkeeper.acls.validation import unencodable
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.base.slices import map_in_turns
-from doorkeeper.server.api.codes import UnknownElements, binding_of, unknown_of_entry
+from doorkeeper.server.api.codes import UnknownElements, unknown_of_entry
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
@@ -48,11 +57,13 @@ if TYPE_CHECKING:
 (_ALTER,) = needs(30)
 
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
-_CLUSTER = ResourceType.CLUSTER
+_CLUSTER, _NO_TYPE, _ANY_TYPE = ResourceType.CLUSTER, ResourceType.UNKNOWN, ResourceType.ANY
+_NO_PATTERN_TYPE = PatternType.UNKNOWN
+_ANY_PATTERN_TYPE, _MATCH = PatternType.ANY, PatternType.MATCH
+_NO_OPERATION, _ANY_OPERATION = AclOperation.UNKNOWN, AclOperation.ANY
+_NO_PERMISSION, _ANY_PERMISSION = AclPermissionType.UNKNOWN, AclPermissionType.ANY
+_new = tuple.__new__
 _CREATED = AclCreationResult(error_message="")
-
-_MANY = 2048
-"""Requests with more rows are processed in slices."""
 
 
 def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> Update:
@@ -61,13 +72,6 @@ def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> U
     require_on_cluster(node, context, _ALTER)
     if node.authorizer is None:
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
-    if len(request.creations) > _MANY:
-        # The list is filled while the update runs, and read when the response is built.
-        refusals: list[ApiError | None] = []
-        create = partial(_create_many, context.authorizable, request.creations, refusals)
-        return Update(
-            UpdateOperation.ACLS, len(request.creations), create, partial(_respond, refusals)
-        )
     bindings = list(map(binding_of, request.creations))
     refusals = list(map(_refusal_of, bindings))
     # Rows that pass are created although others are refused.
@@ -76,6 +80,32 @@ def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> U
         bindings = [binding for binding, refusal in pairs if refusal is None]
     apply = partial(_create, context.authorizable, bindings)
     return Update(UpdateOperation.ACLS, len(bindings), apply, partial(_respond, refusals))
+
+
+def binding_of(creation: AclCreation) -> AclBinding:
+    """Return the ACL of a row of CreateAcls; unknown codes become UNKNOWN.
+
+    Raises:
+        ApiError: UNKNOWN_SERVER_ERROR where an element is ANY or MATCH, which only filters may
+            have: a broker fails while it constructs the object.
+    """
+    # One request may bring ten thousand: the values are made by ``tuple.__new__``, since a named
+    # tuple's own constructor is a Python function.
+    kind = RESOURCE_TYPES.get(creation.resource_type, _NO_TYPE)
+    pattern_kind = PATTERN_TYPES.get(creation.resource_pattern_type, _NO_PATTERN_TYPE)
+    asked = OPERATIONS.get(creation.operation, _NO_OPERATION)
+    permission = PERMISSION_TYPES.get(creation.permission_type, _NO_PERMISSION)
+    if (
+        kind is _ANY_TYPE
+        or pattern_kind is _ANY_PATTERN_TYPE
+        or pattern_kind is _MATCH
+        or asked is _ANY_OPERATION
+        or permission is _ANY_PERMISSION
+    ):
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "ANY or MATCH in an ACL to create")
+    pattern = _new(ResourcePattern, (kind, creation.resource_name, pattern_kind))
+    entry = _new(AccessControlEntry, (creation.principal, creation.host, asked, permission))
+    return _new(AclBinding, (pattern, entry))
 
 
 def _check_codes(creations: Sequence[AclCreation]) -> None:
@@ -103,20 +133,6 @@ def _create(
     authorizer = services.authorizer
     assert authorizer is not None, "without an authorizer the request is refused"
     return authorizer.create(context, bindings, services.update_timeout_s)
-
-
-async def _create_many(
-    context: AuthorizableRequestContext,
-    creations: Sequence[AclCreation],
-    refusals: list[ApiError | None],
-    services: Services,
-) -> Results:
-    """Validate rows in slices, between which other clients are served; fill ``refusals``."""
-    bindings = await map_in_turns(binding_of, creations)
-    refusals += await map_in_turns(_refusal_of, bindings)
-    pairs = zip(bindings, refusals, strict=True)
-    accepted = [binding for binding, refusal in pairs if refusal is None]
-    return await _create(context, accepted, services)
 
 
 def _respond(refusals: Sequence[ApiError | None], results: Results) -> CreateAclsResponse:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.state.state import State
 
-Creation = tuple["Change", "Sequence[StoredBinding]"]
+Creation = tuple["Change", "Sequence[str]"]
 
 # Three times as fast as a named tuple's own constructor, which is a Python function.
 _stored = partial(tuple.__new__, StoredBinding)
@@ -40,7 +40,7 @@ _stored = partial(tuple.__new__, StoredBinding)
 def plan_creation(
     bindings: Sequence[AclBinding], ids: Sequence[str], state: State
 ) -> Creation | Slices[Creation]:
-    """Plan the creation of valid bindings; the result are those that are new, with their ids.
+    """Plan the creation of valid bindings; the result are hints about those that are new.
 
     Existing bindings, and duplicates in the request, are skipped. There are as many new ``ids`` as
     bindings.
@@ -55,7 +55,7 @@ def plan_creation(
     # All of this runs in C: a thousand ACLs take half a millisecond.
     missing = dict.fromkeys(filterfalse(state.acls.id_of, bindings))
     rows = tuple(map(_stored, zip(ids, missing, strict=False)))
-    return ({ACL: Edit(rows)} if rows else {}), rows
+    return ({ACL: Edit(rows)} if rows else {}), hints(rows)
 
 
 def _creation_in_slices(
@@ -68,10 +68,13 @@ def _creation_in_slices(
     if len(missing) > ACLS_PER_REQUEST_MAX:
         raise too_many_created()
     rows: list[StoredBinding] = []
+    lines: list[str] = []
     for part in parts(missing):
-        rows += map(_stored, zip(ids[len(rows) :], part, strict=False))
+        added = list(map(_stored, zip(ids[len(rows) :], part, strict=False)))
+        rows += added
+        lines += hints(added)
         yield
-    return ({ACL: Edit(tuple(rows))} if rows else {}), rows
+    return ({ACL: Edit(tuple(rows))} if rows else {}), lines
 
 
 def plan_deletion(
@@ -139,7 +142,7 @@ class BindingIds:
                 self._last = int.from_bytes(self._random_bytes(_BYTES))
                 continue
             tails = _TAILS[first & 0xFF :][: count - len(ids)]
-            ids += [head + tail for tail in tails]
+            ids += map(head.__add__, tails)
             self._last = first + len(tails) - 1
         return ids
 

@@ -22,7 +22,7 @@ from doorkeeper.acls.operations import ALLOW_TESTS, DENY_TESTS, allowed_mask, fu
 from doorkeeper.acls.search import find
 from doorkeeper.acls.validation import check_binding, check_filter
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.base.slices import SLICE_ITEMS, map_in_turns, next_turn, parts
+from doorkeeper.base.slices import SLICE_ITEMS, map_in_turns, next_turn
 from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, TRACE, StandardLibraryLog
 from doorkeeper.server.authorizer.contract import (
     PROBE_NAME,
@@ -37,7 +37,7 @@ from doorkeeper.server.authorizer.contract import (
     masks_by_authorize,
 )
 from doorkeeper.server.authorizer.kafka_log_line import FORMS
-from doorkeeper.server.authorizer.plans import BindingIds, hints, plan_creation, plan_deletion
+from doorkeeper.server.authorizer.plans import BindingIds, plan_creation, plan_deletion
 from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.server.authorizer.standard_keys import (
     RECONFIGURABLE,
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.server.authorizer.contract import AuthorizerServerInfo, Endpoint
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
-    from doorkeeper.server.schema.acls import StoredBinding
     from doorkeeper.server.state.state import State
 
 _LOG = logging.getLogger("doorkeeper.authorizer")
@@ -307,13 +306,12 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         plan = partial(plan_creation, accepted, self._new_ids(len(accepted)))
         outcome = _CREATED
         try:
-            created = (await self._log.submit(plan, origin_of(context))).result
+            for hint in (await self._log.submit(plan, origin_of(context))).result:
+                _LOG.info("%s", hint)
         except StorageError as error:
             outcome = AclCreateResult(not_stored(error, _UNCHANGED))
         except ApiError as error:
             return [AclCreateResult(error)] * len(bindings)  # over the limit
-        else:
-            await _log_hints(created)
         if accepted is bindings:
             return [outcome] * len(bindings)
         return [outcome if no is None else AclCreateResult(no) for no in refusals]
@@ -424,15 +422,6 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
 
 def _not_literal(pattern_type: PatternType) -> ValueError:
     return ValueError(f"Only literal resources are supported. Got: {pattern_type.name}")
-
-
-async def _log_hints(rows: Sequence[StoredBinding]) -> None:
-    """Log new ACLs without the expected effect, with others served in between."""
-    for part in parts(rows):
-        for hint in hints(part):
-            _LOG.info("%s", hint)
-        if len(part) < len(rows):
-            await next_turn()
 
 
 def _not_active() -> ApiError:

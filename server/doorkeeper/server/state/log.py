@@ -39,7 +39,14 @@ from doorkeeper.server.state.store import (
     StoreReplaced,
     StoreUnavailable,
 )
-from doorkeeper.server.state.submissions import RETRY_S, Batch, CompletedPlan, Plan, Submissions
+from doorkeeper.server.state.submissions import (
+    RETRY_S,
+    Batch,
+    CompletedPlan,
+    Plan,
+    Submission,
+    Submissions,
+)
 
 if TYPE_CHECKING:
     from doorkeeper.acls.snapshot import Snapshot
@@ -48,7 +55,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
     from doorkeeper.server.schema.kind import Kind
     from doorkeeper.server.state.store import Lease, LogReader, Store
-    from doorkeeper.server.state.submissions import Submission
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -100,6 +106,11 @@ def _plan_after(
 ) -> tuple[Change, R] | Slices[tuple[Change, R]]:
     check(state)
     return plan(state)
+
+
+def _final_state(batch: Batch) -> State | Slices[State]:
+    last = batch.last
+    return batch.state if last is None else apply(batch.state, last.change, last.revision)
 
 
 def _is_cancelled() -> bool:
@@ -297,7 +308,10 @@ class StateLog:
             return completion
         if self.check is not None:
             plan = partial(_plan_after, self.check, plan)
-        self._submissions.add(plan, origin, completion)
+        submission = Submission(plan, origin, completion)
+        self._submissions.queue.append(submission)
+        if self.store.timeout_s is not None:
+            self._submissions.limit(submission, self.store.timeout_s)
         if self._tasks:
             self._work.set()
         return completion
@@ -347,7 +361,7 @@ class StateLog:
             began_s = self._clock()
             try:
                 # A large change is applied in slices while the store writes it; a small one before.
-                applying = batch.final_state()
+                applying = _final_state(batch)
                 # Encoded first, so that the store writes while the loop applies the change.
                 encoded = await self._slices(lease.encode(batch.entries), lease)
                 committing = lease.commit(encoded, batch.batch_id)
@@ -355,7 +369,7 @@ class StateLog:
                     with suppress(Exception):  # such as MemoryError: applied again below
                         applying = await self._slices(applying)
                 await committing
-                unapplied = None if isinstance(applying, State) else batch.final_state()
+                unapplied = None if isinstance(applying, State) else _final_state(batch)
                 state = await self._slices(unapplied) if unapplied else cast("State", applying)
             except (OutcomeUnknown, asyncio.CancelledError):
                 # Cancellation reaches the database too late to know whether it committed.
@@ -425,7 +439,12 @@ class StateLog:
         finally:
             # Whatever a subscriber raises: the changes are durable and visible.
             for each in batch.items:
-                each.complete()
+                if each.completion.done():
+                    continue  # nobody waits
+                if each.error is not None:
+                    each.completion.set_exception(each.error)
+                else:
+                    each.completion.set_result(CompletedPlan(each.revision, each.result))
 
     def _notify(self, committed: Committed) -> None:
         for subscriber, kinds in self._subscribers:
@@ -461,7 +480,7 @@ class StateLog:
         if found != (batch.batch_id,):
             self._submissions.requeue(batch)
             return
-        state = await self._slices(batch.final_state())
+        state = await self._slices(_final_state(batch))
         self._batch_of_state = batch.batch_id
         self._complete(batch, state)
 

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from doorkeeper.server.schema.change import Change, Origin
-from doorkeeper.server.state.state import State, apply
+from doorkeeper.server.state.state import State
 from doorkeeper.server.state.store import LogEntry, OutcomeUnknown, StorageError, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Submission:
     plan: Plan[Any]
     origin: Origin
     completion: asyncio.Future[CompletedPlan[Any]]
-    deadline_s: float | None
+    deadline_s: float | None = None
     change: Change = field(default_factory=dict)
     result: Any = None
     revision: int = 0
@@ -69,15 +69,6 @@ class Submission:
     def is_expired(self, now_s: float) -> bool:
         return self.deadline_s is not None and self.deadline_s <= now_s
 
-    def complete(self) -> None:
-        """Resolve the future with the result of the plan or its error, unless nobody waits."""
-        if self.completion.done():
-            return
-        if self.error is not None:
-            self.completion.set_exception(self.error)
-        else:
-            self.completion.set_result(CompletedPlan(self.revision, self.result))
-
     def fail(self, error: Exception) -> None:
         if not self.completion.done():
             self.completion.set_exception(error)
@@ -86,8 +77,8 @@ class Submission:
 class Batch(NamedTuple):
     """Planned changes that share one transaction.
 
-    ``state`` lacks only ``last``, the last item that changes anything: ``final_state`` applies it
-    during the write.
+    ``state`` lacks only ``last``, the last item that changes anything: it is applied during the
+    write.
     """
 
     batch_id: UUID | None
@@ -95,10 +86,6 @@ class Batch(NamedTuple):
     entries: list[LogEntry]
     state: State
     last: Submission | None
-
-    def final_state(self) -> State | Slices[State]:
-        last = self.last
-        return self.state if last is None else apply(self.state, last.change, last.revision)
 
 
 class Submissions:
@@ -124,16 +111,13 @@ class Submissions:
         if self._expiry is not None:
             self._expiry.cancel()
 
-    def add(
-        self, plan: Plan[Any], origin: Origin, completion: asyncio.Future[CompletedPlan[Any]]
-    ) -> None:
-        # Those that were withdrawn must not pile up before a store that does not answer.
-        while self.queue and self.queue[0].completion.done():
+    def limit(self, submission: Submission, timeout_s: float) -> None:
+        """Give a queued change the time-out of a store that may not answer."""
+        # Those that were withdrawn must not pile up before it.
+        while self.queue[0].completion.done():
             self.queue.popleft()
-        timeout_s = self._store.timeout_s
-        deadline_s = None if timeout_s is None else completion.get_loop().time() + timeout_s
-        self.queue.append(Submission(plan, origin, completion, deadline_s))
-        if deadline_s is not None and deadline_s < self._expires_s:
+        submission.deadline_s = deadline_s = submission.completion.get_loop().time() + timeout_s
+        if deadline_s < self._expires_s:
             self._expire_at(deadline_s)
 
     def requeue(self, batch: Batch) -> None:

@@ -19,9 +19,9 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.authorizer.plans import BindingIds, hints, plan_creation, plan_deletion
+from doorkeeper.server.authorizer.plans import BindingIds, plan_creation, plan_deletion
 from doorkeeper.server.schema.acls import StoredBinding
-from doorkeeper.server.schema.change import Edit
+from doorkeeper.server.schema.change import Change, Edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.state import EMPTY
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic, user, wanted
@@ -45,9 +45,9 @@ def creation(
     state: State, bindings: Sequence[AclBinding], ids: Sequence[str] | None = None
 ) -> tuple[StoredBinding, ...]:
     ids = [f"{number:022}" for number in range(len(bindings))] if ids is None else ids
-    change, created = run_twice(partial(plan_creation, bindings, ids), state)
+    change, lines = run_twice(partial(plan_creation, bindings, ids), state)
     edit = change.get(ACL, Edit())
-    assert (edit.set, edit.deleted) == (tuple(created), ())
+    assert (edit.deleted, lines) == ((), [])
     return edit.set
 
 
@@ -75,15 +75,15 @@ def test_a_long_creation_is_planned_in_slices() -> None:
 
     assert isinstance(plan, Generator)
     slices = 1
-    created: Sequence[StoredBinding] = ()
+    change: Change = {}
     try:
         while True:
             next(plan)
             slices += 1
     except StopIteration as end:
-        _, created = end.value
-    assert [row.binding for row in created] == many(1_000)
-    assert len({row.binding_id for row in created}) == 1_000
+        change, _ = end.value
+    assert [row.binding for row in change[ACL].set] == many(1_000)
+    assert len({row.binding_id for row in change[ACL].set}) == 1_000
     assert slices > 8
 
 
@@ -164,7 +164,8 @@ CLUSTER = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster", PatternType.LIT
 
 
 def hints_of(bindings: Sequence[AclBinding]) -> list[str]:
-    return hints(StoredBinding("i" * 22, each) for each in bindings)
+    _, lines = run_twice(partial(plan_creation, bindings, BindingIds()(len(bindings))), EMPTY)
+    return list(lines)
 
 
 ON_GROUP = "the ACL {} WRITE for User:alice on GROUP:LITERAL:g {}: the operations of GROUP are {}"

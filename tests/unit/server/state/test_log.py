@@ -12,7 +12,6 @@ from doorkeeper.base.slices import SLICE_S
 from doorkeeper.server.schema.change import SERVER, Committed, Origin, edit
 from doorkeeper.server.schema.declared import CONFIG
 from doorkeeper.server.state import log as module
-from doorkeeper.server.state import submissions
 from doorkeeper.server.state.state import apply, apply_at_once
 from doorkeeper.server.state.store import OutcomeUnknown, StorageError
 from doorkeeper.server.state.submissions import CompletedPlan
@@ -445,9 +444,9 @@ async def test_a_large_change_that_was_written_is_served(monkeypatch: pytest.Mon
             raise MemoryError
         return apply_at_once(*arguments)
 
-    monkeypatch.setattr(submissions, "apply", apply_at_the_second_time)
+    monkeypatch.setattr(module, "apply", apply_at_the_second_time)
     first = await submit(log, "a")
-    monkeypatch.setattr(submissions, "apply", apply)
+    monkeypatch.setattr(module, "apply", apply)
 
     assert first.revision == 1
     assert keys_of(log.state) == ["a"]

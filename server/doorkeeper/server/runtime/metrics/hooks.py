@@ -35,30 +35,20 @@ class SightedStore(Protocol):
 
 
 class StoreMeter:
-    """Counts the transactions of a store. For the one thread that writes."""
+    """The series of a store's transactions, for the one thread that writes.
 
-    __slots__ = ("_changes", "_failed", "_reconnects", "_seconds", "_stored")
+    ``failed`` counts those that stored nothing, ``changes`` the changes of the others.
+    """
+
+    __slots__ = ("changes", "failed", "reconnects", "seconds", "stored")
 
     def __init__(self, meters: Meters | None = None) -> None:
         meters = meters or Meters()
-        self._stored = meters.counter(table.STORE_COMMITS, "stored")
-        self._failed = meters.counter(table.STORE_COMMITS, "failed")
-        self._changes = meters.counter(table.STORE_CHANGES)
-        self._seconds = meters.histogram(table.COMMIT_SECONDS)
-        self._reconnects = meters.counter(table.STORE_RECONNECTS)
-
-    def record_commit(self, changes: int, took_s: float) -> None:
-        """Count a durable transaction with this number of changes."""
-        self._stored.add()
-        self._changes.add(changes)
-        self._seconds.observe(took_s)
-
-    def record_failure(self) -> None:
-        """Count a transaction that stored nothing."""
-        self._failed.add()
-
-    def record_reconnect(self) -> None:
-        self._reconnects.add()
+        self.stored = meters.counter(table.STORE_COMMITS, "stored")
+        self.failed = meters.counter(table.STORE_COMMITS, "failed")
+        self.changes = meters.counter(table.STORE_CHANGES)
+        self.seconds = meters.histogram(table.COMMIT_SECONDS)
+        self.reconnects = meters.counter(table.STORE_RECONNECTS)
 
 
 class AuditMeter:

@@ -305,7 +305,7 @@ class PostgresStore(Store):
             try:
                 connection = await self._connect(self._check)
                 if self._health.is_lost_by(FOLLOWER):
-                    self._meter.record_reconnect()
+                    self._meter.reconnects.add()
                 try:
                     # The database may have been restored while the connection was lost.
                     await digest.check(connection)
@@ -416,7 +416,7 @@ class PostgresStore(Store):
             revision = await self.see(rows.take_lease(connection))
         except (*_FAILED, StorageError) as error:
             if not isinstance(error, _ENDED):
-                self._meter.record_failure()
+                self._meter.failed.add()
             raise
         lease = SharedLease(self, connection, transaction, revision)
         lease.is_checked = self._writer_is_checked
@@ -443,7 +443,7 @@ class PostgresStore(Store):
         try:
             await rows.write(connection, entries, node_id=self._node_id, batch=batch)
         except (*_FAILED, ValueError) as error:
-            self._meter.record_failure()
+            self._meter.failed.add()
             # Some of asyncpg's errors about values are both.
             if isinstance(error, LOST) and not isinstance(error, ValueError):
                 raise self.failure(error) from error
@@ -451,12 +451,14 @@ class PostgresStore(Store):
         try:
             await lease.transaction.commit()
         except _FAILED as error:
-            self._meter.record_failure()
+            self._meter.failed.add()
             raise OutcomeUnknown(f"{self._name}: connection lost during the commit") from error
         lease.is_committed = True
         self.note(entries[-1].revision)
         try:
-            self._meter.record_commit(len(entries), clock() - begin_s)
+            self._meter.stored.add()
+            self._meter.changes.add(len(entries))
+            self._meter.seconds.observe(clock() - begin_s)
         except Exception:  # the change is durable: it must not look like a failure
             self._log.exception("store_commit_not_counted", store=self._name)
 

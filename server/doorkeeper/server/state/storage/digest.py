@@ -14,10 +14,10 @@ Sums of the shared store are made of other hashes, in the database: see ``postgr
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.server.state.storage import schema
+from doorkeeper.server.state.storage.rows import digest_text, row_digest
 from doorkeeper.server.state.store import StateDiffers
 
 if TYPE_CHECKING:
@@ -25,31 +25,16 @@ if TYPE_CHECKING:
 
     import apsw
 
-BYTES: Final = 16
-MODULUS: Final = 1 << 8 * BYTES
-
 WHAT_TO_DO: Final = (
     "doorkeeper store check names the rows; restore a backup, or use the rows as they are"
     " (doorkeeper store accept)"
 )
 
 
-def row_digest(kind: str, key: str, value: str, secret: str | None) -> int:
-    text = f"{kind} {len(key)}:{key}{value}" + ("" if secret is None else f" {secret}")
-    # The database refuses lone surrogates, with an error that names the store.
-    hashed = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=BYTES)
-    return int.from_bytes(hashed.digest())
-
-
-def text_of(digest: int) -> str:
-    """Return a sum of digests as the log keeps it."""
-    return f"{digest % MODULUS:032x}"
-
-
 def digest_of(connection: apsw.Connection) -> str:
     """Add up the rows; about 2 µs each."""
     rows = connection.execute("SELECT kind, key, value, secret FROM item")
-    return text_of(sum(row_digest(*row) for row in rows))
+    return digest_text(sum(row_digest(*row) for row in rows))
 
 
 def finding(connection: apsw.Connection) -> str | None:

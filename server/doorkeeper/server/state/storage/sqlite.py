@@ -287,7 +287,7 @@ class _Writer(Lease):
         try:
             return (yield from log_statements(entries, self._now_ms(), self._chain_end))
         except Exception as error:
-            self._meter.record_failure()
+            self._meter.failed.add()
             raise StorageError(f"{self._path}: {reason(error)}") from error
 
     def commit(self, encoded: LogWrite, batch: UUID | None) -> asyncio.Future[None]:
@@ -417,14 +417,16 @@ class _Writer(Lease):
         except Exception as error:  # the thread must survive any change
             with suppress(apsw.Error):  # the next commit tries again
                 self._leave_transaction()
-            self._meter.record_failure()
+            self._meter.failed.add()
             if not isinstance(error, StorageError):
                 error = StorageError(f"{self._path}: {reason(error)}")
             return error
         # The change is durable: nothing from here on may look like its failure.
         try:
             self._identity_file.acknowledge(write.last)
-            self._meter.record_commit(write.revisions, took_s)
+            self._meter.stored.add()
+            self._meter.changes.add(write.revisions)
+            self._meter.seconds.observe(took_s)
         except Exception:  # as above
             self._log.exception("store_commit_not_counted", file=str(self._path))
         return None

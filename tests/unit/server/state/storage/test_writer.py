@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.runtime.metrics.hooks import StoreMeter
-from doorkeeper.server.runtime.metrics.series import Meters
+from doorkeeper.server.runtime.metrics.series import Counter, Meters
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL, CONFIG
 from doorkeeper.server.state.store import LogEntry, StorageError
@@ -192,11 +192,13 @@ async def test_a_change_that_cannot_be_encoded_fails_alone(data_dir: Path) -> No
 async def test_a_change_that_is_stored_and_not_counted(data_dir: Path) -> None:
     """A fault behind the COMMIT does not look like a change that failed."""
 
-    class Faulty(StoreMeter):
-        def record_commit(self, changes: int, took_s: float) -> None:
+    class Faulty(Counter):
+        def add(self, amount: float = 1) -> None:
             raise RuntimeError
 
-    store = open_store(data_dir, meter=Faulty())
+    meter = StoreMeter()
+    meter.stored = Faulty()
+    store = open_store(data_dir, meter=meter)
     store.start(asyncio.get_running_loop())
 
     with capture_logs() as lines:
