@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import zstandard
 
+from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.net.protocol.exchange import Login, Peer
 from doorkeeper.server.operations.audit.names import files_in, open_name, whole_name
-from doorkeeper.server.operations.audit.options import AuditOptions
 from doorkeeper.server.operations.audit.writer import Clocks
+from testkit.settings import settings_of
 
 if TYPE_CHECKING:
     import asyncio
@@ -151,9 +153,15 @@ class Disk:
         )
 
 
-def options(folder: Path, **changes: Any) -> AuditOptions:
-    """Return options for a folder, without compression unless asked for."""
-    return AuditOptions(**{"folder": folder, "node": 1, "compress": False, **changes})
+def audit_settings(folder: Path, **changes: object) -> Settings:
+    """Return settings with values of keys of the audit log, also such as no file may have.
+
+    Without compression unless asked for.
+    """
+    values = {"dir": folder, "compression": "none", **changes}
+    keys = {KEYS[f"doorkeeper.audit.{name.replace('_', '.')}"]: v for name, v in values.items()}
+    settings = settings_of("")
+    return settings.replace(values={**settings.values, **keys})
 
 
 def lines_in(folder: Path) -> list[dict[str, Any]]:

@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
-from doorkeeper.server.config.audit_keys import (
-    AUDIT_COMPRESSION,
-    AUDIT_DECISIONS,
-    AUDIT_DIR,
-    AUDIT_FILE_BYTES,
-    AUDIT_FILE_MS,
-    AUDIT_MERGE_MS,
-    AUDIT_QUEUE_EVENTS,
-    AUDIT_RETENTION_BYTES,
-    AUDIT_RETENTION_DAYS,
-    AUDIT_SYNC,
-)
+from doorkeeper.server.config.audit_keys import AUDIT_DIR
 
 if TYPE_CHECKING:
     import asyncio
@@ -50,29 +39,11 @@ def open_audit_log(
     # A server without an audit log imports none of its modules.
     from doorkeeper.server.operations.audit.audit_log import AuditLog
     from doorkeeper.server.operations.audit.files import AuditLogError
-    from doorkeeper.server.operations.audit.options import (
-        AuditOptions,
-        Recorded,
-        Sync,
-    )
     from doorkeeper.server.operations.audit.writer import Clocks
 
-    options = AuditOptions(
-        folder=folder,
-        node=settings.node_id,
-        sync=Sync(settings[AUDIT_SYNC]),
-        decisions=Recorded(settings[AUDIT_DECISIONS]),
-        merge_s=settings[AUDIT_MERGE_MS] / 1000,
-        queue_events_max=settings[AUDIT_QUEUE_EVENTS],
-        file_bytes_max=settings[AUDIT_FILE_BYTES],
-        file_age_max_s=settings[AUDIT_FILE_MS] / 1000,
-        compress=settings[AUDIT_COMPRESSION] != "none",
-        retention_days=settings[AUDIT_RETENTION_DAYS],
-        retention_bytes=settings[AUDIT_RETENTION_BYTES],
-    )
     clocks = Clocks(time.time_ns, time.monotonic)
     try:
-        return AuditLog.open(options, loop, clocks=clocks, logger=logger, meter=meter)
+        return AuditLog.open(settings, folder, loop, clocks=clocks, logger=logger, meter=meter)
     except AuditLogError as error:
         raise StartError(f"{AUDIT_DIR}: {error}") from error
 

@@ -2,29 +2,56 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Final
 
-from doorkeeper.base.key import file, integer, long, text
-from doorkeeper.base.values import LONG_MAX, at_least, one_of
+from doorkeeper.base.key import Key, file, integer, long, text
+from doorkeeper.base.values import LONG_MAX, KeyType, at_least, one_of
+
+
+class Sync(Enum):
+    """Durability of a change's event at the time of the response."""
+
+    NONE = "none"
+    """The event is in the file: it survives kill -9, but not a power cut."""
+
+    INTERVAL = "interval"
+    """As ``none``; older events (``SYNC_INTERVAL_S`` of the writer) also survive a power cut."""
+
+    STRICT = "strict"
+    """The event is in the file and synced. While that fails, changes are rejected."""
+
+
+class Recorded(Enum):
+    """The recorded decisions."""
+
+    ALL = "all"
+    DENIED = "denied"
+    NONE = "none"
+
 
 AUDIT_DIR: Final = file(
     "doorkeeper.audit.dir",
     "The folder of the audit log. It is created if missing, readable only by its owner. Without"
     " it there is no audit log.",
 )
-AUDIT_SYNC: Final = text(
+AUDIT_SYNC: Final = Key(
     "doorkeeper.audit.sync",
+    KeyType.STRING,
     "interval",
     "When the audit log is synced to disk. The response to a change waits until its event is in"
     " the file: none leaves syncs to the system, interval syncs every 100 ms, strict syncs"
     " before the response and rejects changes while the audit log cannot be written.",
-    one_of("none", "interval", "strict"),
+    one_of(*(each.value for each in Sync)),
+    read=Sync,
 )
-AUDIT_DECISIONS: Final = text(
+AUDIT_DECISIONS: Final = Key(
     "doorkeeper.audit.decisions",
+    KeyType.STRING,
     "all",
     "The decisions in the audit log: all, denied or none.",
-    one_of("all", "denied", "none"),
+    one_of(*(each.value for each in Recorded)),
+    read=Recorded,
 )
 AUDIT_MERGE_MS: Final = integer(
     "doorkeeper.audit.merge.ms",

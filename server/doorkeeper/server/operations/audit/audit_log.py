@@ -15,24 +15,32 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.config.audit_keys import (
+    AUDIT_COMPRESSION,
+    AUDIT_DECISIONS,
+    AUDIT_QUEUE_EVENTS,
+    AUDIT_SYNC,
+    Recorded,
+    Sync,
+)
 from doorkeeper.server.operations.audit.event_builder import change_events, change_from_results
 from doorkeeper.server.operations.audit.events import Cluster, Recovered, Reload, Start, Stop
 from doorkeeper.server.operations.audit.files import AuditFolder, AuditLogError
 from doorkeeper.server.operations.audit.merging import Merging
-from doorkeeper.server.operations.audit.options import Recorded, Sync
 from doorkeeper.server.operations.audit.queue import Queue, QueuedEvents
 from doorkeeper.server.operations.audit.writer import Writer
 from doorkeeper.server.state.log import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.net.protocol.exchange import Login
     from doorkeeper.server.operations.audit import files
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
     from doorkeeper.server.operations.audit.events import Event
     from doorkeeper.server.operations.audit.merging import Basis
-    from doorkeeper.server.operations.audit.options import AuditOptions
     from doorkeeper.server.operations.audit.writer import Clocks
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.metrics.hooks import AuditMeter
@@ -48,7 +56,7 @@ class AuditLog:
 
     def __init__(
         self,
-        options: AuditOptions,
+        settings: Settings,
         folder: AuditFolder,
         recovered: Sequence[files.Recovered],
         loop: asyncio.AbstractEventLoop,
@@ -58,23 +66,23 @@ class AuditLog:
         meter: AuditMeter,
     ) -> None:
         """Start to write; the first events are those of recovered files."""
-        self.options = options
+        self.settings = settings
         self._now_ns = clocks.now_ns
         self._folder = folder
         self._log = logger
         self._loop = loop
-        self._queue = Queue(options.queue_events_max)
+        self._queue = Queue(settings[AUDIT_QUEUE_EVENTS])
         self._writer = Writer(
-            self._queue, folder, options, loop, clocks=clocks, logger=logger, meter=meter
+            self._queue, folder, settings, loop, clocks=clocks, logger=logger, meter=meter
         )
-        self._merging = Merging(self._queue, options, loop, now_ns=clocks.now_ns, meter=meter)
+        self._merging = Merging(self._queue, settings, loop, now_ns=clocks.now_ns, meter=meter)
         meter.queue(lambda: self._queue.size)
         self.on_decision = self._merging.on_decision
         """Counts decisions of an authorizer."""
         self._last_change: asyncio.Future[str | None] | None = None
         """Completed when the last change, and all before it, are written."""
         self._stopping = False
-        self.records_decisions = options.decisions is not Recorded.NONE
+        self.records_decisions = settings[AUDIT_DECISIONS] is not Recorded.NONE
         for file in recovered:
             logger.info(
                 "a file of the audit log was completed",
@@ -94,27 +102,28 @@ class AuditLog:
     @classmethod
     def open(
         cls,
-        options: AuditOptions,
+        settings: Settings,
+        path: Path,
         loop: asyncio.AbstractEventLoop,
         *,
         clocks: Clocks,
         logger: Logger,
         meter: AuditMeter,
     ) -> Self:
-        """Lock the folder, complete the file of a killed server, and start to write.
+        """Lock the folder ``path``, complete the file of a killed server, and start to write.
 
         Raises:
             AuditLogError: the folder cannot be used.
 
         """
-        folder = AuditFolder(options.folder, options.node, compress=options.compress)
+        folder = AuditFolder(path, settings.node_id, compress=settings[AUDIT_COMPRESSION] != "none")
         try:
             recovered = folder.recover()
         except OSError as error:
             folder.release()
             reason = f"the audit log cannot be recovered: {error.strerror}"
-            raise AuditLogError(f"{error.filename or options.folder}: {reason}") from error
-        return cls(options, folder, recovered, loop, clocks=clocks, logger=logger, meter=meter)
+            raise AuditLogError(f"{error.filename or path}: {reason}") from error
+        return cls(settings, folder, recovered, loop, clocks=clocks, logger=logger, meter=meter)
 
     # --- what is recorded
 
@@ -161,8 +170,8 @@ class AuditLog:
                 version=version,
                 authorizer=authorizer,
                 listeners=tuple(listeners),
-                sync=self.options.sync.value,
-                decisions=self.options.decisions.value,
+                sync=self.settings[AUDIT_SYNC].value,
+                decisions=self.settings[AUDIT_DECISIONS].value,
             )
         )
 
@@ -194,7 +203,7 @@ class AuditLog:
     def refusal(self) -> ApiError | None:
         """Return why no change is possible now; None if changes are possible."""
         failing = self._writer.failing
-        if failing is None or self.options.sync is not Sync.STRICT:
+        if failing is None or self.settings[AUDIT_SYNC] is not Sync.STRICT:
             return None
         return ApiError(
             ErrorCode.KAFKA_STORAGE_ERROR,

@@ -25,13 +25,18 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from doorkeeper.acls.snapshot import EMPTY as NO_ACLS
 from doorkeeper.server.authorizer.contract import AuthorizationResult
+from doorkeeper.server.config.audit_keys import (
+    AUDIT_DECISIONS,
+    AUDIT_MERGE_MS,
+    AUDIT_QUEUE_EVENTS,
+    Recorded,
+)
 from doorkeeper.server.operations.audit.event_builder import (
     Repetition,
     Seen,
     SeenLogin,
     window_events,
 )
-from doorkeeper.server.operations.audit.options import Recorded
 from doorkeeper.server.operations.audit.queue import QueuedEvents
 
 if TYPE_CHECKING:
@@ -41,8 +46,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.server.authorizer.contract import Action
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.net.protocol.exchange import Login
-    from doorkeeper.server.operations.audit.options import AuditOptions
     from doorkeeper.server.operations.audit.queue import Queue
     from doorkeeper.server.runtime.metrics.hooks import AuditMeter
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
@@ -107,7 +112,7 @@ class Merging:
     def __init__(
         self,
         queue: Queue,
-        options: AuditOptions,
+        settings: Settings,
         loop: asyncio.AbstractEventLoop,
         *,
         now_ns: Callable[[], int],
@@ -117,14 +122,14 @@ class Merging:
     ) -> None:
         """``basis`` is None if a plug-in decides."""
         self._queue = queue
-        self._window_s = options.merge_s
+        self._window_s = settings[AUDIT_MERGE_MS] / 1000
         self._loop = loop
         self._now_ns = now_ns
         self._meter = meter
         self.basis = basis
         # A window that the queue can never hold would never be handed over.
-        self._entries_max = min(entries_max, options.queue_events_max)
-        self._allowed_too = options.decisions is Recorded.ALL
+        self._entries_max = min(entries_max, settings[AUDIT_QUEUE_EVENTS])
+        self._allowed_too = settings[AUDIT_DECISIONS] is Recorded.ALL
         self._seen: dict[object, ClientDecisions] = {}
         """The counts by client: by all fields of a context except the correlation id."""
         self._entries: list[Seen] = []

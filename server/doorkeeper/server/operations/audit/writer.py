@@ -19,10 +19,17 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from doorkeeper.server.config.audit_keys import (
+    AUDIT_FILE_BYTES,
+    AUDIT_FILE_MS,
+    AUDIT_RETENTION_BYTES,
+    AUDIT_RETENTION_DAYS,
+    AUDIT_SYNC,
+    Sync,
+)
 from doorkeeper.server.operations.audit.events import Dropped
 from doorkeeper.server.operations.audit.files import NO_SPACE
 from doorkeeper.server.operations.audit.lines import Lines
-from doorkeeper.server.operations.audit.options import SYNC_INTERVAL_S, Sync
 from doorkeeper.server.operations.audit.queue import Loss, QueuedEvents
 
 if TYPE_CHECKING:
@@ -30,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.operations.audit.files import AuditFolder
-    from doorkeeper.server.operations.audit.options import AuditOptions
     from doorkeeper.server.operations.audit.queue import Queue
     from doorkeeper.server.runtime.bounded_queue import Batch
     from doorkeeper.server.runtime.logger import Logger
@@ -52,6 +59,10 @@ RETRY_S: Final = 1.0
 QUEUE, DISK = "queue", "disk"
 
 
+SYNC_INTERVAL_S: Final = 0.1
+"""Interval of syncs, and thus the most that ``interval`` may lose in a power cut."""
+
+
 class Clocks(NamedTuple):
     """Nanoseconds since 1970, and monotonic seconds."""
 
@@ -66,7 +77,7 @@ class Writer:
         self,
         queue: Queue,
         folder: AuditFolder,
-        options: AuditOptions,
+        settings: Settings,
         loop: asyncio.AbstractEventLoop,
         *,
         clocks: Clocks,
@@ -75,19 +86,19 @@ class Writer:
     ) -> None:
         self._queue = queue
         self._folder = folder
-        self._options = options
+        self._settings = settings
         self._loop = loop
         self._clocks = clocks
         self._log = logger
         self._meter = meter
-        self._lines = Lines(options.node)
+        self._lines = Lines(settings.node_id)
         self._file: _File | None = None
         self._seq = folder.last_seq()
         self._lost: dict[str, Loss] = {}
         self._held: list[QueuedEvents] = []
         self._unsynced_since_s: float | None = None
         self._reserved = False
-        self._strict = options.sync is Sync.STRICT
+        self._strict = settings[AUDIT_SYNC] is Sync.STRICT
         # Why the last batch may not be on disk although its lines were written; for strict only.
         self._unsure: str | None = None
         self.failing: str | None = None
@@ -118,10 +129,10 @@ class Writer:
         """Return the time until the next sync, rotation or retry; None if there is none."""
         now_s = self._clocks.steady_s()
         waits = []
-        if self._unsynced_since_s is not None and self._options.sync is not Sync.NONE:
+        if self._unsynced_since_s is not None and self._settings[AUDIT_SYNC] is not Sync.NONE:
             waits.append(self._unsynced_since_s + SYNC_INTERVAL_S - now_s)
         if self._file is not None:
-            waits.append(self._file.opened_s + self._options.file_age_max_s - now_s)
+            waits.append(self._file.opened_s + self._settings[AUDIT_FILE_MS] / 1000 - now_s)
         if self.failing is not None or self._lost:
             waits.append(RETRY_S)
         return max(0.0, min(waits)) if waits else None
@@ -139,7 +150,7 @@ class Writer:
         self._notify(waiting, self.failing if self._held else self._unsure)
         # After the waiters: compression of a closed file takes time.
         file, now_s = self._file, self._clocks.steady_s()
-        if file is not None and now_s - file.opened_s >= self._options.file_age_max_s:
+        if file is not None and now_s - file.opened_s >= self._settings[AUDIT_FILE_MS] / 1000:
             self._close_file()
 
     def _record(self, items: list[QueuedEvents]) -> None:
@@ -189,7 +200,11 @@ class Writer:
         """
         data, count = self._lines.of(items, self._seq + 1)
         file = self._file
-        if file is not None and file.size and file.size + len(data) > self._options.file_bytes_max:
+        if (
+            file is not None
+            and file.size
+            and file.size + len(data) > self._settings[AUDIT_FILE_BYTES]
+        ):
             self._close_file()
         if self._file is None:
             path, descriptor = self._folder.open(self._seq + 1)
@@ -207,7 +222,7 @@ class Writer:
 
     def _is_sync_due(self, waiting: Sequence[Waiter]) -> bool:
         since_s = self._unsynced_since_s
-        if since_s is None or self._options.sync is Sync.NONE:
+        if since_s is None or self._settings[AUDIT_SYNC] is Sync.NONE:
             return False
         return (self._strict and bool(waiting)) or (
             self._clocks.steady_s() - since_s >= SYNC_INTERVAL_S
@@ -253,8 +268,8 @@ class Writer:
                 file.path.unlink()
             self._folder.delete_old(
                 self._clocks.now_ns() / 1e9,
-                self._options.retention_days,
-                self._options.retention_bytes,
+                self._settings[AUDIT_RETENTION_DAYS],
+                self._settings[AUDIT_RETENTION_BYTES],
             )
         except OSError as error:
             # The file stays open by its name; the next start closes it.

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
+from doorkeeper.server.config.audit_keys import Sync
 from doorkeeper.server.operations.audit.audit_log import AuditLog
-from doorkeeper.server.operations.audit.options import Sync
 from doorkeeper.server.runtime.metrics.hooks import AuditMeter
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Committed, edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.log import origin_of
 from testkit.acl import allow, request_of
-from testkit.trails import LOGIN, Disk, Log, Time, lines_in, options
+from testkit.trails import LOGIN, Disk, Log, Time, audit_settings, lines_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,8 @@ CHANGE = Committed(
 
 def opened(folder: Path, **changes: Any) -> AuditLog:
     return AuditLog.open(
-        options(folder, **changes),
+        audit_settings(folder, **changes),
+        folder,
         asyncio.get_running_loop(),
         clocks=Time().clocks,
         logger=Log(),

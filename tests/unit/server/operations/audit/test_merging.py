@@ -8,12 +8,12 @@ from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.acls.snapshot import EMPTY
 from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
+from doorkeeper.server.config.audit_keys import Recorded
 from doorkeeper.server.operations.audit.merging import Merging
-from doorkeeper.server.operations.audit.options import Recorded
 from doorkeeper.server.operations.audit.queue import Queue
 from doorkeeper.server.runtime.metrics.hooks import AuditMeter
 from testkit.acl import allow, request_of
-from testkit.trails import LOGIN, HandLoop, Time, options
+from testkit.trails import LOGIN, HandLoop, Time, audit_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +47,7 @@ class World:
         self.basis, self.meter = Basis(), AuditMeter()
         self.merging = Merging(
             self.queue,
-            options(folder, **changes),
+            audit_settings(folder, **changes),
             self.loop.loop,
             now_ns=self.now_ns,
             meter=self.meter,

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from doorkeeper.server.config.audit_keys import AUDIT_COMPRESSION, AUDIT_SYNC, Sync
 from doorkeeper.server.operations.audit.events import Reload
 from doorkeeper.server.operations.audit.files import AuditFolder
 from doorkeeper.server.operations.audit.names import open_name, whole_name
-from doorkeeper.server.operations.audit.options import Sync
 from doorkeeper.server.operations.audit.queue import Queue, QueuedEvents
 from doorkeeper.server.operations.audit.writer import RETRY_S, Writer
 from doorkeeper.server.runtime.metrics.hooks import AuditMeter
 from testkit.load import scaled
-from testkit.trails import Disk, HandLoop, Log, Time, Waiter, lines_in, options
+from testkit.trails import Disk, HandLoop, Log, Time, Waiter, audit_settings, lines_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,19 +27,19 @@ class World:
     """A writer whose turns the test takes."""
 
     def __init__(self, folder: Path, **changes: Any) -> None:
-        self.options = options(folder, **changes)
-        self.folder = AuditFolder(folder, 1, compress=self.options.compress)
+        self.path, self.settings = folder, audit_settings(folder, **changes)
+        self.folder = AuditFolder(folder, 1, compress=self.settings[AUDIT_COMPRESSION] != "none")
         self.queue, self.log, self.meter, self.time = Queue(1000), Log(), AuditMeter(), Time()
         self.writer = self.made()
         self.told: list[str | None] = []
-        if self.options.sync is Sync.STRICT:
+        if self.settings[AUDIT_SYNC] is Sync.STRICT:
             self.writer._take_reserve()
 
     def made(self) -> Writer:
         return Writer(
             self.queue,
             self.folder,
-            self.options,
+            self.settings,
             HandLoop().loop,
             clocks=self.time.clocks,
             logger=self.log,
@@ -77,7 +77,7 @@ class World:
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        return lines_in(self.options.folder)
+        return lines_in(self.path)
 
     def problem(self) -> str | None:
         return self.writer.failing
@@ -88,7 +88,7 @@ class World:
 
     @property
     def names(self) -> list[str]:
-        return sorted(path.name for path in self.options.folder.glob("audit-*.jsonl*"))
+        return sorted(path.name for path in self.path.glob("audit-*.jsonl*"))
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_events_are_lines(world: Make) -> None:
 
 def test_a_file_that_would_be_too_large_is_closed(world: Make) -> None:
     """A file is closed before it would exceed its bound, and compressed where that is wanted."""
-    w = world(file_bytes_max=300, compress=True)
+    w = world(file_bytes=300, compression="zstd")
     for name in ("a", "b", "c"):
         w.put(name)
         w.turn()
@@ -132,7 +132,7 @@ def test_a_file_that_would_be_too_large_is_closed(world: Make) -> None:
 
 def test_a_file_that_is_old_is_closed(world: Make) -> None:
     """A file is closed when its time is over, without another event; an idle trail has none."""
-    w = world(file_age_max_s=30)
+    w = world(file_ms=30_000)
     w.put()
     w.turn()
     assert w.writer._timeout_s() == pytest.approx(0.1)
@@ -220,7 +220,7 @@ def test_a_full_disk_with_strict(world: Make, monkeypatch: pytest.MonkeyPatch) -
     until there is a reserve again."""
     disk = Disk(monkeypatch)
     w = world(sync=Sync.STRICT)
-    reserve = w.options.folder / "audit-1.reserve"
+    reserve = w.path / "audit-1.reserve"
     assert reserve.exists()
     disk.full = disk.no_room = True
     free_reserve = AuditFolder.free_reserve
