@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.net.channel import Channel
-from doorkeeper.server.net.chunked_responses import ChunkedResponses
 from doorkeeper.server.net.context import PendingUpdates, ServerContext
 from doorkeeper.server.net.fair_queue import FairQueue
 from doorkeeper.server.net.large_requests import LargeRequests
@@ -137,7 +136,7 @@ class World:
             PendingUpdates(),
             self.lost.append,
             self.fair_queue,
-            ChunkedResponses(asyncio.get_running_loop()),
+            asyncio.Lock(),
             LargeRequests(asyncio.get_running_loop()),
             **told,
         )

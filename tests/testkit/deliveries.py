@@ -56,7 +56,7 @@ def handled(to: Connection, large: Any) -> Any:
     large.begin(lambda each: each)
     large.run()
     run_to_end(large.settle())
-    return to.complete_large(large)
+    return to.complete(large)
 
 
 def body(result: Any, response: type[Any], version: int) -> Any:

@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from doorkeeper.server.net.protocol.exchange import (
         Advance,
         Body,
-        ChunkedResponse,
         Peer,
-        PendingResponse,
-        PendingUpdate,
+        Waiting,
     )
-    from doorkeeper.server.net.protocol.large_request import LargeRequest
     from doorkeeper.server.net.protocol.session import SessionAction
     from doorkeeper.server.security.contract import AuthenticationContext, Mechanism, Step
     from doorkeeper.testing.faults import LocalFaults
@@ -61,34 +58,18 @@ class FaultyConnection(Connection):
             mechanisms = {name: self._refusing(each) for name, each in mechanisms.items()}
         super().__init__(peer, mechanisms=mechanisms, **others)
 
-    def complete_authentication(self, pending: Authenticating, step: Step, now_s: float) -> Advance:
-        """Resume a delayed request, or continue an authentication."""
-        if not isinstance(pending, DelayedRequest):
-            return super().complete_authentication(pending, step, now_s)
-        return self._resume(lambda: pending.proceed(now_s))
-
-    def complete(
-        self,
-        pending: PendingUpdate | PendingResponse,
-        result: object,
-        error: BaseException | None = None,
-    ) -> bytes | Closed:
-        """Answer a request that waited, unless a fault drops the response."""
-        answer = super().complete(pending, result, error)
-        return DROPPED if error is None and self._loses(pending.header) else answer
-
-    def complete_chunked(
-        self, chunked: ChunkedResponse, answer: bytearray | Exception
-    ) -> bytes | bytearray | Closed:
-        """Answer with a chunked response, unless a fault drops it."""
-        completed = super().complete_chunked(chunked, answer)
-        return DROPPED if self._loses(chunked.header) else completed
-
-    def complete_large(self, large: LargeRequest) -> Advance:
-        """Answer a large request, unless a fault drops the response."""
-        result = super().complete_large(large)
-        # Updates and chunked responses are not answered yet: ``complete`` drops these.
-        return DROPPED if isinstance(result, bytes) and self._loses(large.header) else result
+    def _continue(
+        self, waiting: Waiting, result: object, error: BaseException | None, now_s: float
+    ) -> Advance:
+        """Resume a delayed request; answer one that waited, unless a fault drops the response."""
+        if isinstance(waiting, DelayedRequest):
+            return waiting.proceed(now_s)
+        outcome = super()._continue(waiting, result, error, now_s)
+        if error is not None or isinstance(waiting, Authenticating):
+            return outcome
+        # What waits again is not answered yet.
+        is_answer = isinstance(outcome, (bytes, bytearray))
+        return DROPPED if is_answer and self._loses(waiting.header) else outcome
 
     def _serve(self, header: RequestHeader, body: Body) -> Advance:
         serve = super()._serve

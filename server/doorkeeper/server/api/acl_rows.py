@@ -6,8 +6,7 @@ requests are answered.
 
 A description of all ACLs, or of all of a resource type, has rows of whole groups. These are cached
 in chunks (``descriptions.chunks``): the next description encodes only the changed ones and joins
-them. A build outlives its request: the next request of the same kind continues it, and
-``finish_builds`` completes it in the background for a client that left.
+them. A build outlives its request: the next request of the same kind continues it.
 
 Other long descriptions (all ACLs of one principal, all DENYs, all on a pattern with very many
 ACLs) are built in slices too, but not cached.
@@ -207,12 +206,6 @@ class AclRows:
             yield from self._continue(key)
         self._store(key, CachedRows(steps[-1], now, kept.chunks))
         return Rows(sum(map(len, now)), [chunk.rows for chunk in kept.chunks])
-
-    def finish_builds(self) -> Slices[bytearray]:
-        """Complete the builds whose clients have left; the result is empty."""
-        while self._builds:
-            yield from self._continue(next(iter(self._builds)))
-        return bytearray()
 
     def _build(self, key: Key, now: State, steps: Steps) -> Slices[None]:
         """Build the rows of a state from cached ones, and cache them."""

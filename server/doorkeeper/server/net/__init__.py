@@ -12,7 +12,6 @@ channel            one connection's socket
 updates            changes that go on without their clients
 connection_log     the log lines of one connection; request_log those of its requests
 large_requests     requests with many elements, worked on in a thread
-chunked_responses  responses that are built in slices
 fair_queue         the work of unauthenticated connections
 transports         encryption and peer certificates of a transport
 ledger             bytes held over all connections

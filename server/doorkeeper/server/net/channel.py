@@ -1,33 +1,55 @@
 """The channel of a connection: its socket's side, named after the broker's ``KafkaChannel``.
 
-Answers are written inside ``data_received``, in one write; a task runs only while a request
-waits. Before a client has authenticated, each of its frames waits in the ``FairQueue``. A
-connection is held, and not read from once it has bytes that wait, while
+Requests are handled in their order, and answered in it: the next one is not looked at before the
+one before has its answer. Which request is handled when depends on the state of the channel.
 
-    an update is in flight          its answer comes before the next request's
-    a response is delayed           as an update
-    a large request is handled      as an update
-    an authorizer asks elsewhere    as an update
-    a chunked response is built     as an update
-    a mechanism verifies a token    as an update
-    its peer does not take answers  the write buffer is not empty
-    an authentication has failed    the answer and the end come after the delay
-    others have their turn          it has more requests than one turn allows
+    serving    Nothing is held. Bytes are received, handled and answered inside ``data_received``,
+               all answers of a turn in one write. There is no task and no lock.
+    turn       ``_turn``: the connection has had its share of this turn of the loop (frames, bytes
+               of answers, a millisecond), and has requests left. Ends with the next turn of the
+               loop. Before the login each frame has such a turn, and they come from ``FairQueue``.
+    waiting    ``_request``: the first request waits. One task, ``_task``, waits for it, answers it
+               and goes on with the next ones. Ends with the task.
+    full       ``_is_full``: the peer does not take its answers, so that the write buffer is not
+               empty. Ends with ``resume_writing``. A request may wait at the same time: what it
+               waits for begins or goes on, its answer is written behind the others.
+    ended      The protocol handles nothing more. ``Closed`` closes the socket at the end of the
+               turn, behind the answers before it. ``Refused`` is a request that waits for the delay
+               of failed authentications; then its answer is sent and the socket closed.
+
+Except while serving, reading is paused once bytes are held (before the login: more than a few).
+These count in the ledger of all connections, answers that a peer does not take in another one;
+beyond the limit of a ledger the connection that holds most is closed.
+
+What a request waits for, and what happens to it when the client leaves, or when the server stops:
+
+    kind                 waits for                     client leaves     server stops
+    PendingUpdate        a change, its audit record    goes on alone     is answered
+    PendingResponse      an event                      is cancelled      is dropped
+    ChunkedResponse      slices, among other clients'  is cancelled      is answered
+    LargeRequest         a thread                      is still counted  is answered
+    PendingDecision      an authorizer's awaitable     goes on alone     is answered
+    Authenticating       a mechanism's awaitable       is cancelled      is answered
+    Refused              the delay, then a turn        is cancelled      is answered
+
+An update has a time-out, after which its client is answered and it goes on; a decision has one
+that counts from the request. What fails while a request waits is its error: the answer of either is
+made by ``Connection.complete``. After a stop the requests received so far are still answered.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, cast
 
-from doorkeeper.server.authorizer.awaitables import as_future, forget, wait_for_decision
-from doorkeeper.server.net.chunked_responses import ResponseBuild
+from doorkeeper.base.slices import run_in_turns
+from doorkeeper.server.authorizer.awaitables import as_future, wait_for_decision
 from doorkeeper.server.net.connection_log import log_end, log_events, log_refusal
 from doorkeeper.server.net.context import Accepted, ServerContext
 from doorkeeper.server.net.fair_queue import QueuedWork
-from doorkeeper.server.net.large_requests import Handling
 from doorkeeper.server.net.ledger import Ledger
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import (
@@ -39,13 +61,14 @@ from doorkeeper.server.net.protocol.exchange import (
     PendingResponse,
     PendingUpdate,
     Refused,
+    Waiting,
 )
 from doorkeeper.server.net.protocol.large_request import LargeRequest
 from doorkeeper.server.net.request_log import DEBUG
 from doorkeeper.server.net.transports import is_encrypted, peer_certificates
 from doorkeeper.server.net.updates import UpdateInFlight, admit
 from doorkeeper.server.runtime.metrics.requests import Waited
-from doorkeeper.server.security.contract import Failure, Step
+from doorkeeper.server.security.contract import Failure
 
 TLS_CHUNK_BYTES: Final = 65_536
 """Larger answers are passed to TLS in chunks of this size."""
@@ -62,27 +85,22 @@ class Channel(Accepted):
 
     __slots__ = (
         "_authenticated",
-        "_authenticating",
-        "_building",
         "_clock",
         "_connection",
         "_counted",
-        "_deciding",
-        "_delayed",
-        "_delayed_response",
         "_draining",
         "_end",
         "_fair_queue",
-        "_in_turn",
+        "_is_full",
         "_is_idle",
-        "_large",
         "_reading",
+        "_request",
         "_request_level",
         "_requests",
         "_server",
+        "_task",
         "_transport",
-        "_updating",
-        "_write_full",
+        "_turn",
         "last_active_s",
     )
 
@@ -95,19 +113,14 @@ class Channel(Accepted):
         self._requests = server.requests
         # Its ``level`` is read for each request: no call where the request log is off.
         self._request_level = None if server.request_log is None else server.request_log.threshold
-        # The last result of ``_is_idle``; whatever begins something resets it.
         self._is_idle = False
+        """Whether it is serving and all bytes are answered; whatever begins something resets it."""
         self._transport: asyncio.Transport | None = None
-        self._updating: UpdateInFlight | None = None
-        self._authenticating: asyncio.Future[Step] | None = None
-        self._building: ResponseBuild | None = None
-        self._large: Handling | None = None
-        self._deciding: asyncio.Task[None] | None = None
-        self._delayed: asyncio.TimerHandle | None = None
-        self._delayed_response: asyncio.Future[Any] | None = None
-        self._in_turn: asyncio.Handle | QueuedWork | None = None
-        self._end: Closed | Refused | None = None
-        self._write_full = False
+        self._request: Waiting | Refused | None = None
+        self._task: asyncio.Task[None] | UpdateInFlight | None = None
+        self._turn: asyncio.Handle | QueuedWork | None = None
+        self._end: Closed | None = None
+        self._is_full = False
         self._reading = True
         self._counted = False
         self._authenticated = False
@@ -154,18 +167,19 @@ class Channel(Accepted):
     def data_received(self, data: bytes) -> None:
         """Answer; queue the work before the authentication."""
         self.last_active_s = now_s = self._clock()
-        level = self._request_level
-        if self._is_idle and (level is None or level.level > DEBUG):
-            answer = self._connection.repeat(data, now_s)
-            if answer is not None:
-                self._fair_queue.clients_active = True
-                self._write(answer)
-                if self._requests is not None:
-                    self._count_answered(now_s)
-                if self._write_full:
-                    self._settle()
-                return
-        self._is_idle = False
+        if self._is_idle:
+            level = self._request_level
+            if level is None or level.level > DEBUG:
+                answer = self._connection.repeat(data, now_s)
+                if answer is not None:
+                    self._fair_queue.clients_active = True
+                    self._write(answer)
+                    if self._requests is not None:
+                        self._count_answered(now_s)
+                    if self._is_full:
+                        self._settle()
+                    return
+            self._is_idle = False
         self._connection.receive(data)
         if not self._authenticated:
             self._settle()
@@ -185,12 +199,12 @@ class Channel(Accepted):
     def pause_writing(self) -> None:
         """Hold the connection until the peer reads the answers."""
         self._is_idle = False
-        self._write_full = True
+        self._is_full = True
         self._count_outgoing()
 
     def resume_writing(self) -> None:
         """Go on: the write buffer is empty."""
-        self._write_full = False
+        self._is_full = False
         # Counted as activity: a peer that reads a long answer slowly is not idle.
         self._server.outgoing.hold(self, 0)
         self.last_active_s = now_s = self._clock()
@@ -201,21 +215,9 @@ class Channel(Accepted):
         server = self._server
         self._is_idle = False
         self._transport = None
-        begun = (
-            self._updating,
-            self._authenticating,
-            self._delayed,
-            self._delayed_response,
-            self._in_turn,
-            self._building,
-            self._deciding,
-            self._large,
-        )
-        self._authenticating = self._delayed = self._delayed_response = self._in_turn = None
-        self._building = self._deciding = self._large = self._updating = None
-        for each in begun:
-            if each is not None:
-                each.cancel()
+        self._forget_request()
+        if self._turn is not None:
+            self._turn.cancel()
         server.incoming.hold(self, 0)
         server.outgoing.hold(self, 0)
         server.logger.debug("connection closed", connection=self.peer_id, cause=str(exc or ""))
@@ -225,7 +227,7 @@ class Channel(Accepted):
 
     def idle_since(self, deadline_s: float) -> bool:
         """Return whether no byte has moved since; a peer that reads slowly is not idle."""
-        if self._write_full and self._transport is not None:
+        if self._is_full and self._transport is not None:
             size = self._transport.get_write_buffer_size()
             # Some bytes have left since the last look; the transport itself reports only an empty
             # buffer.
@@ -238,11 +240,9 @@ class Channel(Accepted):
         """Answer the requests received so far, then close; a delayed response is dropped."""
         self._is_idle = False
         self._draining = True
-        delayed = self._delayed_response
-        if delayed is not None:
+        if isinstance(self._request, PendingResponse):
             # Its event may be far away: a consumer asks again elsewhere.
-            self._delayed_response = None
-            delayed.cancel()
+            self._forget_request()
         self._settle()
 
     def abort(self, reason: str) -> None:
@@ -252,19 +252,6 @@ class Channel(Accepted):
             self._transport.abort()
 
     # --- the work
-
-    @property
-    def _is_held(self) -> bool:
-        return (
-            self._write_full
-            or self._updating is not None
-            or self._delayed_response is not None
-            or self._authenticating is not None
-            or self._building is not None
-            or self._large is not None
-            or self._deciding is not None
-            or self._end is not None
-        )
 
     def _work(self, now_s: float) -> None:
         """Answer requests until there is none, the turn is over, or one has to wait."""
@@ -276,17 +263,17 @@ class Channel(Accepted):
         left = limits.frames_per_turn if self._authenticated else 1
         ends_s = now_s + TURN_S
         room = limits.out_bytes_per_turn
-        answers: list[bytes] = []
+        answers: list[bytes | bytearray] = []
         is_empty = False
-        while left and room > 0 and not self._is_held:
-            if connection.is_empty:
+        while left and room > 0 and self._request is None and not self._is_full:
+            if not connection.frames and connection.is_empty:
                 is_empty = True
                 break
             result = connection.advance(now_s)
             if result is None:
                 break
             left -= 1
-            answer = result if isinstance(result, bytes) else self._take(result, began_s)
+            answer = result if result.__class__ is bytes else self._take(result, began_s)
             if logged:
                 began_s = self._log_completed(began_s)
             if answer:
@@ -297,7 +284,7 @@ class Channel(Accepted):
         self._end_turn(answers, now_s, is_over=not left or room <= 0, is_empty=is_empty)
 
     def _end_turn(
-        self, answers: list[bytes], began_s: float, *, is_over: bool, is_empty: bool
+        self, answers: list[bytes | bytearray], began_s: float, *, is_over: bool, is_empty: bool
     ) -> None:
         """Write the answers of a turn and update counters, logs and states."""
         connection = self._connection
@@ -310,7 +297,11 @@ class Channel(Accepted):
         if not self._authenticated:
             self._authenticated = connection.session.is_open
             is_over = is_over and connection.buffered_bytes > 0
-        elif is_empty and self._reading and not (self._is_held or self._counted or self._draining):
+        elif (
+            is_empty
+            and self._reading
+            and not (self._is_full or self._counted or self._draining or self._end)
+        ):
             self._is_idle = True
             return
         self._settle(turn_over=is_over)
@@ -336,138 +327,109 @@ class Channel(Accepted):
             completed.clear()
         return now_s
 
-    def _take(self, result: Advance, began_s: float) -> bytes | None:
-        """Start the work that a request waits for; return an answer that is ready at once."""
-        if isinstance(result, PendingUpdate):
-            return self._start_update(result, began_s)
-        if isinstance(result, PendingResponse):
-            delayed = self._delayed_response = as_future(result.response, self._server.loop)
-            delayed.add_done_callback(partial(self._complete_delayed, result, began_s))
-        elif isinstance(result, ChunkedResponse):
-            on_built = partial(self._complete_chunked, result, began_s)
-            finish = result.response.rows.finish_builds
-            self._building = self._server.chunked_responses.build(result.body, on_built, finish)
-        elif isinstance(result, LargeRequest):
-            on_handled = partial(self._complete_large, result, began_s)
-            self._large = self._server.large_requests.handle(result, on_handled)
-        elif isinstance(result, PendingDecision):
-            left_s = began_s + self._server.limits.decision_timeout_ms / 1000 - self._clock()
-            waiting = wait_for_decision(result.decision.known, left_s)
-            self._deciding = self._server.loop.create_task(waiting)
-            self._deciding.add_done_callback(partial(self._complete_decision, result, began_s))
-        elif isinstance(result, Authenticating):
-            step = self._authenticating = as_future(result.step, self._server.loop)
-            step.add_done_callback(partial(self._complete_authentication, result, began_s))
-        elif isinstance(result, (Closed, Refused)):
-            self._end = result
-        else:
+    def _take(self, result: Advance, began_s: float) -> bytes | bytearray | None:
+        """Return an answer that is ready at once; else begin to wait, or to end."""
+        if isinstance(result, (bytes, bytearray)):
             return result
+        if isinstance(result, Closed):
+            self._end = result
+        elif isinstance(result, PendingUpdate):
+            return self._start_update(result, began_s)
+        elif isinstance(result, Refused):
+            log_refusal(result, self.peer_id, self._server)
+            loop = self._server.loop
+            due_s = loop.time() + self._server.limits.failed_authentication_delay_ms / 1000
+            self._request, self._task = result, loop.create_task(self._refuse(result, due_s))
+        elif result is not None:
+            waiting = self._wait(result, began_s)
+            self._request, self._task = result, self._server.loop.create_task(waiting)
         return None
 
-    # --- work that a request waits for
-
-    def _start_update(self, pending: PendingUpdate, began_s: float) -> bytes | None:
-        """Begin a change; return an answer that is ready at once."""
+    def _start_update(self, pending: PendingUpdate, began_s: float) -> bytes | bytearray | None:
+        """Begin a change, whose task goes on without its client."""
         update = pending.update
         refusal = admit(update, self._server, self.peer_id)
         if refusal is not None:
             return self._take(self._connection.complete(pending, None, refusal), began_s)
-        on_done = partial(self._complete_update, pending, began_s) if update.wait else None
+        on_done = partial(self._go_on, pending, began_s) if update.wait else None
         begun = UpdateInFlight(pending, self._server, self.peer_id, began_s, on_done)
         begun.begin()
         if not update.wait:
-            return self._take(self._connection.complete(pending, None), began_s)
-        self._updating = begun
+            return self._take(self._connection.complete(pending), began_s)
+        self._request, self._task = pending, begun
         return None
 
-    def _complete_update(
-        self,
-        pending: PendingUpdate,
-        began_s: float,
-        result: Any,  # noqa: ANN401 - of the API's own type
-        error: BaseException | None,
-        waited: Waited,
-    ) -> None:
-        """Answer the request of a change, then continue with the next ones."""
-        self._updating = None
+    async def _wait(self, request: Waiting, began_s: float) -> None:
+        """Wait for what a request needs; then answer it, and go on with the next ones."""
+        task = cast("asyncio.Task[None]", asyncio.current_task())
+        result: Any = None
+        error: BaseException | None = None
         try:
-            answer = self._connection.complete(pending, result, error)
-            self._resume(answer, began_s, waited)
+            result = await _outcome(request, self._server, began_s)
+        except (Exception, asyncio.CancelledError) as fault:
+            # What it awaits may be cancelled too, which is an error of the request.
+            if task.cancelling():
+                raise  # the client has left, or the server stops
+            error = fault
+        if error is not None and isinstance(request, Authenticating):
+            name = type(error).__name__
+            result, error = Failure(None, f"the mechanism failed: {name}"), None
+        waited = None
+        if isinstance(request, PendingResponse):
+            waited = Waited(0.0, self._clock() - began_s)
+        self._go_on(request, began_s, result, error, waited)
+
+    def _go_on(
+        self,
+        request: Waiting,
+        began_s: float,
+        result: object,
+        error: BaseException | None,
+        waited: Waited | None,
+    ) -> None:
+        """Answer a request that has waited, count and log it, and continue with the next ones."""
+        if self._request is not request:
+            return  # the client has left
+        self._request = self._task = None
+        try:
+            completed = self._connection.complete(request, result, error, self._clock())
+            answer = self._take(completed, began_s)
+            if self._requests is not None:
+                self._count_answered(began_s, waited)
+            if self._connection.request_records:
+                self._log_completed(began_s, waited)
+            if answer:
+                self._write(answer)
+            self._work(self._clock())
         except Exception as fault:  # the request would hang
             # Told now: the loop learns of a task's exception when its traceback is collected.
-            message = "the response to an update failed"
+            message = "the response to a request that waited failed"
             self._server.loop.call_exception_handler({"message": message, "exception": fault})
             self.abort(message)
 
-    def _complete_authentication(
-        self, pending: Authenticating, began_s: float, done: asyncio.Future[Step]
-    ) -> None:
-        """Answer a token after its verification, then continue with the next requests."""
-        if self._authenticating is not done:
-            # The client has left.
-            if not done.cancelled():
-                done.exception()
-            return
-        self._authenticating = None
-        result = self._connection.complete_authentication(pending, _step_of(done), self._clock())
-        self._resume(None if result is None else self._take(result, began_s), began_s)
+    def _forget_request(self) -> None:
+        """Cancel what waits; an update goes on without an answer."""
+        task, self._request, self._task = self._task, None, None
+        if isinstance(task, UpdateInFlight):
+            task.cancel()
+        elif task is not None:
+            # A turn later: a task that has not begun would leave alone what it is to wait for.
+            self._server.loop.call_soon(task.cancel)
 
-    def _complete_delayed(
-        self, pending: PendingResponse, began_s: float, done: asyncio.Future[Any]
-    ) -> None:
-        """Answer a delayed request, then continue with the next ones."""
-        if self._delayed_response is not done:
-            # The client has left.
-            forget(done)
-            return
-        self._delayed_response = None
-        error = asyncio.CancelledError() if done.cancelled() else done.exception()
-        result = done.result() if error is None else None
-        waited = Waited(0.0, self._clock() - began_s)
-        self._resume(self._connection.complete(pending, result, error), began_s, waited)
-
-    def _complete_large(self, request: LargeRequest, began_s: float) -> None:
-        """Continue after the thread has handled a request, then with the next ones."""
-        self._large = None
-        result = self._connection.complete_large(request)
-        self._resume(None if result is None else self._take(result, began_s), began_s)
-
-    def _complete_decision(
-        self, pending: PendingDecision, began_s: float, done: asyncio.Task[None]
-    ) -> None:
-        """Handle a request again, then continue with the next ones."""
-        if self._deciding is not done:
-            # The client has left.
-            forget(done)
-            return
-        self._deciding = None
-        error = asyncio.CancelledError() if done.cancelled() else done.exception()
-        result = self._connection.complete_decision(pending, error)
-        self._resume(None if result is None else self._take(result, began_s), began_s)
-
-    def _complete_chunked(
-        self, chunked: ChunkedResponse, began_s: float, body: bytearray | Exception
-    ) -> None:
-        """Answer with a body that was built in chunks, then continue with the next requests."""
-        self._building = None
-        self._resume(self._connection.complete_chunked(chunked, body), began_s)
-
-    def _resume(
-        self,
-        answer: bytes | bytearray | Closed | None,
-        began_s: float,
-        waited: Waited | None = None,
-    ) -> None:
-        """Count and write an answer, then continue with the next requests."""
-        if self._requests is not None:
-            self._count_answered(began_s, waited)
-        if self._connection.request_records:
-            self._log_completed(began_s, waited)
-        if isinstance(answer, Closed):
-            self._end = answer
-        elif answer:
-            self._write(answer)
-        self._work(self._clock())
+    async def _refuse(self, end: Refused, due_s: float) -> None:
+        """Send the answer to a failed authentication after the delay, then close."""
+        loop = self._server.loop
+        await asyncio.sleep(due_s - loop.time())
+        # In a turn of its own: the delays of a burst end at the same moment.
+        turn = loop.create_future()
+        self._turn = self._fair_queue.put(
+            self._connection.peer.host, partial(turn.set_result, None)
+        )
+        await turn
+        if self._transport is not None:
+            if end.answer:
+                self._transport.write(end.answer)
+            self._transport.close()
 
     def _write(self, data: bytes | bytearray) -> None:
         transport = self._transport
@@ -480,7 +442,7 @@ class Channel(Accepted):
         # socket takes no more.
         for at in range(0, len(data), TLS_CHUNK_BYTES):
             transport.write(memoryview(data)[at : at + TLS_CHUNK_BYTES])
-        if self._write_full:
+        if self._is_full:
             self._count_outgoing()
 
     def _count_outgoing(self) -> None:
@@ -495,32 +457,27 @@ class Channel(Accepted):
 
     def _settle(self, *, turn_over: bool = False) -> None:
         """Close, schedule the next turn, pause or resume reading, and count bytes held."""
-        transport = self._transport
+        transport, connection = self._transport, self._connection
         if transport is None or transport.is_closing():
             return
-        if isinstance(self._end, Closed):
+        if self._end is not None:
             log_end(self._end, self.peer_id, self._server)
             transport.close()
             return
-        if isinstance(self._end, Refused) and self._delayed is None:
-            self._delay(self._end)
-        idle = not self._is_held
-        more = idle and (turn_over or self._connection.waiting)
-        if more:
-            idle = False
-            if self._in_turn is None:
-                self._in_turn = self._soon(self._next_turn)
-        if self._draining and idle:
-            transport.close()
-            return
-        held = self._connection.buffered_bytes
-        was_counted, self._counted = self._counted, held > 0
-        if more:
-            reading = not self._authenticated and held <= UNAUTHENTICATED_BYTES
-        else:
+        held = connection.buffered_bytes
+        reading = True
+        if self._request is not None or self._is_full:
             # A client that waits for its answer sends nothing: most updates end before anything
             # comes, and to stop and resume takes two calls into the system.
-            reading = idle or not (held or self._write_full or self._end is not None)
+            reading = not (held or self._is_full or self._request.__class__ is Refused)
+        elif turn_over or connection.waiting:
+            if self._turn is None:
+                self._turn = self._soon(self._next_turn)
+            reading = not self._authenticated and held <= UNAUTHENTICATED_BYTES
+        elif self._draining:
+            transport.close()
+            return
+        was_counted, self._counted = self._counted, held > 0
         if reading is not self._reading:
             self._reading = reading
             (transport.resume_reading if reading else transport.pause_reading)()
@@ -534,24 +491,8 @@ class Channel(Accepted):
         return self._server.loop.call_soon(work)
 
     def _next_turn(self) -> None:
-        self._in_turn = None
+        self._turn = None
         self._work(self._clock())
-
-    def _delay(self, end: Refused) -> None:
-        """Send the answer to a failed authentication after the delay, then close."""
-        log_refusal(end, self.peer_id, self._server)
-        delay_s = self._server.limits.failed_authentication_delay_ms / 1000
-        self._delayed = self._server.loop.call_later(delay_s, self._delay_over, end)
-
-    def _delay_over(self, end: Refused) -> None:
-        """Refuse through the fair queue: the delays of a burst end at the same moment."""
-        self._in_turn = self._fair_queue.put(self._connection.peer.host, partial(self._refuse, end))
-
-    def _refuse(self, end: Refused) -> None:
-        if self._transport is not None:
-            if end.answer:
-                self._transport.write(end.answer)
-            self._transport.close()
 
     def _close_largest(self, ledger: Ledger[Accepted], what: str) -> None:
         """Close the connection that holds most bytes."""
@@ -568,11 +509,23 @@ class Channel(Accepted):
         victim.abort("connection closed to free memory")
 
 
-def _step_of(done: asyncio.Future[Step]) -> Step:
-    """Return the result of a mechanism; an exception counts as a failed authentication."""
-    if done.cancelled():
-        return Failure(None, "the authentication was cancelled")
-    error = done.exception()
-    if error is not None:
-        return Failure(None, f"the mechanism failed: {type(error).__name__}")
-    return done.result()
+async def _outcome(request: Waiting, server: ServerContext, began_s: float) -> Any:  # noqa: ANN401 - see ``Connection.complete``
+    """Wait for what a request needs, and return it.
+
+    Raises:
+        Exception: the request failed meanwhile.
+    """
+    result: Any = None
+    if isinstance(request, PendingResponse):
+        result = await request.response
+    elif isinstance(request, ChunkedResponse):
+        async with server.building:
+            result = await run_in_turns(request.body, time.perf_counter)
+    elif isinstance(request, LargeRequest):
+        await server.large_requests.handle(request)
+    elif isinstance(request, PendingDecision):
+        left_s = began_s + server.limits.decision_timeout_ms / 1000 - server.clock()
+        await wait_for_decision(request.decision.known, left_s)
+    elif isinstance(request, Authenticating):
+        result = await as_future(request.step, server.loop)
+    return result

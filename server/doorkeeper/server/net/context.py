@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Protocol
 from doorkeeper.base.errors import ApiError
 from doorkeeper.server.api.node import Services, UpdateOperation
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
-from doorkeeper.server.net.chunked_responses import ChunkedResponses
 from doorkeeper.server.net.fair_queue import FairQueue
 from doorkeeper.server.net.large_requests import LargeRequests
 from doorkeeper.server.net.ledger import Ledger
@@ -88,8 +87,9 @@ class PendingUpdates:
 class ServerContext(NamedTuple):
     """The parts of a server that channels use.
 
-    ``clock`` is monotonic, in seconds. ``requests`` is None without metrics, ``audit_log`` and
-    ``request_log`` where they are off.
+    ``clock`` is monotonic, in seconds. ``building`` is held while a chunked response is built: one
+    after the other, because the next one often needs what the first has encoded. ``requests`` is
+    None without metrics, ``audit_log`` and ``request_log`` where they are off.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -104,7 +104,7 @@ class ServerContext(NamedTuple):
     updates: PendingUpdates
     lost: Callable[[Accepted], None]
     fair_queue: FairQueue
-    chunked_responses: ChunkedResponses
+    building: asyncio.Lock
     large_requests: LargeRequests
     requests: RequestMeter | None = None
     audit_log: AuditLog | None = None

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from doorkeeper.server.net.addresses import address_of, connection_id, java_host_address
 from doorkeeper.server.net.admission import Admission
 from doorkeeper.server.net.channel import Channel
-from doorkeeper.server.net.chunked_responses import ChunkedResponses
 from doorkeeper.server.net.context import PendingUpdates, ServerContext
 from doorkeeper.server.net.fair_queue import FairQueue
 from doorkeeper.server.net.large_requests import LargeRequests
@@ -125,7 +124,7 @@ class Server:
             PendingUpdates(),
             self._forget,
             FairQueue(loop, self._limits.unauthenticated_percent / 100),
-            ChunkedResponses(loop),
+            asyncio.Lock(),
             LargeRequests(loop),
             self._requests,
             self._audit_log,

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.base.slices import SLICE_S
 from doorkeeper.server.authorizer.contract import AclCreateResult
-from doorkeeper.server.net.chunked_responses import ChunkedResponses
 from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.runtime.metrics.requests import RequestMeter
 from doorkeeper.server.runtime.metrics.series import Meters
@@ -73,19 +71,11 @@ TURNS = 10
 """Fewer than the pieces in which an answer about so many topics is made."""
 
 
-class Slow(World):
-    """Each piece of a long answer takes a turn of its own."""
-
-    def __init__(self) -> None:
-        self.meters = Meters()
-        super().__init__(requests=RequestMeter(self.meters))
-        made = ChunkedResponses(asyncio.get_running_loop(), self._a_turn_later)
-        self.context = self.context._replace(chunked_responses=made)
-        self._now_s = 0.0
-
-    def _a_turn_later(self) -> float:
-        self._now_s += 1
-        return self._now_s
+@pytest.fixture
+async def slow(monkeypatch: pytest.MonkeyPatch) -> World:
+    """Channels where each piece of a long answer takes a turn of the loop of its own."""
+    monkeypatch.setattr("doorkeeper.base.slices.SLICE_S", 0.0)
+    return World(requests=RequestMeter(Meters()))
 
 
 def answers(transport: Transport) -> list[tuple[int, int, str]]:
@@ -94,10 +84,9 @@ def answers(transport: Transport) -> list[tuple[int, int, str]]:
     return [(number, len(each.resources), each.error_message) for number, each in found]
 
 
-async def test_others_are_answered_between_the_pieces() -> None:
+async def test_others_are_answered_between_the_pieces(slow: World) -> None:
     """A small request waits for one piece of somebody's long answer, not for all of it."""
-    world = Slow()
-    (large, large_pipe), (small, small_pipe) = world.connect(), world.connect()
+    (large, large_pipe), (small, small_pipe) = slow.connect(), slow.connect()
     large.data_received(describe(f"pieces:{TOPICS}", 7))
 
     for number in range(TURNS):
@@ -110,9 +99,9 @@ async def test_others_are_answered_between_the_pieces() -> None:
     assert answers(large_pipe) == [(7, TOPICS, "")]
 
 
-async def test_answers_keep_their_order() -> None:
+async def test_answers_keep_their_order(slow: World) -> None:
     """What stands before and behind a long one on its connection comes before and behind it."""
-    channel, pipe = Slow().connect()
+    channel, pipe = slow.connect()
 
     channel.data_received(
         describe("before", 1)
@@ -134,126 +123,41 @@ async def test_answers_keep_their_order() -> None:
     ]
 
 
-async def test_who_leaves_gets_nothing_and_holds_nothing() -> None:
-    """What was made so far is let go of at once; the next one's is made."""
-    world = Slow()
-    (gone, gone_pipe), (stays, stays_pipe) = world.connect(), world.connect()
-    gone.data_received(describe(f"pieces:{TOPICS}"))
-    stays.data_received(describe(f"pieces:{TOPICS}"))
+async def test_long_answers_are_built_one_after_the_other(slow: World) -> None:
+    """In the order of their requests; who leaves meanwhile gets nothing and holds up nobody."""
+    (gone, gone_pipe), (next_one, next_pipe) = slow.connect(), slow.connect()
+    (last, last_pipe) = slow.connect()
+    for channel in (gone, next_one, last):
+        channel.data_received(describe(f"pieces:{TOPICS}"))
     for _ in range(TURNS):
         await asyncio.sleep(0)
-    making = gone._building
-    assert making is not None
-    pieces = making._chunks
-    assert pieces is not None
 
     gone.connection_lost(None)
+    await until(lambda: next_pipe.writes != [])
+    assert last_pipe.writes == []
+    await until(lambda: last_pipe.writes != [])
 
-    with pytest.raises(StopIteration):
-        next(pieces)
-    await until(lambda: stays_pipe.writes != [])
     assert gone_pipe.writes == []
 
 
 @pytest.mark.parametrize("error", [Unencodable("name", "too long"), RuntimeError("fails")])
-async def test_what_cannot_be_made(error: Exception) -> None:
-    """A response that does not fit, or fails, is answered with an error."""
-    world = Slow()
-    channel, pipe = world.connect()
-    channel.data_received(describe(f"pieces:{TOPICS}"))
-    making = channel._building
-    assert making is not None
-    assert making._on_built is not None
+async def test_what_cannot_be_made(
+    slow: World, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A response that does not fit, or fails, is answered with an error; others are made."""
+    channel, pipe = slow.connect()
 
-    making._on_built(error)
+    def fails(*_: object) -> Slices[bytes]:
+        yield
+        raise error
 
-    assert not pipe.closing
-    (frame,) = pipe.answers()
-    number, response = answer(frame, DescribeAclsResponse, 3)
+    with monkeypatch.context() as broken:
+        broken.setattr("doorkeeper.server.api.acl_row_encoder.RowEncoder.row", fails)
+        channel.data_received(describe(f"pieces:{TOPICS}"))
+        await until(lambda: len(pipe.answers()) == 1)
+    channel.data_received(describe(f"pieces:{TOPICS}", 2))
+    await until(lambda: len(pipe.answers()) == 2)
+
+    number, response = answer(pipe.answers()[0], DescribeAclsResponse, 3)
     assert (number, response.error_code) == (1, -1)
-
-
-class Builder:
-    """Answers whose pieces take a given part of a turn each."""
-
-    def __init__(self, turns_each: float) -> None:
-        self._now_s = 0.0
-        self._turns_each = turns_each
-        self.answers = ChunkedResponses(asyncio.get_running_loop(), lambda: self._now_s)
-        self.made: list[tuple[str, bytearray | Exception]] = []
-        self.stepped: list[str] = []
-        self.closed: list[str] = []
-
-    def pieces(self, name: str, count: int) -> Slices[bytearray]:
-        try:
-            for _ in range(count):
-                self._now_s += self._turns_each * SLICE_S
-                self.stepped.append(name)
-                yield
-        except GeneratorExit:
-            self.closed.append(name)
-            raise
-        if name == "fails":
-            raise ValueError(name)
-        return bytearray(name.encode())
-
-    def make(self, name: str, count: int) -> None:
-        self.answers.build(self.pieces(name, count), lambda made: self.made.append((name, made)))
-
-
-async def turns_until(world: Builder, count: int) -> int:
-    """Return after how many turns of the loop so many answers are made."""
-    turns = 0
-    while len(world.made) < count:
-        turns += 1
-        await asyncio.sleep(0)
-    return turns
-
-
-async def test_one_that_is_cancelled_is_let_go() -> None:
-    """At once, half-way and before it began; those behind it are made."""
-    world = Builder(turns_each=1)
-    first = world.answers.build(world.pieces("first", 9), lambda _: pytest.fail("told"))
-    second = world.answers.build(world.pieces("second", 9), lambda _: pytest.fail("told"))
-    world.make("third", 1)
-    await asyncio.sleep(0)
-
-    first.cancel()
-    second.cancel()
-    first.cancel()
-    assert world.closed == ["first"]
-    await turns_until(world, 1)
-
-    assert world.stepped == ["first", "third"]
-
-
-async def test_what_is_left_over_of_a_cancelled_one_is_built() -> None:
-    """In its turn, and nobody is told."""
-    world = Builder(turns_each=1)
-    first = world.answers.build(
-        world.pieces("first", 9),
-        lambda _: pytest.fail("told"),
-        lambda: world.pieces("left over", 2),
-    )
-    world.make("second", 1)
-    await asyncio.sleep(0)
-
-    first.cancel()
-    first.cancel()
-    await turns_until(world, 1)
-
-    assert world.closed == ["first"]
-    assert world.stepped == ["first", "left over", "left over", "second"]
-
-
-async def test_an_error_is_that_answers_own() -> None:
-    """It is told, and others are made."""
-    world = Builder(turns_each=1)
-    world.make("fails", 1)
-    world.make("behind", 1)
-
-    await turns_until(world, 2)
-
-    (_, error), behind = world.made
-    assert isinstance(error, ValueError)
-    assert behind == ("behind", bytearray(b"behind"))
+    assert answers(pipe)[1] == (2, TOPICS, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -79,11 +80,14 @@ async def test_a_client_that_leaves_is_not_answered(monkeypatch: pytest.MonkeyPa
     (third, third_pipe) = world.connect()
     with handling(monkeypatch) as handler:
         first.data_received(LARGE)
-        assert handler.begun.wait(scaled(20))
+        await until(handler.begun.is_set)
         second.data_received(LARGE)
         third.data_received(create(["t"] * 9_000, 3))
+        await asyncio.sleep(0)
         first.connection_lost(None)
         second.connection_lost(None)
+        for _ in range(5):
+            await asyncio.sleep(0)
     await until(lambda: len(handler.threads) == 2)
 
     assert not first_pipe.writes

@@ -3,12 +3,13 @@
     receive(data)     takes bytes, cut anywhere
     advance(now_s)    handles the next complete frame and returns one of:
         bytes             the answer, ready for the socket
-        PendingUpdate     a change must be made first: ``complete`` builds the answer
-        PendingResponse   an event must happen first: ``complete`` builds the answer
-        LargeRequest      a thread handles it first: ``complete_large`` has the result
-        PendingDecision   the authorizer asks elsewhere: ``complete_decision`` handles it again
-        ChunkedResponse   the body is built in chunks: ``complete_chunked`` builds the answer
-        Authenticating    a mechanism verifies a token: ``complete_authentication`` answers
+        Waiting           something must happen first: then ``complete`` continues, as ``advance``
+            PendingUpdate     a change is made
+            PendingResponse   an event happens
+            LargeRequest      a thread handles the request
+            PendingDecision   the authorizer knows its decision, and the request is handled again
+            ChunkedResponse   the body is built in chunks
+            Authenticating    a mechanism verifies a token
         Refused           an authentication failed: answer and close, both after the delay
         Closed            close without an answer
         None              there is no complete frame
@@ -21,11 +22,9 @@ Source: ``SocketServer``, ``RequestContext``, ``SaslServerAuthenticator`` of Kaf
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from typing import Any, Final
 
 from doorkeeper.base.errors import ApiError
-from doorkeeper.server.api.node import Update
 from doorkeeper.server.config.plug_ins import one_line
 from doorkeeper.server.net.protocol.conversation import HANDLED_HERE_ELEMENTS_MAX, Conversation
 from doorkeeper.server.net.protocol.exchange import (
@@ -40,6 +39,7 @@ from doorkeeper.server.net.protocol.exchange import (
     PendingResponse,
     PendingUpdate,
     Refused,
+    Waiting,
 )
 from doorkeeper.server.net.protocol.large_request import LargeRequest
 from doorkeeper.server.net.protocol.logins import (
@@ -57,7 +57,6 @@ from doorkeeper.server.net.protocol.logins import (
 from doorkeeper.server.net.protocol.responses import End, add_header
 from doorkeeper.server.net.protocol.session import SessionAction
 from doorkeeper.server.net.protocol.unreadable import header_fault, size_fault
-from doorkeeper.server.security.contract import Step
 from doorkeeper_wire.errors import InvalidFrame, Malformed, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer
 from doorkeeper_wire.headers import RequestHeader, decode_request_header
@@ -179,43 +178,83 @@ class Connection(Conversation):
             self._end()
         return result
 
-    def complete_authentication(self, pending: Authenticating, step: Step, now_s: float) -> Advance:
-        """Continue after the mechanism has verified the token."""
-        return self._resume(
-            lambda: reply_frame(self, pending.header, self.session.complete_step(step, now_s))
-        )
+    def complete(
+        self,
+        waiting: Waiting,
+        result: Any = None,  # noqa: ANN401 - see below
+        error: BaseException | None = None,
+        now_s: float = 0.0,
+    ) -> Advance:
+        """Continue a request that has waited, with what came of it or the error.
 
-    def complete_large(self, large: LargeRequest) -> Advance:
-        """Continue a large request after the thread."""
-        return self._resume(lambda: self._take_large(large))
+        ``result`` is that of an update, the response of a delayed request, the body of a chunked
+        response, the step of an authentication; of others there is none.
+        """
+        try:
+            outcome = self._continue(waiting, result, error, now_s)
+        except End as end:
+            outcome = end.closed
+        except Exception as fault:  # a request without an answer would hang
+            outcome = self._close_after_fault(fault)
+        if outcome.__class__ in _ENDS:
+            self._end()
+        return outcome
 
-    def complete_decision(self, pending: PendingDecision, error: BaseException | None) -> Advance:
+    def _continue(
+        self,
+        waiting: Waiting,
+        result: Any,  # noqa: ANN401 - as above
+        error: BaseException | None,
+        now_s: float,
+    ) -> Advance:
+        if isinstance(waiting, Authenticating):
+            reply = reply_frame(self, waiting.header, self.session.complete_step(result, now_s))
+            self._client_changed()
+            return reply
+        if isinstance(waiting, PendingDecision):
+            return self._decided(waiting, error)
+        if error is None:
+            if isinstance(waiting, LargeRequest):
+                return self._take_large(waiting)
+            try:
+                return self._finish(waiting, result)
+            except Exception as fault:  # whatever a handler raises is answered
+                error = fault
+        if isinstance(error, End):
+            return error.closed
+        return self.refuse(waiting.api, waiting.request, waiting.header, error)
+
+    def _decided(self, pending: PendingDecision, error: BaseException | None) -> Advance:
         """Handle a request again once its decision is known; else answer the error."""
         decision, api, request, header, body = pending
         if error is None:
             if self._is_large(api, body):
                 return self._large(api, header, body, request)
-            return self._resume(lambda: self._call(api, header, body, request))
-        if isinstance(error, TimeoutError):
-            error = decision
-        elif not isinstance(error, ApiError):
+            return self._call(api, header, body, request)
+        if isinstance(error, ApiError):
+            return self.refuse(api, request, header, error)
+        if not isinstance(error, TimeoutError):
             decision.__cause__ = error
-            error = decision
-        fault = error
-        return self._resume(lambda: self.refuse(api, request, header, fault))
+        return self.refuse(api, request, header, decision)
 
-    def _resume(self, work: Callable[[], Advance]) -> Advance:
-        """Continue a request that has waited."""
-        try:
-            result = work()
-        except End as end:
-            result = end.closed
-        except Exception as error:  # a request without an answer would hang
-            result = self._close_after_fault(error)
-        self._client_changed()
-        if result.__class__ in _ENDS:
-            self._end()
-        return result
+    def _finish(
+        self,
+        waiting: PendingUpdate | PendingResponse | ChunkedResponse,
+        result: Any,  # noqa: ANN401 - see ``complete``
+    ) -> bytes | bytearray:
+        """Return the answer to a request whose response, or its body, is known now."""
+        header = waiting.header
+        if isinstance(waiting, ChunkedResponse):
+            # Into bytes that the body reserves: a join would copy tens of megabytes in one turn of
+            # the loop.
+            head = add_header(header, b"")
+            result[: len(head)] = head
+            result[:SIZE_BYTES] = (len(result) - SIZE_BYTES).to_bytes(SIZE_BYTES)
+            body: bytearray = self._record_answer(header, waiting.response, result)
+            return body
+        if isinstance(waiting, PendingUpdate):
+            result = waiting.update.respond(result)
+        return self._answer(waiting.api, waiting.request, header, result)
 
     def _close_after_fault(self, error: Exception) -> Closed:
         """Log an error for which there is no answer; the connection closes.
@@ -237,55 +276,6 @@ class Connection(Conversation):
     def _client_changed(self) -> None:
         """Apply the frame limit of now: the client may have logged in."""
         self._input.size_max = self._frame_bytes_max
-
-    def complete(
-        self,
-        pending: PendingUpdate | PendingResponse,
-        result: Any,  # noqa: ANN401 - see below
-        error: BaseException | None = None,
-    ) -> bytes | Closed:
-        """Build the answer to a request that waited, or answer with the error.
-
-        ``result`` is that of an update, or the response of a delayed request.
-        """
-        waited, api, request, header = pending
-        try:
-            if error is None:
-                try:
-                    response = waited.respond(result) if isinstance(waited, Update) else result
-                    return self._answer(api, request, header, response)
-                except Exception as fault:  # whatever a handler raises is answered
-                    error = fault
-            if isinstance(error, End):
-                return error.closed
-            return self.refuse(api, request, header, error)
-        except End as end:
-            return end.closed
-        except Exception as fault:  # a request without an answer would hang
-            return self._close_after_fault(fault)
-
-    def complete_chunked(
-        self, chunked: ChunkedResponse, answer: bytearray | Exception
-    ) -> bytes | bytearray | Closed:
-        """Build the answer from a body that was built in chunks, or from its error.
-
-        The header is written into bytes that the body reserves: copying a large body takes too
-        long.
-        """
-        header = chunked.header
-        try:
-            if isinstance(answer, Exception):
-                return self.refuse(chunked.api, chunked.request, header, answer)
-        except End as end:
-            return end.closed
-        except Exception as fault:  # a request without an answer would hang
-            return self._close_after_fault(fault)
-        head = add_header(header, b"")
-        # In place: a join would copy tens of megabytes in one turn of the loop.
-        answer[: len(head)] = head
-        answer[:SIZE_BYTES] = (len(answer) - SIZE_BYTES).to_bytes(SIZE_BYTES)
-        self._record_answer(header, chunked.response, answer)
-        return answer
 
     # --- frames
 

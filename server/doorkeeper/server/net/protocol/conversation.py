@@ -236,7 +236,7 @@ class Conversation:
         # A long body would hold up all other connections if it were built in one turn.
         if outcome.__class__ is Description and outcome.is_long:
             chunks = outcome.chunks(header.api_version, len(add_header(header, b"")))
-            return ChunkedResponse(chunks, outcome, api, request, header)
+            return ChunkedResponse(chunks, api, request, header, outcome)
         if self.arrays is not None:
             self.arrays += arrays_of(outcome)
         answer = self._answer(api, request, header, outcome)

@@ -1,9 +1,9 @@
 """Values that a connection and its channel exchange, and counters.
 
 Peer              the two ends of a connection
-Advance           the result of a frame: an answer, a ``PendingUpdate``, a ``PendingResponse``, a
-                  ``LargeRequest``, a ``PendingDecision``, a ``ChunkedResponse``,
-                  ``Authenticating``, ``Refused``, ``Closed``, or None
+Waiting           a request that waits: a ``PendingUpdate``, ``PendingResponse``,
+                  ``LargeRequest``, ``PendingDecision``, ``ChunkedResponse``, ``Authenticating``
+Advance           the result of a frame: an answer, ``Waiting``, ``Refused``, ``Closed``, or None
 RepeatableAnswer  an answer for the same request, as long as the state is the same
 LogEvent          an event for the log
 CompletedRequest  a request and its answer, for the request log
@@ -94,16 +94,13 @@ class PendingDecision(NamedTuple):
 
 
 class ChunkedResponse(NamedTuple):
-    """A request whose response is large: its ``body`` is built in chunks.
-
-    ``response`` can complete the rows that other requests reuse if this client leaves.
-    """
+    """A request whose response is large: its ``body`` is built in chunks."""
 
     body: Slices[bytearray]
-    response: Description
     api: Api
     request: Any
     header: RequestHeader
+    response: Description
 
 
 class Authenticating(NamedTuple):
@@ -206,15 +203,13 @@ class Counts:
 AnyBytes = TypeVar("AnyBytes", bytes, bytearray)
 """A whole response; a chunked one stays a bytearray, so that it is not copied again."""
 
-Advance = (
-    bytes
-    | PendingUpdate
+Waiting = (
+    PendingUpdate
     | PendingResponse
     | LargeRequest
     | PendingDecision
     | ChunkedResponse
     | Authenticating
-    | Refused
-    | Closed
-    | None
 )
+
+Advance = bytes | bytearray | Waiting | Refused | Closed | None

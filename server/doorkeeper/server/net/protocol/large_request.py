@@ -3,7 +3,7 @@
     begin     on the event loop: a copy of the connection, with the state and the ACLs of now
     run       in the thread: the copy handles the request as any other, and keeps what it notes
     settle    on the event loop, in slices: what the decisions do besides
-    outcome   on the event loop, for ``Connection.complete_large``
+    outcome   on the event loop, for ``Connection.complete``
 
 A handler that changes something (``Api.in_thread`` is False) is called after all this instead; its
 request is only decoded in the thread.
