@@ -81,20 +81,20 @@ def check_filters(filters: Iterable[DeleteAclsFilter]) -> None:
 
     """
     for wanted in filters:
-        # UNKNOWN is 0 everywhere; nearly all rows end here.
-        if (
-            wanted.pattern_type_filter
-            and wanted.resource_type_filter
-            and wanted.operation
-            and wanted.permission_type
-        ):
-            continue
         field = _unknown_of_filter(wanted)
         if field is not None:
             raise UnknownElements(field, f"Filters contain UNKNOWN elements, filters: {wanted}")
 
 
 def _unknown_of_filter(wanted: DescribeAclsRequest | DeleteAclsFilter) -> str | None:
+    # UNKNOWN is 0 everywhere; nearly all filters end here.
+    if (
+        wanted.pattern_type_filter
+        and wanted.resource_type_filter
+        and wanted.operation
+        and wanted.permission_type
+    ):
+        return None
     if wanted.pattern_type_filter == PatternType.UNKNOWN:
         return "pattern_type_filter"
     if wanted.resource_type_filter == ResourceType.UNKNOWN:

@@ -39,14 +39,22 @@ _TYPE_NAMES = {each: _pascal(each.name) for each in ResourceType}
 _OPERATION_NAMES = {each: _pascal(each.name) for each in AclOperation}
 
 
-def line_4_2(context: AuthorizableRequestContext, action: Action, decision: Decision) -> str:
+def line_4_2(
+    context: AuthorizableRequestContext, action: Action, decision: Decision, brackets: str = "[]"
+) -> str:
     """Render the format of Kafka 4.2 and later."""
-    return _with_rule(context, action, decision, "[", "]")
+    resource = action.resource
+    return (
+        f"{_head(context, decision)} operation = {action.operation.name}"
+        f" from host = {context.client_address} on resource ="
+        f" {_TYPE_NAMES[resource.resource_type]}:{resource.pattern_type.name}:{resource.name}"
+        f"{_request(context, action)} based on rule {_rule(decision, *brackets)}"
+    )
 
 
 def line_3_3(context: AuthorizableRequestContext, action: Action, decision: Decision) -> str:
     """Render the format of StandardAuthorizer in Kafka 3.3 to 4.1."""
-    return _with_rule(context, action, decision, "(", ")")
+    return line_4_2(context, action, decision, "()")
 
 
 def line_2_4(context: AuthorizableRequestContext, action: Action, decision: Decision) -> str:
@@ -81,18 +89,6 @@ FORMS: Mapping[str, Form] = {
     "2.0": line_2_0,
     "1.0": line_1_0,
 }
-
-
-def _with_rule(
-    context: AuthorizableRequestContext, action: Action, decision: Decision, left: str, right: str
-) -> str:
-    resource = action.resource
-    return (
-        f"{_head(context, decision)} operation = {action.operation.name}"
-        f" from host = {context.client_address} on resource ="
-        f" {_TYPE_NAMES[resource.resource_type]}:{resource.pattern_type.name}:{resource.name}"
-        f"{_request(context, action)} based on rule {_rule(decision, left, right)}"
-    )
 
 
 def line_of_others(context: AuthorizableRequestContext, denials: int) -> str:

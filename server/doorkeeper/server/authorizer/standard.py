@@ -16,7 +16,14 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast, runtime_checkable
 
 from doorkeeper.acls.by_type import allowed_on_some
-from doorkeeper.acls.decision import Decision, Policy, Question, RuleKind, explain
+from doorkeeper.acls.decision import (
+    DEFAULT_ALLOW,
+    DEFAULT_DENY,
+    Decision,
+    Policy,
+    Question,
+    explain,
+)
 from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.acls.operations import ALLOW_TESTS, DENY_TESTS, allowed_mask, full_mask
 from doorkeeper.acls.search import find
@@ -69,6 +76,7 @@ _CREATED = AclCreateResult()
 _LITERAL = PatternType.LITERAL
 _ALLOWED = AuthorizationResult.ALLOWED
 _DENIED = AuthorizationResult.DENIED
+_DEFAULTS = (DEFAULT_DENY, DEFAULT_ALLOW)
 
 
 class _OneState(NamedTuple):
@@ -246,7 +254,8 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
                     last = resource
                     mask = snapshot.effective_mask(resource[0], resource[1], principal, host)
                 allowed = not mask & DENY_TESTS[operation] and (
-                    mask & ALLOW_TESTS[operation] != 0 or self._default(snapshot, resource)
+                    mask & ALLOW_TESTS[operation] != 0
+                    or (self.policy.allow_everyone and not snapshot.covers(*resource[:2]))
                 )
             if allowed:
                 level = DEBUG if action.log_if_allowed else TRACE
@@ -255,26 +264,23 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
                 level = INFO if action.log_if_denied else TRACE
                 results.append(_DENIED)
             if level >= self._threshold.level:
-                self._authorizer_log.write(
-                    level, self._form(context, action, self.explain(context, action))
+                # Without a matching ACL the default has decided: there is no rule to look for.
+                matches = mask & (ALLOW_TESTS[operation] | DENY_TESTS[operation])
+                decision = (
+                    self.explain(context, action) if is_super or matches else _DEFAULTS[allowed]
                 )
+                self._authorizer_log.write(level, self._form(context, action, decision))
         return results
 
     def _deny_stale(
         self, context: AuthorizableRequestContext, actions: Sequence[Action]
     ) -> list[AuthorizationResult]:
         """Deny: the local copy of the ACLs is too old. Super users do not depend on ACLs."""
-        denied = Decision(False, RuleKind.DEFAULT_DENY)
         for action in actions:
             level = INFO if action.log_if_denied else TRACE
             if level >= self._threshold.level:
-                self._authorizer_log.write(level, self._form(context, action, denied))
+                self._authorizer_log.write(level, self._form(context, action, DEFAULT_DENY))
         return [_DENIED] * len(actions)
-
-    def _default(self, snapshot: Snapshot, resource: ResourcePattern) -> bool:
-        return self.policy.allow_everyone and not snapshot.covers(
-            resource.resource_type, resource.name
-        )
 
     def explain(self, context: AuthorizableRequestContext, action: Action) -> Decision:
         """Return the decision on an action with the responsible rule. Nothing is logged."""
