@@ -29,6 +29,12 @@ class Other(Value):
     user: str
 
 
+class Token(Other):
+    """A value with one field more than another."""
+
+    id: str = "t"
+
+
 ALICE = Login(user="alice", password="alice-secret")
 
 
@@ -36,6 +42,13 @@ def test_fields_are_given_by_name_or_have_their_default() -> None:
     """What is not given has the default; properties see the fields."""
     assert (ALICE.user, ALICE.host, ALICE.tried, ALICE.principal) == ("alice", "*", 0, "User:alice")
     assert Login(user="b", password="", host="h").host == "h"
+
+
+def test_a_value_has_the_fields_of_its_base() -> None:
+    """First, and they count in equality and text; the base has not those of the value."""
+    assert repr(Token(user="a")) == "Token(user='a', id='t')"
+    assert Token(user="a") != Token(user="b")
+    assert list(Other.FIELDS) == ["user"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ earlier releases. ``kafka_keys_list`` writes it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -28,18 +28,19 @@ def _data() -> Mapping[str, Any]:
     return data
 
 
+def rows() -> Mapping[str, Sequence[str | None]]:
+    """Return type, default and perhaps ``Dynamic`` of each key of the reference release."""
+    keys: Mapping[str, Sequence[str | None]] = _data()["keys"]
+    return keys
+
+
 @cache
 def without_effect() -> Mapping[str, Key[object]]:
-    """Return the keys of the reference release, by name."""
+    """Return the keys of the reference release, by name: a start needs only their ``rows``."""
+    doc = "Has no effect here."
     return {
-        name: Key(
-            name,
-            KeyType[row[0]],
-            row[1],
-            "Has no effect here.",
-            in_kafka=Dynamic[row[2]] if len(row) > 2 else None,
-        )
-        for name, row in _data()["keys"].items()
+        name: Key(name, KeyType[kind], default, doc, in_kafka=Dynamic[more[0]] if more else None)
+        for name, (kind, default, *more) in _data()["keys"].items()
     }
 
 

@@ -8,6 +8,7 @@ from doorkeeper.base.key import Key, Scope
 from doorkeeper.server.config.kafka_keys import (
     SECURITY_LISTENER_PREFIXES,
     of_earlier_releases,
+    rows,
     without_effect,
 )
 from doorkeeper.server.config.keys import KEYS
@@ -60,7 +61,7 @@ def declaration_of(name: str) -> Key[object] | None:
 
 def is_without_effect(name: str) -> bool:
     """Return whether this is a key of Kafka without an effect here."""
-    return name in without_effect() or name in of_earlier_releases()
+    return name in rows() or name in of_earlier_releases()
 
 
 def _split_mechanism(rest: str) -> tuple[str | None, str]:
@@ -89,7 +90,7 @@ def resembling(name: str) -> str | None:
     from difflib import get_close_matches
 
     size = len(name)
-    known = (*KEYS, *without_effect(), *of_earlier_releases())
+    known = (*KEYS, *rows(), *of_earlier_releases())
     as_long = [key for key in known if abs(len(key) - size) <= TYPOS_MAX]
     # difflib's ratio is at least this if at most TYPOS_MAX letters differ; 0.5 keeps short keys
     # apart.

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.key import Scope
-from doorkeeper.server.config.kafka_keys import without_effect
+from doorkeeper.server.config.kafka_keys import rows
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.sasl_keys import SASL_JAAS_CONFIG
 
@@ -58,9 +58,8 @@ def _keys() -> tuple[tuple[str, str | None, bool], ...]:
 
     Plug-ins may read SASL keys that have no effect here.
     """
-    of_kafka = [key for key in without_effect().values() if key.name.startswith("sasl.")]
     return tuple(
         (key.name, key.default, key.scope is Scope.MECHANISM)
         for key in KEYS.values()
         if key.scope is not Scope.SERVER and key is not SASL_JAAS_CONFIG
-    ) + tuple((key.name, key.default, True) for key in of_kafka)
+    ) + tuple((name, row[1], True) for name, row in rows().items() if name.startswith("sasl."))
