@@ -6,6 +6,7 @@ a base class with the same slots that allows assignments, and becomes the struct
 each field. See docs/decisions/generated-codec.md.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 from doorkeeper_wire.errors import Unencodable, Unsupported
@@ -16,8 +17,6 @@ Tags: TypeAlias = tuple[tuple[int, bytes], ...]
 """Unknown tagged fields: tag and bytes."""
 
 new = object.__new__
-_PARTS = 10_000
-"""Parts of a body that are joined at once, in less than a millisecond."""
 
 NEVER = 32767
 """The value of FLEXIBLE_FROM for messages without flexible versions."""
@@ -112,8 +111,8 @@ class Message(Record):
         found: tuple[Self, int] = cls.DECODERS[version](data, offset, len(data))
         return found
 
-    def encode(self, version: int) -> bytes:
-        """Return the bytes of the message in a version.
+    def encode(self, version: int, join: Callable[[list[bytes]], Any] = b"".join) -> bytes:
+        """Return the bytes of the message in a version, or what ``join`` makes of their parts.
 
         A field that the version lacks is dropped if it is ignorable; otherwise, if it is set, the
         message is rejected, as by Kafka.
@@ -127,22 +126,12 @@ class Message(Record):
         out: list[bytes] = []
         try:
             self.ENCODERS[version](out, self)
-            return b"".join(out) if len(out) <= _PARTS else _joined(out)
+            return join(out)  # type: ignore[no-any-return]  # bytes, or what the caller makes
         except Unencodable:
             raise
         # Encoders do not check values; the layout finds the faulty field afterwards.
         except ENCODE_ERRORS as error:
             raise unencodable(self, self.LAYOUTS[version], error) from error
-
-
-def _joined(out: list[bytes]) -> bytes:
-    """Join many parts, some at a time: joining and freeing all at once would stop other threads."""
-    pieces = []
-    while out:
-        pieces.append(b"".join(out[-_PARTS:]))
-        del out[-_PARTS:]
-    pieces.reverse()
-    return b"".join(pieces)
 
 
 def _version_error(kind: type[Message], version: int) -> Unsupported:

@@ -3,6 +3,10 @@
 A function that returns ``Slices`` does a slice of its work in each step, and returns its result at
 the end. ``run_to_end`` runs all steps at once, ``run_in_turns`` for a millisecond in each turn of
 the event loop. A generator that is closed before its end leaves nothing behind.
+
+A thread stops all others while it is in one call of C. Over the items of a large request there are
+comprehensions and the functions below, and no ``sorted``, ``set``, ``dict.fromkeys`` or ``zip`` of
+all into another container.
 """
 
 from __future__ import annotations
@@ -113,6 +117,18 @@ def free(items: list[Any]) -> None:
     """Empty a list, some items at a time: freeing all at once would stop other threads."""
     while items:
         del items[-SLICE_ITEMS:]
+
+
+def joined(head: bytes, parts: list[bytes]) -> bytearray:
+    """Return the bytes of all parts behind some others, and empty the list, as ``free``."""
+    whole = bytearray(head)
+    parts.reverse()
+    while parts:
+        some = parts[-_RUN:]
+        some.reverse()
+        del parts[-_RUN:]
+        whole += b"".join(some)
+    return whole
 
 
 def sort_in_slices(items: Iterable[Any]) -> Slices[list[Any]]:

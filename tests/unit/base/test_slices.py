@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from doorkeeper.base.slices import SLICE_ITEMS, Slices, parts, run_to_end, sort_in_slices
+from doorkeeper.base.slices import SLICE_ITEMS, Slices, joined, parts, run_to_end, sort_in_slices
 
 
 def counted(pieces: Slices[list[int]]) -> tuple[int, list[int]]:
@@ -42,3 +42,13 @@ def test_parts_are_the_whole() -> None:
 
     assert [len(each) for each in cut] == [SLICE_ITEMS] * 3 + [1]
     assert [each for part in cut for each in part] == list(range(3 * SLICE_ITEMS + 1))
+
+
+def test_parts_are_joined_behind_a_head() -> None:
+    """In their order, however many; the list is empty afterwards, as one that is freed."""
+    for count in (0, 1, 1024, 1025, 5000):
+        parts = [b"%d," % number for number in range(count)]
+        whole = b"".join(parts)
+
+        assert joined(b"head", parts) == b"head" + whole
+        assert parts == []

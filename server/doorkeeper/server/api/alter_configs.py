@@ -35,6 +35,7 @@ from doorkeeper_wire.messages.alter_configs import (
 )
 
 if TYPE_CHECKING:
+    from doorkeeper.server.api.config_alteration import RequestedResource
     from doorkeeper.server.api.node import Node, Outcome
     from doorkeeper.server.runtime.request_context import RequestContext
 
@@ -45,7 +46,9 @@ _respond = partial(respond, AlterConfigsResponse, AlterConfigsResourceResponse)
 
 
 def handle(request: AlterConfigsRequest, context: RequestContext, node: Node) -> Outcome:
-    resources = [(each, _alteration(each)) for each in request.resources]
+    resources: list[tuple[RequestedResource, AlteredResource]] = [
+        (each, _alteration(each)) for each in request.resources
+    ]
     only = request.validate_only
     return alter(resources, _NEEDS, context, node, _respond, validate_only=only)
 

@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import answer_of
+from doorkeeper.base.slices import sort
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
@@ -88,7 +89,7 @@ def refuse(
     users = {each.name for each in request.deletions}
     users |= {each.name for each in request.upsertions}
     return AlterUserScramCredentialsResponse(
-        results=tuple(_row(user, error) for user in sorted(users))
+        results=tuple(_row(user, error) for user in sort(users))
     )
 
 

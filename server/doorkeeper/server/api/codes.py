@@ -30,6 +30,7 @@ from doorkeeper.acls.model import (
     SortedBindings,
 )
 from doorkeeper.base.errors import answer_of
+from doorkeeper.base.slices import counts, sort
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsMatchingAcl
 from doorkeeper_wire.messages.describe_acls import AclDescription, DescribeAclsResource
@@ -133,7 +134,7 @@ def resource_rows(bindings: Iterable[AclBinding]) -> tuple[DescribeAclsResource,
     """
     # The authorizer marks lists that are sorted and distinct; sorting 100,000 ACLs takes long.
     if not isinstance(bindings, SortedBindings):
-        bindings = sorted(set(bindings))
+        bindings = sort(counts(bindings))
     # The same few principals have the same rights on many resources: their rows are made once.
     rows: dict[AccessControlEntry, AclDescription] = {}
     resources = []

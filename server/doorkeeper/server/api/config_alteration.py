@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from doorkeeper.acls.model import CLUSTER_NAME
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
-from doorkeeper.base.slices import counts
+from doorkeeper.base.slices import counts, free
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import is_allowed, needs
 from doorkeeper.server.resources.settings import operations
@@ -67,7 +67,7 @@ def needs_by_type(api_key: int, *types: int) -> dict[int, Need]:
 
 
 def alter(
-    resources: Sequence[tuple[RequestedResource, AlteredResource]],
+    resources: list[tuple[RequestedResource, AlteredResource]],
     needed: Mapping[int, Need],
     context: RequestContext,
     node: Node,
@@ -88,7 +88,10 @@ def alter(
 
     changed = tuple(each for each in judged if isinstance(each, AlteredResource))
     if not changed:
-        return respond_in_order(())
+        response = respond_in_order(())
+        free(judged)
+        free(resources)
+        return response
     return Update(
         UpdateOperation.CONFIGS,
         1,
@@ -145,7 +148,7 @@ def _judge(
 def _check_wanted(wanted: AlteredResource) -> None:
     # Duplicates before nulls: the order of the broker's checks decides which text is sent.
     names = [each.name for each in wanted.alterations]
-    if len(set(names)) < len(names):
+    if len(counts(names)) < len(names):
         raise ApiError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
     nulls = [
         each.name

@@ -102,7 +102,7 @@ def _sort_topics(topics: Sequence[CreatableTopic], context: RequestContext, node
     names = [n for n, count in named.items() if count == 1 and n != CLUSTER_METADATA_TOPIC]
     # The cluster first, and quietly: CREATE on it covers all topics.
     if is_allowed(node, context, _CREATE_ON_CLUSTER):
-        allowed = frozenset(names)
+        allowed = frozenset(name for name in names)
     else:
         allowed = allowed_names(node, context, _CREATE, names)
     describable = allowed_names(node, context, _DESCRIBE_CONFIGS, names)

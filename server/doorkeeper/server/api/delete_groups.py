@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.slices import counts
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import allowed_names, needs
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def handle(request: DeleteGroupsRequest, context: RequestContext, node: Node) -> Outcome:
-    asked = list(dict.fromkeys(request.groups_names))
+    asked = list(counts(request.groups_names))
     allowed = allowed_names(node, context, _DELETE, asked)
     wanted = [group_id for group_id in asked if group_id in allowed]
     refused = [_row(group_id, _DELETE.refusal) for group_id in asked if group_id not in allowed]

@@ -132,7 +132,7 @@ class _Rights:
     def ask(self, names: Sequence[str]) -> None:
         distinct = list(counts(names))
         if self._everything:
-            self.describable = self.deletable = frozenset(distinct)
+            self.describable = self.deletable = frozenset(name for name in distinct)
             return
         self.describable, self.deletable = (
             allowed_names(self._node, self._context, need, distinct)

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acls.model import ResourceType
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.base.slices import sort
+from doorkeeper.base.slices import counts, sort
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import (
@@ -163,7 +163,7 @@ def _names(request: MetadataRequest, node: Node, ids: Iterable[bytes]) -> list[s
     by_id = [topic.name for topic in map(node.topics.by_id, ids) if topic is not None]
     if ids:
         # A set: two ids cannot have one name, but a client may repeat an id.
-        return sort(set(by_id))
+        return sort(counts(by_id))
     names = {topic.name for topic in request.topics or ()}
     if None in names:
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "a topic has neither name nor id")
@@ -174,7 +174,7 @@ def _not_creatable(node: Node, context: RequestContext, missing: Sequence[str]) 
     if is_allowed(node, context, _CREATE_ON_CLUSTER):
         return set()
     creatable = allowed_names(node, context, _CREATE, missing)
-    return set(missing) - creatable
+    return {name for name in missing if name not in creatable}
 
 
 def _describe(topic: Topic, places: Places, mask: int, version: int) -> MetadataResponseTopic:

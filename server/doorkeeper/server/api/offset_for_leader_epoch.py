@@ -51,9 +51,10 @@ def handle(
     records: RecordReads = NO_RECORDS,
 ) -> OffsetForLeaderEpochResponse:
     """Answer for each partition of the topics that the caller may describe."""
-    names = [topic.topic for topic in request.topics]
-    allowed = frozenset(names)
-    if not is_allowed(node, context, _CLUSTER_ACTION):
+    names = (topic.topic for topic in request.topics)
+    if is_allowed(node, context, _CLUSTER_ACTION):
+        allowed = frozenset(names)
+    else:
         allowed = allowed_names(node, context, _DESCRIBE, names)
     places = Places(node.registered_brokers(context.authorizable.listener_name))
 

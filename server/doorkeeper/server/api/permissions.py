@@ -94,7 +94,7 @@ def allowed_names(
     """
     authorizer = node.authorizer
     if authorizer is None:
-        return frozenset(names)
+        return frozenset(name for name in names)
     asked = counts(names)
     if not asked:
         return frozenset()
@@ -131,13 +131,13 @@ def authorized_operations(
     authorizer = node.authorizer
     asked = list(names)
     if authorizer is None:
-        return dict.fromkeys(asked, full_mask(resource_type))
+        return {name: full_mask(resource_type) for name in asked}
     if not asked:
         return {}
     resources = [ResourcePattern(resource_type, name, PatternType.LITERAL) for name in asked]
     # Not logged as denials: these are questions, no accesses.
     masks = authorizer.authorized_operations(context.authorizable, resources)
-    return dict(zip(asked, masks, strict=True))
+    return {name: mask for name, mask in zip(asked, masks, strict=True)}  # noqa: C416
 
 
 def cluster_operations(node: Node, context: RequestContext, need: Need) -> int:

@@ -54,16 +54,13 @@ from doorkeeper.server.net.protocol.logins import (
     step,
     take_bare,
 )
-from doorkeeper.server.net.protocol.responses import End, add_header
+from doorkeeper.server.net.protocol.responses import SIZE_BYTES, End, add_header
 from doorkeeper.server.net.protocol.session import SessionAction
 from doorkeeper.server.net.protocol.unreadable import header_fault, size_fault
 from doorkeeper_wire.errors import InvalidFrame, Malformed, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer
 from doorkeeper_wire.headers import RequestHeader, decode_request_header
 from doorkeeper_wire.reading import limit_elements
-
-SIZE_BYTES: Final = 4
-"""The length of the size prefix of a frame, which does not count itself."""
 
 _ENDS: Final[frozenset[type]] = frozenset({Closed, Refused})
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).

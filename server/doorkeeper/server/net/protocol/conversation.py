@@ -14,9 +14,11 @@ Source: ``RequestContext``, ``KafkaApis.handle`` of Kafka 4.3.1.
 from __future__ import annotations
 
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
+from doorkeeper.base.slices import joined
 from doorkeeper.server.api.acl_rows import Description
 from doorkeeper.server.api.node import DelayedResponse, Update
 from doorkeeper.server.authorizer.contract import DecisionPending
@@ -38,6 +40,7 @@ from doorkeeper.server.net.protocol.exchange import (
 )
 from doorkeeper.server.net.protocol.large_request import LargeRequest, arrays_of
 from doorkeeper.server.net.protocol.responses import (
+    SIZE_BYTES,
     End,
     add_header,
     error_code_of,
@@ -53,6 +56,7 @@ from doorkeeper.server.security.contract import AuthenticationContext
 from doorkeeper_wire.api_keys import ApiKey
 from doorkeeper_wire.errors import Malformed, Unencodable
 from doorkeeper_wire.headers import encode_response
+from doorkeeper_wire.message import Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -237,8 +241,6 @@ class Conversation:
         if outcome.__class__ is Description and outcome.is_long:
             chunks = outcome.chunks(header.api_version, len(add_header(header, b"")))
             return ChunkedResponse(chunks, api, request, header, outcome)
-        if self.arrays is not None:
-            self.arrays += arrays_of(outcome)
         answer = self._answer(api, request, header, outcome)
         if api.key in REPEATED_APIS:
             self._keep(request, header, body, outcome, answer)
@@ -356,12 +358,25 @@ class Conversation:
             raise unencodable(header, version, error) from None
 
     def _encode_frame(self, header: RequestHeader, response: Response, version: int) -> bytes:
-        body = response.encode(version)
-        answer = encode_response(header.api_key, version, header.correlation_id, body)
+        if self.arrays is None or not isinstance(response, Message):
+            body = response.encode(version)
+            answer = encode_response(header.api_key, version, header.correlation_id, body)
+        else:
+            answer = self._encode_long(header, response, version)
         # The usual case without metrics: no call for the records.
         if self.answer_codes is None and self.request_records is None:
             return answer
         return self._record_answer(header, response, answer)
+
+    def _encode_long(self, header: RequestHeader, response: Message, version: int) -> bytes:
+        """Encode in a thread, which gives others their turn; no part is copied twice."""
+        assert self.arrays is not None
+        self.arrays += arrays_of(response)
+        head = encode_response(header.api_key, version, header.correlation_id, b"")
+        # A bytearray, which the channel writes as it is.
+        frame: Any = response.encode(version, partial(joined, head))
+        frame[:SIZE_BYTES] = (len(frame) - SIZE_BYTES).to_bytes(SIZE_BYTES)
+        return cast("bytes", frame)
 
     def _record_answer(
         self, header: RequestHeader, response: Response, answer: AnyBytes

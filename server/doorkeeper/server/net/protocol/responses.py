@@ -22,6 +22,9 @@ from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.headers import RequestHeader, encode_response
 
+SIZE_BYTES: Final = 4
+"""The length of the size prefix of a frame, which does not count itself."""
+
 
 class End(Exception):
     """Raised where a request cannot be answered: the connection is closed."""
