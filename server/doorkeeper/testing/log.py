@@ -12,6 +12,7 @@ from types import TracebackType
 
 from doorkeeper.server.authorizer.authorizer_log import StandardLibraryLog
 from doorkeeper.server.operations.logs.secrets import hide
+from doorkeeper.server.runtime.logger import NO_FIELDS, LeveledLogger
 
 _LEVELS = {5: logging.DEBUG}
 """Python has no named level below DEBUG."""
@@ -32,7 +33,7 @@ class _Threshold:
         return min(_LEVELS) if level <= logging.DEBUG else level
 
 
-class TestLogger:
+class TestLogger(LeveledLogger):
     """Logs an event and its fields as one line."""
 
     __test__ = False
@@ -44,25 +45,7 @@ class TestLogger:
     def is_enabled(self, level: int) -> bool:
         return self._logger.isEnabledFor(_LEVELS.get(level, level))
 
-    def trace(self, event: str, **fields: object) -> None:
-        self.write(5, event, fields)
-
-    def debug(self, event: str, **fields: object) -> None:
-        self.write(logging.DEBUG, event, fields)
-
-    def info(self, event: str, **fields: object) -> None:
-        self.write(logging.INFO, event, fields)
-
-    def warning(self, event: str, **fields: object) -> None:
-        self.write(logging.WARNING, event, fields)
-
-    def error(self, event: str, **fields: object) -> None:
-        self.write(logging.ERROR, event, fields)
-
-    def exception(self, event: str, **fields: object) -> None:
-        self.write(logging.ERROR, event, {"exc_info": True, **fields})
-
-    def write(self, level: int, event: str, fields: Mapping[str, object]) -> None:
+    def write(self, level: int, event: str, fields: Mapping[str, object] = NO_FIELDS, /) -> None:
         level = _LEVELS.get(level, level)
         if not self._logger.isEnabledFor(level):
             return

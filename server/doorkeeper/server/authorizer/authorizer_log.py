@@ -24,7 +24,7 @@ class AuthorizerLog(Protocol):
         """Return the minimum level: always the same object, whose ``level`` may change."""
         ...
 
-    def write(self, level: int, text: str) -> None:
+    def write(self, level: int, text: str, /) -> None:
         """Write one line, given without line end."""
         ...
 

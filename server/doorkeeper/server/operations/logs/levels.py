@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 from doorkeeper.server.config.levels import LEVELS, ROOT
 from doorkeeper.server.operations.logs.rendering import LEVEL_NAMES
+from doorkeeper.server.runtime.logger import LeveledLogger
 
 
 class LoggerThreshold:
@@ -24,12 +24,6 @@ class LoggerThreshold:
 
     def __init__(self, level: int) -> None:
         self.level = level
-
-
-class LeveledLogger(Protocol):
-    """The part of a logger that records need."""
-
-    def write(self, level: int, event: str, fields: Mapping[str, object]) -> None: ...
 
 
 class Levels(logging.Handler):

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from doorkeeper.server.authorizer.authorizer_log import LOGGER_NAME
 from doorkeeper.server.operations.logs.levels import Levels, LoggerThreshold
 from doorkeeper.server.operations.logs.line_writer import LineWriter
 from doorkeeper.server.operations.logs.rendering import LEVEL_NAMES, renderer_of
 from doorkeeper.server.operations.logs.secrets import hide
 from doorkeeper.server.runtime.lean_structlog import structlog
+from doorkeeper.server.runtime.logger import NO_FIELDS, LeveledLogger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from structlog.typing import EventDict, Processor, WrappedLogger
 
-AUTHORIZER_LOGGER: Final = "kafka.authorizer.logger"
 CLOSE_TIMEOUT_S: Final = 2.0
 """Time that the process waits at its end for a stalled reader of the log."""
 
@@ -32,7 +33,7 @@ def _shorten(logger: WrappedLogger, _method: str, event: EventDict) -> EventDict
 
     Lines of the authorizer log stay whole: tools read the names of resources from them.
     """
-    if logger.name != AUTHORIZER_LOGGER:
+    if logger.name != LOGGER_NAME:
         for name, value in event.items():
             if isinstance(value, str) and len(value) > TEXT_CHARACTERS_MAX:
                 event[name] = f"{value[:TEXT_CHARACTERS_MAX]}... ({len(value):,} characters)"
@@ -52,7 +53,7 @@ class _Output:
         self.msg = write
 
 
-class Logger(structlog.BoundLoggerBase):
+class Logger(LeveledLogger, structlog.BoundLoggerBase):
     """Logs events with fields, from the level of its name."""
 
     _logger: _Output
@@ -66,41 +67,9 @@ class Logger(structlog.BoundLoggerBase):
         """Return whether an event of this level is written."""
         return level >= self._logger.threshold.level
 
-    def trace(self, event: str, **fields: object) -> None:
-        self.write(5, event, fields)
-
-    def debug(self, event: str, **fields: object) -> None:
-        self.write(10, event, fields)
-
-    def info(self, event: str, **fields: object) -> None:
-        self.write(20, event, fields)
-
-    def warning(self, event: str, **fields: object) -> None:
-        self.write(30, event, fields)
-
-    def error(self, event: str, **fields: object) -> None:
-        self.write(40, event, fields)
-
-    def exception(self, event: str, **fields: object) -> None:
-        """Log an error with the traceback of the exception being handled."""
-        self.write(40, event, {"exc_info": True, **fields})
-
-    def write(self, level: int, event: str, fields: Mapping[str, object]) -> None:
-        """Log at a level of ``LEVELS``."""
+    def write(self, level: int, event: str, fields: Mapping[str, object] = NO_FIELDS, /) -> None:
         if level >= self._logger.threshold.level:
             self._proxy_to_logger("msg", event, level=LEVEL_NAMES[level], **fields)
-
-
-class AuthorizerLogger:
-    """Writes the lines of Kafka's authorizer log unchanged."""
-
-    def __init__(self, logger: Logger) -> None:
-        self._logger = logger
-        self.threshold = logger.threshold
-        """The lowest level that is written."""
-
-    def write(self, level: int, text: str) -> None:
-        self._logger.write(level, text, {})
 
 
 class Logs:
@@ -117,7 +86,6 @@ class Logs:
     ) -> None:
         """Configure structlog for this process and start the writer."""
         self._now_ns = now_ns
-        self._levels = Levels(self.logger, levels)
         self._processors: Sequence[Processor] = (
             self._head,
             hide,
@@ -126,6 +94,7 @@ class Logs:
             renderer_of(form, terminal=terminal),
         )
         self._writer = LineWriter(descriptor, self.lost_line)
+        self._levels = Levels(self.logger, levels)
         structlog.configure(
             processors=self._processors,
             wrapper_class=Logger,
@@ -135,7 +104,8 @@ class Logs:
             # anew.
             cache_logger_on_first_use=True,
         )
-        self.authorizer_log = AuthorizerLogger(self.logger(AUTHORIZER_LOGGER))
+        self.authorizer_log = self.logger(LOGGER_NAME)
+        """Writes the lines of Kafka's authorizer log unchanged."""
 
     def logger(self, name: str) -> Logger:
         return Logger(self._output(name), self._processors, {})
