@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -88,25 +87,8 @@ async def beside(work: Callable[[], T], name: str) -> T:
 
     Resolving a name may hang for half a minute. Raises the exception of the work.
     """
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
-
-    def end(result: T | None, error: BaseException | None) -> None:
-        if done.done():
-            return
-        if error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(result)  # type: ignore[arg-type]
-
-    def run() -> None:
-        outcome: tuple[T | None, BaseException | None]
-        try:
-            outcome = (work(), None)
-        except BaseException as error:  # it is raised where it is awaited
-            outcome = (None, error)
-        with suppress(RuntimeError):  # the loop may be closed by now
-            loop.call_soon_threadsafe(end, *outcome)
-
-    threading.Thread(target=run, name=name, daemon=True).start()
-    return await done
+    done: concurrent.futures.Future[T] = concurrent.futures.Future()
+    # As running, it is not cancelled with its waiter: the thread goes on, and completes it.
+    done.set_running_or_notify_cancel()
+    threading.Thread(target=_complete, args=(done, work, ()), name=name, daemon=True).start()
+    return await asyncio.wrap_future(done)
