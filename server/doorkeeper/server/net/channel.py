@@ -169,16 +169,18 @@ class Channel(Accepted):
         self.last_active_s = now_s = self._clock()
         if self._is_idle:
             level = self._request_level
-            if level is None or level.level > DEBUG:
-                answer = self._connection.repeat(data, now_s)
-                if answer is not None:
-                    self._fair_queue.clients_active = True
-                    self._write(answer)
-                    if self._requests is not None:
-                        self._count_answered(now_s)
-                    if self._is_full:
-                        self._settle()
-                    return
+            if (
+                self._connection.repeatable is not None
+                and (level is None or level.level > DEBUG)
+                and (answer := self._connection.repeat(data, now_s)) is not None
+            ):
+                self._fair_queue.clients_active = True
+                self._write(answer)
+                if self._requests is not None:
+                    self._count_answered(now_s)
+                if self._is_full:
+                    self._settle()
+                return
             self._is_idle = False
         self._connection.receive(data)
         if not self._authenticated:
@@ -347,13 +349,12 @@ class Channel(Accepted):
 
     def _start_update(self, pending: PendingUpdate, began_s: float) -> bytes | bytearray | None:
         """Begin a change, whose task goes on without its client."""
-        update = pending.update
-        refusal = admit(update, self._server, self.peer_id)
+        update, peer_id = pending.update, self._connection.peer.connection_id
+        refusal = admit(update, self._server, peer_id)
         if refusal is not None:
             return self._take(self._connection.complete(pending, None, refusal), began_s)
         on_done = partial(self._go_on, pending, began_s) if update.wait else None
-        begun = UpdateInFlight(pending, self._server, self.peer_id, began_s, on_done)
-        begun.begin()
+        begun = UpdateInFlight(pending, self._server, peer_id, began_s, on_done)
         if not update.wait:
             return self._take(self._connection.complete(pending), began_s)
         self._request, self._task = pending, begun

@@ -81,17 +81,16 @@ class UpdateInFlight:
         began_s: float,
         on_done: OnDone | None,
     ) -> None:
-        """``on_done`` is called once, at the end or the time-out; None where nobody waits."""
+        """Start the change that ``admit`` has counted; nothing before it may fail.
+
+        ``on_done`` is called once, at the end or the time-out; None where nobody waits.
+        """
         self._pending = pending
         self._server = server
         self._peer_id = peer_id
         self._began_s = began_s
         self._wait_began_s: float | None = None
         self._on_done = on_done
-
-    def begin(self) -> None:
-        """Start the change that ``admit`` has counted; nothing before it may fail."""
-        server = self._server
         # The event loop has only weak references to tasks.
         server.updates.tasks.add(server.loop.create_task(self._run()))
         if server.requests is not None or server.request_log is not None:
@@ -133,28 +132,27 @@ class UpdateInFlight:
             in_flight.items[operation] -= update.items
             if not in_flight.tasks:
                 in_flight.none.set()
-        if self._on_done is not None:
-            self._answer(self._on_done, result, error)
-            return
-        if error is not None and not isinstance(error, ApiError):
-            result = Results((), (error,))
-        self._log_failures(result)
-        if update.wait and server.requests is not None and server.loop.time() < timeout.when():
-            server.requests.record_abandoned(self._pending.api.key, self._waited())
+        if self._on_done is None:
+            if error is not None and not isinstance(error, ApiError):
+                result = Results((), (error,))
+            if update.wait and server.requests is not None and server.loop.time() < timeout.when():
+                server.requests.record_abandoned(self._pending.api.key, self._waited())
+        self._finish(result, error)
 
     def _time_out(self) -> None:
         """Answer the request of an update that takes too long; its task goes on."""
         results = Results((), timed_out=self._pending.update.items)
-        if self._on_done is None:
-            self._log_failures(results)
-        else:
-            self._answer(self._on_done, results, ApiError(ErrorCode.REQUEST_TIMED_OUT))
+        self._finish(results, ApiError(ErrorCode.REQUEST_TIMED_OUT))
 
-    def _answer(self, on_done: OnDone, result: object, error: BaseException | None) -> None:
-        waited = self._waited()
+    def _finish(self, result: object, error: BaseException | None) -> None:
+        """Log what has failed; answer the request, if it still waits."""
+        server, on_done, waited = self._server, self._on_done, self._waited()
         self._on_done = None
-        self._log_failures(result)
-        on_done(result, error, waited)
+        # The items of an authorizer fail alone; any other change has succeeded as a whole.
+        if isinstance(result, Results) and (result.errors or result.timed_out):
+            server.observe(_log_failures, result, self._pending, self._peer_id, server)
+        if on_done is not None:
+            on_done(result, error, waited)
 
     def _begin_wait(self) -> None:
         self._wait_began_s = self._server.clock()
@@ -164,12 +162,6 @@ class UpdateInFlight:
         now_s = self._server.clock()
         wait_began_s = now_s if self._wait_began_s is None else self._wait_began_s
         return Waited(wait_began_s - self._began_s, now_s - wait_began_s)
-
-    def _log_failures(self, result: object) -> None:
-        # The items of an authorizer fail alone; any other change has succeeded as a whole.
-        if isinstance(result, Results) and (result.errors or result.timed_out):
-            server = self._server
-            server.observe(_log_failures, result, self._pending, self._peer_id, server)
 
 
 def _log_failures(

@@ -113,7 +113,7 @@ class Connection(Conversation):
 
         To be called where ``is_empty``.
         """
-        known = self._repeatable
+        known = self.repeatable
         # Bytes 8 to 11 are the correlation id.
         if known is None or data[:8] + data[12:] != known.request:
             return None
@@ -159,7 +159,7 @@ class Connection(Conversation):
                 frame = frames.popleft()
                 size = len(frame)
                 self._queued -= size
-                known = self._repeatable
+                known = self.repeatable
                 if (
                     known is not None
                     and size == len(known.request)

@@ -91,7 +91,6 @@ class Conversation:
         "_apis",
         "_description",
         "_limits",
-        "_repeatable",
         "_request_bytes",
         "answer_codes",
         "arrays",
@@ -100,6 +99,7 @@ class Conversation:
         "events",
         "node",
         "peer",
+        "repeatable",
         "request_records",
         "session",
     )
@@ -129,7 +129,8 @@ class Conversation:
         self.events: list[LogEvent | Login] = []
         self.answer_codes: list[tuple[int, int]] | None = [] if counts.answers else None
         """API key and error code of each answer; the channel counts and clears them."""
-        self._repeatable: RepeatableAnswer | None = None
+        self.repeatable: RepeatableAnswer | None = None
+        """The last answer that ``repeat`` may give again."""
         self.request_records: list[CompletedRequest] | None = None
         """Requests for the request log, which clears it; None while that is off."""
         self._request_bytes = 0
@@ -267,14 +268,14 @@ class Conversation:
             or request.include_cluster_authorized_operations
         ):
             return
-        self._repeatable = None
+        self.repeatable = None
         size = len(frame) + len(answer)
         # Trailing bytes are counted each time.
         ends_well = offset + len(request.encode(header.api_version)) == len(frame)
         if ends_well and size <= self._limits.repeated_bytes_max:
             asked = len(frame).to_bytes(4) + frame[:4] + frame[8:]
             code = error_code_of(response)
-            self._repeatable = RepeatableAnswer(
+            self.repeatable = RepeatableAnswer(
                 asked, self.node.state, answer[:4], answer[8:], header.api_key, code
             )
 
