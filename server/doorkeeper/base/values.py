@@ -62,7 +62,7 @@ class KeyType(IntEnum):
     PASSWORD = 9
 
 
-_BOUNDS = {
+BOUNDS = {
     KeyType.SHORT: (-(2**15), 2**15 - 1),
     KeyType.INT: (-(2**31), INT_MAX),
     KeyType.LONG: (-(2**63), LONG_MAX),
@@ -80,8 +80,8 @@ def parse_value(key_type: KeyType, text: str) -> Value:
     text = text.strip()
     if key_type is KeyType.BOOLEAN:
         return _boolean(text)
-    if key_type in _BOUNDS:
-        return _whole(text, *_BOUNDS[key_type])
+    if key_type in BOUNDS:
+        return _whole(text, *BOUNDS[key_type])
     if key_type is KeyType.DOUBLE:
         return _double(text)
     if key_type is KeyType.PASSWORD:

@@ -257,7 +257,8 @@ def _client_metrics(name: str, node: Node, builder: _RowBuilder) -> Rows:
     given = node.state.resource_configs.of(operations.CLIENT_METRICS, name)
     source = ConfigSource.CLIENT_METRICS_CONFIG
     return (
-        _stored_row(config, given, source, builder) for config in client_metrics_settings().values()
+        _stored_row(config, given, source, builder)
+        for config in sorted(client_metrics_settings().values())
     )
 
 
@@ -266,7 +267,9 @@ def _group(name: str, node: Node, builder: _RowBuilder) -> Rows:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
     given = node.state.resource_configs.of(operations.GROUP, name)
     source = ConfigSource.GROUP_CONFIG
-    return (_stored_row(config, given, source, builder) for config in group_settings().values())
+    return (
+        _stored_row(config, given, source, builder) for config in sorted(group_settings().values())
+    )
 
 
 def _stored_row(

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.resources.settings.topic import InvalidConfig, check_value, settings_of
+from doorkeeper.server.resources.settings.topic import InvalidConfig, checked_values, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,14 +24,9 @@ def _check_items(name: str, value: Value) -> None:
 
 
 @cache
-def _checked_in_order() -> Mapping[str, TopicConfig]:
-    return settings_of("client-metrics", {"items": _check_items})
-
-
-@cache
 def client_metrics_settings() -> Mapping[str, TopicConfig]:
-    """Return all settings by name, sorted."""
-    return dict(sorted(_checked_in_order().items()))
+    """Return all settings by name, in the order in which a broker checks them."""
+    return settings_of("client-metrics", {"items": _check_items})
 
 
 _INTERVALS_MS: Final = range(100, 3_600_001)
@@ -59,11 +54,7 @@ def check_client_metrics(given: Mapping[str, str]) -> None:
         if name not in client_metrics_settings():
             text = f"Unknown client metrics configuration: {name}"
             raise ApiError(ErrorCode.INVALID_REQUEST, text)
-    values = {
-        row.name: check_value(row.name, row.type, given[row.name], row)
-        for row in _checked_in_order().values()
-        if row.name in given
-    }
+    values = checked_values(client_metrics_settings(), given)
     interval_ms = values.get("interval.ms")
     if interval_ms is not None and interval_ms not in _INTERVALS_MS:
         raise ApiError(

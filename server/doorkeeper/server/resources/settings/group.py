@@ -9,7 +9,7 @@ import re
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.server.resources.settings.topic import InvalidConfig, check_value, settings_of
+from doorkeeper.server.resources.settings.topic import InvalidConfig, checked_values, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -58,14 +58,9 @@ def _is_duration(text: str) -> bool:
 
 
 @cache
-def _checked_in_order() -> Mapping[str, TopicConfig]:
-    return settings_of("group", {"offset reset": _check_reset})
-
-
-@cache
 def group_settings() -> Mapping[str, TopicConfig]:
-    """Return all settings by name, sorted."""
-    return dict(sorted(_checked_in_order().items()))
+    """Return all settings by name, in the order in which a broker checks them."""
+    return settings_of("group", {"offset reset": _check_reset})
 
 
 class _Bounds(NamedTuple):
@@ -113,11 +108,7 @@ def check_group(given: Mapping[str, str], number: Callable[[str], int]) -> None:
     for name in given:
         if name not in group_settings():
             raise InvalidConfig(f"Unknown group config name: {name}")
-    values = {
-        row.name: check_value(row.name, row.type, given[row.name], row)
-        for row in _checked_in_order().values()
-        if row.name in given
-    }
+    values = checked_values(group_settings(), given)
 
     def value_of(name: str) -> int:
         value = values.get(name)

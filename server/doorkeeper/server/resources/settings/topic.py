@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doorkeeper.base.values import INT_MAX, LONG_MAX, KeyType
+from doorkeeper.base.values import BOUNDS, KeyType
 from doorkeeper.server.config.settings import ConfigSource, Synonym
 
 if TYPE_CHECKING:
@@ -112,8 +112,6 @@ def _check_throttled_replicas(name: str, value: Value) -> None:
 
 # The checks that a row of the data names; the others are bounds and words.
 _NAMED = {"gzip level": _gzip_level, "replicas": _check_throttled_replicas}
-_BOOLEAN, _INT, _LONG = KeyType.BOOLEAN, KeyType.INT, KeyType.LONG
-_DOUBLE, _LIST = KeyType.DOUBLE, KeyType.LIST
 
 
 @cache
@@ -151,21 +149,11 @@ def _check_of(row: Mapping[str, Any], checks: Mapping[str, Check]) -> Check | No
 
 
 @cache
-def _checked_in_order() -> Mapping[str, TopicConfig]:
+def topic_settings() -> Mapping[str, TopicConfig]:
+    """Return all settings by name, in the order in which a broker checks them."""
     return settings_of("topic", _NAMED)
 
 
-@cache
-def topic_settings() -> Mapping[str, TopicConfig]:
-    """Return all settings by name, sorted."""
-    return dict(sorted(_checked_in_order().items()))
-
-
-_BOUNDS = {
-    KeyType.SHORT: (-(2**15), 2**15 - 1),
-    _INT: (-(2**31), INT_MAX),
-    _LONG: (-(2**63), LONG_MAX),
-}
 # The characters that Java's trim removes; a no-break space is not among them.
 _SPACE = "".join(map(chr, range(0x21)))
 _WHOLE = re.compile(r"[+-]?\d{1,40}")
@@ -188,22 +176,38 @@ def check_value(name: str, key_type: KeyType, text: str, like: TopicConfig | Non
     return value
 
 
+def checked_values(
+    settings: Mapping[str, TopicConfig], given: Mapping[str, str]
+) -> dict[str, Value]:
+    """Return the values of given settings, checked in their order: the first fault is raised.
+
+    Raises:
+        InvalidConfig: a value is not of the type, or not valid.
+
+    """
+    return {
+        name: check_value(name, row.type, given[name], row)
+        for name, row in settings.items()
+        if name in given
+    }
+
+
 def _parse(name: str, key_type: KeyType, text: str) -> Value:
     trimmed = text.strip(_SPACE)
-    if key_type is _BOOLEAN:
+    if key_type is KeyType.BOOLEAN:
         if trimmed.lower() not in ("true", "false"):
             raise _invalid(name, text, "Expected value to be either true or false")
         return trimmed.lower() == "true"
-    if key_type is _LIST:
+    if key_type is KeyType.LIST:
         return tuple(part.strip(_SPACE) for part in trimmed.split(",")) if trimmed else ()
-    if key_type not in _BOUNDS and key_type is not _DOUBLE:
+    if key_type not in BOUNDS and key_type is not KeyType.DOUBLE:
         return trimmed
-    if key_type is _DOUBLE:
+    if key_type is KeyType.DOUBLE:
         decimal = _DECIMAL.fullmatch(trimmed)
         if decimal is not None:
             return float(decimal[1])
     else:
-        low, high = _BOUNDS[key_type]
+        low, high = BOUNDS[key_type]
         if _WHOLE.fullmatch(trimmed) and low <= int(trimmed) <= high:
             return int(trimmed)
     raise _invalid(name, text, f"Not a number of type {key_type.name}")
@@ -237,11 +241,8 @@ def check_configs(given: Mapping[str, str]) -> None:
     for name in given:
         if name not in topic_settings():
             raise InvalidConfig(f"Unknown topic config name: {name}")
-    values: dict[str, Value] = {}
     # ConfigDef parses in this order, and its first error is the response.
-    for name, config in _checked_in_order().items():
-        if name in given:
-            values[name] = check_value(name, config.type, given[name], config)
+    values = checked_values(topic_settings(), given)
     # The default of a broker: remote.log.storage.system.enable=false.
     if values.get("remote.storage.enable") is True:
         raise InvalidConfig(
@@ -272,7 +273,7 @@ def effective(
     ``of_broker`` returns the values of a broker's key, the one in effect first.
     """
     rows = {}
-    for name, config in topic_settings().items():
+    for name, config in sorted(topic_settings().items()):
         synonyms = []
         if name in given:
             synonyms.append(Synonym(name, given[name], ConfigSource.DYNAMIC_TOPIC_CONFIG))
