@@ -24,7 +24,7 @@ from doorkeeper.server.config.keys import (
 from doorkeeper.server.config.naming import declaration_of, find_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from doorkeeper.base.entry import Entry
     from doorkeeper.base.key import Key
@@ -50,7 +50,7 @@ class ConfigSource(IntEnum):
 
 
 # As on a broker, one of them is shown as the value of both.
-SAME_ID = {"broker.id": "node.id", "node.id": "broker.id"}
+SAME_ID = {BROKER_ID.name: NODE_ID.name, NODE_ID.name: BROKER_ID.name}
 
 
 class Synonym(NamedTuple):
@@ -127,18 +127,6 @@ class Settings(Value):
         """Return the names of the listeners that open before the authorizer has loaded."""
         return frozenset(each.name for each in self.listeners if each.early_start)
 
-    def listener(self, name: str) -> Listener:
-        """Return the listener with this name.
-
-        Raises:
-            KeyError: there is none.
-
-        """
-        for listener in self.listeners:
-            if listener.name == name:
-                return listener
-        raise KeyError(name)
-
     def values_of(self, name: str) -> list[Synonym]:
         """Return the given values of a key, the one in effect first; without the default."""
         static = {entry.key: entry.value for entry in self.given}
@@ -173,38 +161,29 @@ class Settings(Value):
 
     def describe_cluster(self) -> list[DescribedKey]:
         """Return the dynamic values of the whole cluster, sorted by name."""
-        rows = []
-        for name, value in sorted(self.dynamic.shown_of_cluster.items()):
-            _, key_type, read_only, sensitive, doc = meaning_of(name)
-            shown = None if sensitive else value.strip()
-            source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
-            told = (read_only, sensitive, doc, (Synonym(name, shown, source),))
-            rows.append(DescribedKey(name, shown, key_type, source, *told))
-        return rows
+        source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+        values = sorted(self.dynamic.shown_of_cluster.items())
+        return [_described(name, [Synonym(name, value.strip(), source)]) for name, value in values]
 
     def _describe(self, name: str) -> DescribedKey:
-        base, key_type, read_only, sensitive, doc = meaning_of(name)
+        base = meaning_of(name).base
         synonyms = self.values_of(name)
         if base != name:
             synonyms += self.values_of(base)
-        default = str(self.node_id) if name == "node.id" else default_of(base)
+        default = str(self.node_id) if name == NODE_ID.name else default_of(base)
         if default is not None:
             synonyms.append(Synonym(base, default, ConfigSource.DEFAULT_CONFIG))
-        synonyms = [
-            each._replace(value=None if sensitive else without_login(each.value))
-            for each in synonyms
-        ]
-        first = synonyms[0] if synonyms else Synonym(name, None, ConfigSource.DEFAULT_CONFIG)
-        return DescribedKey(
-            name=name,
-            value=first.value,
-            type=key_type,
-            source=first.source,
-            read_only=read_only,
-            sensitive=sensitive,
-            doc=doc,
-            synonyms=tuple(synonyms),
-        )
+        return _described(name, synonyms)
+
+
+def _described(name: str, synonyms: Iterable[Synonym]) -> DescribedKey:
+    """Return a key with the sources of its value, without secrets."""
+    _, key_type, read_only, sensitive, doc = meaning_of(name)
+    shown = tuple(
+        each._replace(value=None if sensitive else without_login(each.value)) for each in synonyms
+    )
+    _, value, source = shown[0] if shown else Synonym(name, None, ConfigSource.DEFAULT_CONFIG)
+    return DescribedKey(name, value, key_type, source, read_only, sensitive, doc, shown)
 
 
 class Meaning(NamedTuple):

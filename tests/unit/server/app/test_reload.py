@@ -64,7 +64,7 @@ async def running(folder: Path, text: str) -> AsyncIterator[Running]:
 
 
 def users(assembly: Assembly) -> dict[str, str]:
-    (plain,) = assembly.node.settings.listener("SASL").mechanisms
+    (plain,) = (one for each in assembly.node.settings.listeners for one in each.mechanisms)
     assert plain.login_module is not None
     options = plain.login_module.options
     return {name.removeprefix("user_"): text for name, text in options.items()}

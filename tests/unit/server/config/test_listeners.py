@@ -27,9 +27,7 @@ def test_names_are_upper_case() -> None:
         "listeners=client://[::1]:9092\nlistener.security.protocol.map=Client:plaintext"
     )
 
-    assert settings.listener("CLIENT").host == "::1"
-    with pytest.raises(KeyError):
-        settings.listener("client")
+    assert [(each.name, each.host) for each in settings.listeners] == [("CLIENT", "::1")]
 
 
 def test_a_controller_listener() -> None:
@@ -65,8 +63,7 @@ def test_max_connections_of_a_listener() -> None:
     settings = settings_of(f"{BOTH}max.connections=10\nlistener.name.b.max.connections=3")
 
     assert settings[MAX_CONNECTIONS] == 10
-    assert settings.listener("A").max_connections == 2**31 - 1
-    assert settings.listener("B").max_connections == 3
+    assert [each.max_connections for each in settings.listeners] == [2**31 - 1, 3]
 
 
 @pytest.mark.parametrize(
