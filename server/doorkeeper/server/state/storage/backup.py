@@ -29,7 +29,7 @@ from doorkeeper.server.state.storage.files import (
 )
 from doorkeeper.server.state.storage.identity import IDENTITY_NAME, replace_identity_file
 from doorkeeper.server.state.storage.lock import DataLock
-from doorkeeper.server.state.storage.sqlite import expected_store_of
+from doorkeeper.server.state.storage.reading import expected_store_of
 from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:

@@ -6,15 +6,11 @@ rolled back, instead of starting as an empty cluster.
 The file has three lines ``name=value`` and a fixed length, so the revision is rewritten in place,
 without a sync: it survives the end of the process. After a power cut it may be lower than the
 store's revision, which is allowed.
-
-``DatabaseFiles`` detects whether the open files are still those on disk: SQLite goes on committing
-to a database that was removed or replaced, and such commits are lost with the process.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
@@ -96,86 +92,6 @@ class IdentityFile:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
-
-
-class DatabaseFiles:
-    """The open database file and its WAL, as last written by this process.
-
-    ``look`` may be called in any thread during a write.
-    """
-
-    def __init__(self, database: Path) -> None:
-        """Both files exist.
-
-        Raises:
-            OSError: one of them does not.
-
-        """
-        # Strings, because ``Path`` doubles the time of ``stat``.
-        self._database, self._wal = str(database), f"{database}-wal"
-        # SQLite has no POSIX locks on the WAL that closing this descriptor could drop.
-        self._wal_fd = os.open(self._wal, os.O_RDONLY | os.O_CLOEXEC)
-        self._wal_link = f"/proc/self/fd/{self._wal_fd}"
-        self._wal_name = ""
-        opened = os.stat(self._database), os.fstat(self._wal_fd)  # noqa: PTH116
-        self._ids = [(each.st_dev, each.st_ino) for each in opened]
-        with suppress(OSError):
-            self._wal_name = os.readlink(self._wal_link)  # noqa: PTH115
-        self.writes = 0
-        """Incremented before and after each write of this process, so it is odd during one."""
-        self.written_ns = time.time_ns()
-        """Wall-clock time of the end of the last write."""
-        self._noted: tuple[int, int, int, int] | None = None
-        self._wal_ns: int | None = None
-        self.is_touched = False
-        """Whether another program wrote or truncated the files; the verification resets it."""
-        self.look(times=True)
-
-    def close(self) -> None:
-        if self._wal_fd >= 0:
-            os.close(self._wal_fd)
-            self._wal_fd = -1
-
-    def look(self, *, times: bool = False) -> str | None:
-        """Return how the files on disk differ from the open ones; None if they are the same.
-
-        Unless this process has written since the last call, sizes and times of modification must be
-        unchanged. ``times`` also reads the time of the WAL, as do later calls until the next write.
-        """
-        writes, noted = self.writes, self._noted
-        is_noted = noted is not None and noted[0] == writes
-        wal_bytes, wal_ns = 0, None
-        try:
-            database = os.stat(self._database)  # noqa: PTH116
-            ids = [(database.st_dev, database.st_ino)]
-            # Between commits the time of the WAL is not read: since Linux 6.13 that gives the next
-            # write a timestamp of its own, and its fdatasync takes a third longer. The link in
-            # /proc shows a removed file instead; systems without /proc use stat.
-            if times or not self._wal_name or (is_noted and self._wal_ns is not None):
-                wal = os.stat(self._wal)  # noqa: PTH116
-                ids.append((wal.st_dev, wal.st_ino))
-                wal_bytes, wal_ns = wal.st_size, wal.st_mtime_ns
-            elif os.readlink(self._wal_link) == self._wal_name:  # noqa: PTH115
-                ids.append(self._ids[1])
-                wal_bytes = os.lseek(self._wal_fd, 0, os.SEEK_END)
-            else:
-                os.stat(self._wal)  # noqa: PTH116 - raises if there is none
-        except OSError as error:
-            return f"{error.filename}: {error.strerror}"
-        if ids != self._ids:
-            return f"{self._database} or its WAL: this is not the file that was opened"
-        # A write is in progress or happened during the reads: sizes and times say nothing.
-        if writes & 1 or writes != self.writes:
-            return None
-        found = writes, database.st_size, database.st_mtime_ns, wal_bytes
-        if is_noted and found != noted:
-            self.is_touched = True
-        if wal_ns is not None:
-            is_known = is_noted and self._wal_ns is not None
-            if wal_ns != self._wal_ns if is_known else wal_ns > self.written_ns:
-                self.is_touched = True
-        self._noted, self._wal_ns = found, wal_ns
-        return None
 
 
 def read_expected_store(path: Path) -> ExpectedStore | None:

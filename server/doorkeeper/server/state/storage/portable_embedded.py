@@ -29,7 +29,7 @@ from doorkeeper.server.state.storage.portable import (
     Position,
     Row,
 )
-from doorkeeper.server.state.storage.sqlite import identity_of
+from doorkeeper.server.state.storage.reading import identity_of
 from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:

@@ -1,20 +1,30 @@
-"""Read the ACLs of a store without its lock: nothing is written, and a server may be running."""
+"""Read the rows of an embedded store: of an open connection, or the ACLs without its lock."""
 
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from doorkeeper.server.schema.acls import bindings_from
 from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
+from doorkeeper.server.schema.kind import Item
 from doorkeeper.server.state.storage import digest, schema
 from doorkeeper.server.state.storage.database import connect_readonly, sqlite_errors
-from doorkeeper.server.state.storage.sqlite import read_rows
+from doorkeeper.server.state.storage.identity import ExpectedStore
+from doorkeeper.server.state.store import StorageError, StoreIdentity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    import apsw
 
     from doorkeeper.server.schema.acls import StoredBinding
     from doorkeeper.server.schema.declared import StoredConfig, StoredFeature
+    from doorkeeper.server.schema.kind import Kind
+
+_ROWS: Final = "SELECT key, value, secret FROM item WHERE kind = ?"
+_ACLS: Final = "SELECT key, value FROM item WHERE kind = ?"
 
 
 class StoredRows(NamedTuple):
@@ -31,7 +41,7 @@ class StoredRows(NamedTuple):
 
 
 def read_acls(path: Path) -> StoredRows:
-    """Read the ACLs and the dynamic configuration of a database.
+    """Read the ACLs and the dynamic configuration of a database, which a server may have open.
 
     Raises:
         StateDiffers: its rows are not those that were written.
@@ -50,3 +60,43 @@ def read_acls(path: Path) -> StoredRows:
             users=frozenset(each.user for each in read_rows(connection, CREDENTIAL)),
             topics=frozenset(each.name for each in read_rows(connection, TOPIC)),
         )
+
+
+def read_rows(connection: apsw.Connection, kind: Kind) -> Iterator[Any]:
+    """Read the rows of a kind.
+
+    Raises:
+        StorageError: one of them cannot be decoded.
+
+    """
+    try:
+        if kind is ACL:
+            yield from bindings_from(connection.execute(_ACLS, (kind.name,)))
+            return
+        for cells in connection.execute(_ROWS, (kind.name,)):
+            yield kind.decode(Item(*cells))
+    except (KeyError, TypeError, ValueError) as error:
+        raise StorageError(
+            f"{connection.filename}: the store is damaged: an {kind.name} cannot be read: {error}"
+        ) from error
+
+
+def identity_of(connection: apsw.Connection) -> StoreIdentity:
+    """Return the identity of a store."""
+    return StoreIdentity(
+        str(schema.meta(connection, "cluster_id")),
+        str(schema.meta(connection, "store_id")),
+        bytes.fromhex(str(schema.meta(connection, "salt_key"))),
+    )
+
+
+def expected_store_of(connection: apsw.Connection, path: Path) -> ExpectedStore:
+    """Return the content for the identity file of a store.
+
+    Raises:
+        StorageError: it is from another version, or damaged.
+
+    """
+    schema.check_readable(connection, path)
+    cluster_id, store_id = (str(schema.meta(connection, key)) for key in ("cluster_id", "store_id"))
+    return ExpectedStore(cluster_id, store_id, schema.last_revision(connection))

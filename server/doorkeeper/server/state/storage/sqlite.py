@@ -7,6 +7,7 @@ those on disk. If they differ, the store takes no more changes: see ``unavailabl
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import ExitStack, closing, nullcontext, suppress
 from queue import Empty, SimpleQueue
@@ -19,10 +20,8 @@ from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.metrics.hooks import StoreMeter
-from doorkeeper.server.schema.acls import bindings_from
 from doorkeeper.server.schema.change import NO_CHANGE
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.server.schema.kind import Item
 from doorkeeper.server.state.storage import creating, digest, schema
 from doorkeeper.server.state.storage.database import check_integrity, connect, reason, sqlite_errors
 from doorkeeper.server.state.storage.files import (
@@ -34,13 +33,13 @@ from doorkeeper.server.state.storage.files import (
 from doorkeeper.server.state.storage.identity import (
     IDENTITY_NAME,
     WHAT_TO_DO,
-    DatabaseFiles,
     ExpectedStore,
     IdentityFile,
     check_expected_store,
     read_expected_store,
 )
 from doorkeeper.server.state.storage.lock import DataLock
+from doorkeeper.server.state.storage.reading import expected_store_of, identity_of, read_rows
 from doorkeeper.server.state.storage.rows import fill_digests, log_statements
 from doorkeeper.server.state.storage.upkeep import CHECKPOINT_PAGES, Upkeep
 from doorkeeper.server.state.store import Lease, StorageError, Store, StoreIdentity, StoreReplaced
@@ -69,9 +68,6 @@ IDLE_S: Final = 1.0
 
 QUIET_S: Final = 0.1
 """Time after the last commit at which the times of the files are read."""
-
-_ROWS: Final = "SELECT key, value, secret FROM item WHERE kind = ?"
-_ACLS: Final = "SELECT key, value FROM item WHERE kind = ?"
 
 
 def utc_ms() -> int:
@@ -241,6 +237,89 @@ def execute(connection: apsw.Connection, statements: list[Statement]) -> None:
     for statement in statements:
         connection.execute(*statement)
     connection.execute("COMMIT")
+
+
+class DatabaseFiles:
+    """The open database file and its WAL, as last written by this process.
+
+    SQLite goes on committing to a database that was removed or replaced, and such commits are lost
+    with the process.
+
+    ``look`` may be called in any thread during a write.
+    """
+
+    def __init__(self, database: Path) -> None:
+        """Both files exist.
+
+        Raises:
+            OSError: one of them does not.
+
+        """
+        # Strings, because ``Path`` doubles the time of ``stat``.
+        self._database, self._wal = str(database), f"{database}-wal"
+        # SQLite has no POSIX locks on the WAL that closing this descriptor could drop.
+        self._wal_fd = os.open(self._wal, os.O_RDONLY | os.O_CLOEXEC)
+        self._wal_link = f"/proc/self/fd/{self._wal_fd}"
+        self._wal_name = ""
+        opened = os.stat(self._database), os.fstat(self._wal_fd)  # noqa: PTH116
+        self._ids = [(each.st_dev, each.st_ino) for each in opened]
+        with suppress(OSError):
+            self._wal_name = os.readlink(self._wal_link)  # noqa: PTH115
+        self.writes = 0
+        """Incremented before and after each write of this process, so it is odd during one."""
+        self.written_ns = time.time_ns()
+        """Wall-clock time of the end of the last write."""
+        self._noted: tuple[int, int, int, int] | None = None
+        self._wal_ns: int | None = None
+        self.is_touched = False
+        """Whether another program wrote or truncated the files; the verification resets it."""
+        self.look(times=True)
+
+    def close(self) -> None:
+        if self._wal_fd >= 0:
+            os.close(self._wal_fd)
+            self._wal_fd = -1
+
+    def look(self, *, times: bool = False) -> str | None:
+        """Return how the files on disk differ from the open ones; None if they are the same.
+
+        Unless this process has written since the last call, sizes and times of modification must be
+        unchanged. ``times`` also reads the time of the WAL, as do later calls until the next write.
+        """
+        writes, noted = self.writes, self._noted
+        is_noted = noted is not None and noted[0] == writes
+        wal_bytes, wal_ns = 0, None
+        try:
+            database = os.stat(self._database)  # noqa: PTH116
+            ids = [(database.st_dev, database.st_ino)]
+            # Between commits the time of the WAL is not read: since Linux 6.13 that gives the next
+            # write a timestamp of its own, and its fdatasync takes a third longer. The link in
+            # /proc shows a removed file instead; systems without /proc use stat.
+            if times or not self._wal_name or (is_noted and self._wal_ns is not None):
+                wal = os.stat(self._wal)  # noqa: PTH116
+                ids.append((wal.st_dev, wal.st_ino))
+                wal_bytes, wal_ns = wal.st_size, wal.st_mtime_ns
+            elif os.readlink(self._wal_link) == self._wal_name:  # noqa: PTH115
+                ids.append(self._ids[1])
+                wal_bytes = os.lseek(self._wal_fd, 0, os.SEEK_END)
+            else:
+                os.stat(self._wal)  # noqa: PTH116 - raises if there is none
+        except OSError as error:
+            return f"{error.filename}: {error.strerror}"
+        if ids != self._ids:
+            return f"{self._database} or its WAL: this is not the file that was opened"
+        # A write is in progress or happened during the reads: sizes and times say nothing.
+        if writes & 1 or writes != self.writes:
+            return None
+        found = writes, database.st_size, database.st_mtime_ns, wal_bytes
+        if is_noted and found != noted:
+            self.is_touched = True
+        if wal_ns is not None:
+            is_known = is_noted and self._wal_ns is not None
+            if wal_ns != self._wal_ns if is_known else wal_ns > self.written_ns:
+                self.is_touched = True
+        self._noted, self._wal_ns = found, wal_ns
+        return None
 
 
 class _Writer(Lease):
@@ -470,46 +549,6 @@ class _Writer(Lease):
 
     async def load(self) -> StoredState:
         raise AssertionError("the embedded store is read once, at the start")
-
-
-def read_rows(connection: apsw.Connection, kind: Kind) -> Iterator[Any]:
-    """Read the rows of a kind.
-
-    Raises:
-        StorageError: one of them cannot be decoded.
-
-    """
-    try:
-        if kind is ACL:
-            yield from bindings_from(connection.execute(_ACLS, (kind.name,)))
-            return
-        for cells in connection.execute(_ROWS, (kind.name,)):
-            yield kind.decode(Item(*cells))
-    except (KeyError, TypeError, ValueError) as error:
-        raise StorageError(
-            f"{connection.filename}: the store is damaged: an {kind.name} cannot be read: {error}"
-        ) from error
-
-
-def identity_of(connection: apsw.Connection) -> StoreIdentity:
-    """Return the identity of a store."""
-    return StoreIdentity(
-        str(schema.meta(connection, "cluster_id")),
-        str(schema.meta(connection, "store_id")),
-        bytes.fromhex(str(schema.meta(connection, "salt_key"))),
-    )
-
-
-def expected_store_of(connection: apsw.Connection, path: Path) -> ExpectedStore:
-    """Return the content for the identity file of a store.
-
-    Raises:
-        StorageError: it is from another version, or damaged.
-
-    """
-    schema.check_readable(connection, path)
-    cluster_id, store_id = (str(schema.meta(connection, key)) for key in ("cluster_id", "store_id"))
-    return ExpectedStore(cluster_id, store_id, schema.last_revision(connection))
 
 
 def _check_there(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.server.state.storage.identity import DatabaseFiles
+from doorkeeper.server.state.storage.sqlite import DatabaseFiles
 
 if TYPE_CHECKING:
     from pathlib import Path

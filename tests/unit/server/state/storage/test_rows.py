@@ -21,8 +21,8 @@ from doorkeeper.base.slices import run_to_end
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import Edit, edit
 from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL, TOKEN, TOPIC
+from doorkeeper.server.state.storage.reading import read_rows
 from doorkeeper.server.state.storage.rows import MANY, ROWS_FULL, SHARED_ROWS_MAX, log_statements
-from doorkeeper.server.state.storage.sqlite import read_rows
 from doorkeeper.server.state.store import LogEntry, StorageError
 from testkit.stores import (
     AUTHOR,
