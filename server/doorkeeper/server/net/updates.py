@@ -138,6 +138,7 @@ class UpdateInFlight:
             if update.wait and server.requests is not None and server.loop.time() < timeout.when():
                 server.requests.record_abandoned(self._pending.api.key, self._waited())
         self._finish(result, error)
+        del error  # its traceback refers to this frame: a circle, which the collector may never see
 
     def _time_out(self) -> None:
         """Answer the request of an update that takes too long; its task goes on."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -335,3 +337,36 @@ async def test_logins_are_told() -> None:
     assert failure.principal is None
     assert failure.reason
     assert "wrong" not in failure.reason
+
+
+class Boom(Exception):
+    """An exception that can be referred to weakly."""
+
+
+async def test_a_failure_leaves_no_circle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What failed is let go of when it is answered and logged, without a garbage collection."""
+    left: list[weakref.ref[Boom]] = []
+
+    async def fails(_services: object, _names: object) -> None:
+        error = Boom()
+        left.append(weakref.ref(error))
+        try:
+            raise error
+        finally:
+            del error
+
+    monkeypatch.setattr("testkit.edge.HandServices.delete_topics", fails)
+    world = World()
+    channel, transport = world.connect()
+    gc.collect()
+    gc.disable()
+    try:
+        channel.data_received(delete_topics("a"))
+        await until(lambda: bool(transport.writes))
+        world.log.lines.clear()
+        await asyncio.sleep(0)
+
+        assert codes(transport) == [-1]
+        assert [each() for each in left] == [None]
+    finally:
+        gc.enable()

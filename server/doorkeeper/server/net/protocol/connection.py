@@ -216,7 +216,14 @@ class Connection(Conversation):
             try:
                 return self._finish(waiting, result)
             except Exception as fault:  # whatever a handler raises is answered
-                error = fault
+                return self._answer_failure(waiting, fault)
+        return self._answer_failure(waiting, error)
+
+    def _answer_failure(
+        self,
+        waiting: LargeRequest | PendingUpdate | PendingResponse | ChunkedResponse,
+        error: BaseException,
+    ) -> bytes | Closed:
         if isinstance(error, End):
             return error.closed
         return self.refuse(waiting.api, waiting.request, waiting.header, error)
