@@ -30,10 +30,9 @@ from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.state.store import StorageError
 from doorkeeper.sync.comparison import ClusterComparison, compare_cluster
-from doorkeeper.sync.config import ACCEPTED, ClusterConfig, Foreign, Mode
+from doorkeeper.sync.config import ACCEPTED, ClusterConfig, Foreign, Mode, load
 from doorkeeper.sync.drift import NO_BINDINGS, ignored_text
 from doorkeeper.sync.enforcement import Enforcement
-from doorkeeper.sync.plug import configs_of
 from doorkeeper.sync.remote import ClusterError, RemoteCluster
 
 T = TypeVar("T")
@@ -433,7 +432,7 @@ def _clusters_of(file: Path, names: Sequence[str]) -> list[ClusterConfig]:
     settings = load_settings(file, ())
     if settings[CLUSTERS_FILE] is None:
         fail([f"{file}: doorkeeper.clusters.file is missing"])
-    clusters = configs_of(settings[CLUSTERS_FILE])
+    clusters = load(settings[CLUSTERS_FILE])
     known = {each.name: each for each in clusters}
     for name in names:
         if name not in known:

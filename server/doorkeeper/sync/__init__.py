@@ -13,7 +13,6 @@ states           the synchronization of one cluster as a table: roles, states, e
 synchronization  the task of one cluster, which takes the actions of the states
 comparison       a cluster as it is at the moment, for commands
 fleet            all clusters of a server: order, status; changes that brokers acknowledge
-plug             what a server uses of this package
 
-The package is imported only where ``doorkeeper.clusters.file`` names a file.
+A server imports ``config`` and ``fleet`` where ``doorkeeper.clusters.file`` names a file.
 """

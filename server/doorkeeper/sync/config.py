@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.formats.owned_parts import WORDS, owned_parts
@@ -19,15 +20,12 @@ from doorkeeper.acls.live_changes import OVERRIDES, RemovalLimits, Rule
 from doorkeeper.acls.plan import EVERYTHING, Selector, SelectorUnion
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.properties import CommandConfigError, client_config_of
-from doorkeeper.server.config.document import YamlValue, read
+from doorkeeper.server.app.errors import StartError
+from doorkeeper.server.config.document import FaultyDocument, YamlValue, read
 
 ALL: Final = "everything"
 """The scope of a cluster whose ACLs all belong to Doorkeeper."""
 
-_KEYS: Final = (
-    *("name", "bootstrap", "controllers", "properties", "mode", "scope", "order", "foreign"),
-    *("interval.ms", "limits", "store", "accept"),
-)
 _REQUIRED: Final = ("name", "bootstrap", "scope")
 _STORE_ID: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
@@ -35,7 +33,6 @@ _SECRET_KEY: Final = re.compile(r".*\.password|ssl\.keystore\.key|.*\.secret")
 _SECRET_OPTION: Final = re.compile(r"""(?:password|secret)\s*=(?!\s*["']?\$\{)""", re.IGNORECASE)
 
 _DAY_MS: Final = 86_400_000
-_INTERVAL_MS: Final = 10_000
 _MANY: Final = 1_000_000_000
 _REQUEST_ACLS_MAX: Final = 10_000
 """The most ACLs that a controller takes in one request."""
@@ -79,7 +76,7 @@ class ClusterConfig(NamedTuple):
     mode: Mode = Mode.OBSERVE
     order: int = 0
     foreign: Foreign = Foreign.REVERT
-    interval_s: float = _INTERVAL_MS / 1000
+    interval_s: float = 10.0
     limits: EnforcementLimits = EnforcementLimits()
     controllers: str = ""
     """Addresses of controllers, whose log is followed; empty to poll."""
@@ -115,58 +112,49 @@ def load(path: Path) -> tuple[ClusterConfig, ...]:
     """Load and validate a file of clusters.
 
     Raises:
-        FaultyDocument: with all faults of the file.
+        StartError: with all faults of the file.
     """
+    try:
+        return _load(path)
+    except FaultyDocument as error:
+        raise StartError(*map(str, error.problems)) from error
+
+
+def _load(path: Path) -> tuple[ClusterConfig, ...]:
     document, faults = read(path)
     if document.is_null():
         document.fault("is empty; expected is clusters:")
         faults.raise_any()
     fields = document.fields(("clusters",), ("clusters",))
     items = fields["clusters"].items() if "clusters" in fields else []
-    found = [(_cluster(each), each) for each in items]
-    clusters = [(cluster, value) for cluster, value in found if cluster is not None]
+    clusters = [(cluster, item) for item in items if (cluster := _cluster(item)) is not None]
     _check_together(clusters)
     faults.raise_any()
     return tuple(cluster for cluster, _ in clusters)
 
 
 def _cluster(value: YamlValue) -> ClusterConfig | None:
-    fields = value.fields(_KEYS, _REQUIRED)
-    name = fields["name"].text() if "name" in fields else None
-    if name is not None and not _NAME.fullmatch(name):
-        fields["name"].fault(f"found {name!r}; allowed: letters, digits, dots, _ and -")
-    bootstrap = _bootstrap(fields["bootstrap"]) if "bootstrap" in fields else None
-    controllers = _bootstrap(fields["controllers"]) if "controllers" in fields else ""
-    properties = _properties(fields["properties"]) if "properties" in fields else {}
-    if bootstrap and "properties" in fields:
-        _check_client(bootstrap, properties, fields["properties"])
-    scope = _scope(fields["scope"]) if "scope" in fields else None
-    mode = _choice(fields, "mode", Mode.OBSERVE)
-    foreign = _choice(fields, "foreign", Foreign.REVERT)
-    order = _number(fields, "order", 0, low=0)
-    interval_ms = _number(fields, "interval.ms", _INTERVAL_MS, low=100, high=_DAY_MS)
-    limits = _limits(fields["limits"]) if "limits" in fields else EnforcementLimits()
-    store = _store(fields["store"]) if "store" in fields else ""
-    accepted = _accepted(fields["accept"]) if "accept" in fields else frozenset()
-    if name is None or bootstrap is None or scope is None:
+    fields = value.fields(tuple(_READERS), _REQUIRED)
+    values = {
+        attribute: read
+        for key, (attribute, reader) in _READERS.items()
+        if key in fields and (read := reader(fields[key])) is not None
+    }
+    if "bootstrap" in values and "properties" in values:
+        _check_client(values["bootstrap"], values["properties"], fields["properties"])
+    if not values.keys() >= set(_REQUIRED):
         return None
-    return ClusterConfig(
-        name,
-        bootstrap,
-        properties,
-        scope,
-        mode,
-        order,
-        foreign,
-        interval_ms / 1000,
-        limits,
-        controllers or "",
-        store,
-        accepted,
-    )
+    return ClusterConfig(**{"properties": {}, **values})
 
 
-def _bootstrap(value: YamlValue) -> str | None:
+def _name(value: YamlValue) -> str | None:
+    name = value.text()
+    if name is not None and not _NAME.fullmatch(name):
+        value.fault(f"found {name!r}; allowed: letters, digits, dots, _ and -")
+    return name
+
+
+def _addresses(value: YamlValue) -> str | None:
     text = value.text()
     if text is None:
         return None
@@ -179,6 +167,11 @@ def _bootstrap(value: YamlValue) -> str | None:
         value.fault("has no address; expected is host:port, comma-separated")
         return None
     return text
+
+
+def _interval_s(value: YamlValue) -> float | None:
+    interval_ms = value.number(100, _DAY_MS)
+    return None if interval_ms is None else interval_ms / 1000
 
 
 def _properties(value: YamlValue) -> dict[str, str]:
@@ -237,35 +230,27 @@ def _one_or_more(value: YamlValue) -> list[YamlValue]:
     return value.items() if value.is_list() else [value]
 
 
-def _choice(fields: Mapping[str, YamlValue], key: str, default: C) -> C:
-    text = fields[key].text() if key in fields else None
-    if text is None:
-        return default
-    allowed = [each.value for each in type(default)]
-    if text not in allowed:
-        fields[key].fault(f"found {text!r}; allowed: {', '.join(allowed)}")
-        return default
-    return type(default)(text)
-
-
-def _number(
-    fields: Mapping[str, YamlValue], key: str, default: int, *, low: int, high: int = _MANY
-) -> int:
-    found = fields[key].number(low, high) if key in fields else default
-    return default if found is None else found
+def _choice(words: type[C], value: YamlValue) -> C | None:
+    text = value.text()
+    allowed = [word.value for word in words]
+    if text is not None and text not in allowed:
+        value.fault(f"found {text!r}; allowed: {', '.join(allowed)}")
+    return words(text) if text in allowed else None
 
 
 def _limits(value: YamlValue) -> EnforcementLimits:
     fields = value.fields(("max.removals", "max.removals.share", "rate", "batch"))
-    default = EnforcementLimits()
-    percent = round(default.removals.share * 100)
+
+    def number(key: str, default: int, low: int = 0, high: int = _MANY) -> int:
+        read = fields[key].number(low, high) if key in fields else None
+        return default if read is None else read
+
+    removals, per_second, batch = EnforcementLimits()
+    share = number("max.removals.share", round(removals.share * 100), high=100) / 100
     return EnforcementLimits(
-        RemovalLimits(
-            _number(fields, "max.removals", default.removals.number, low=0),
-            _number(fields, "max.removals.share", percent, low=0, high=100) / 100,
-        ),
-        _number(fields, "rate", default.per_second, low=0),
-        _number(fields, "batch", default.batch, low=1, high=_REQUEST_ACLS_MAX),
+        RemovalLimits(number("max.removals", removals.number), share),
+        number("rate", per_second),
+        number("batch", batch, 1, _REQUEST_ACLS_MAX),
     )
 
 
@@ -304,3 +289,20 @@ def _check_together(clusters: Sequence[tuple[ClusterConfig, YamlValue]]) -> None
 
 def _servers(cluster: ClusterConfig) -> set[str]:
     return {str(each).lower() for each in ClientConfig(bootstrap=cluster.bootstrap).addresses()}
+
+
+_READERS: Final[Mapping[str, tuple[str, Callable[[YamlValue], Any]]]] = {
+    "name": ("name", _name),
+    "bootstrap": ("bootstrap", _addresses),
+    "controllers": ("controllers", _addresses),
+    "properties": ("properties", _properties),
+    "mode": ("mode", partial(_choice, Mode)),
+    "scope": ("scope", _scope),
+    "order": ("order", lambda value: value.number(0, _MANY)),
+    "foreign": ("foreign", partial(_choice, Foreign)),
+    "interval.ms": ("interval_s", _interval_s),
+    "limits": ("limits", _limits),
+    "store": ("store", _store),
+    "accept": ("accepted", _accepted),
+}
+"""The keys of a cluster: the attribute of each, and what reads it; None after a fault."""

@@ -13,7 +13,7 @@ from doorkeeper.acls.live_changes import RemovalLimits, Rule
 from doorkeeper.acls.model import ResourceType
 from doorkeeper.acls.plan import EVERYTHING, Selector
 from doorkeeper.client.logins import Password
-from doorkeeper.server.config.document import FaultyDocument
+from doorkeeper.server.app.errors import StartError
 from doorkeeper.sync.config import EnforcementLimits, Foreign, Mode, load
 from testkit.checkout import ROOT
 
@@ -32,7 +32,7 @@ def write(folder: Path, text: str) -> Path:
 def faults_of(folder: Path, text: str) -> list[str]:
     """Return the faults of a file of this text, without its name."""
     file = write(folder, text)
-    with pytest.raises(FaultyDocument) as caught:
+    with pytest.raises(StartError) as caught:
         load(file)
     return [str(each).removeprefix(f"{file}:") for each in caught.value.problems]
 

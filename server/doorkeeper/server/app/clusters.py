@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.metrics.series import Meters
     from doorkeeper.server.state.log import StateLog
 
-PLUG: Final = "doorkeeper.sync.plug"
+PACKAGE: Final = "doorkeeper.sync"
 
 
 class Config(Protocol):
@@ -77,7 +77,7 @@ def configs_of(file: Path | None) -> Sequence[Config]:
     """
     if file is None:
         return ()
-    configs: Sequence[Config] = import_module(PLUG).configs_of(file)
+    configs: Sequence[Config] = import_module(f"{PACKAGE}.config").load(file)
     return configs
 
 
@@ -99,7 +99,9 @@ def fleet_of(
     # With another authorizer the state has no ACLs, and clusters would lose theirs.
     if authorizer is None or not authorizer.has_snapshot:
         raise StartError("doorkeeper.clusters.file: only ACLs of the standard authorizer are sent")
-    fleet: Fleet = import_module(PLUG).ClusterFleet(configs_of(file), log, on_event, now_ms)
+    fleet: Fleet = import_module(f"{PACKAGE}.fleet").ClusterFleet(
+        configs_of(file), log, on_event, now_ms
+    )
     return fleet
 
 
