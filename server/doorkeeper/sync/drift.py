@@ -70,6 +70,13 @@ class AclDrift(NamedTuple):
             extra=(self.extra - removed) | (added - desired),
         )
 
+    def after_look_up(self, bindings: Bindings, part: AclDrift) -> AclDrift:
+        """Return the drift of which some bindings were looked up; ``part`` is theirs."""
+        return self._replace(
+            missing=(self.missing - bindings) | part.missing,
+            extra=(self.extra - bindings) | part.extra,
+        )
+
     def after_others(self, changes: Mapping[AclBinding, bool]) -> AclDrift:
         """Return the drift after bindings outside of the scope were added (True) or removed."""
         added = {binding for binding, is_there in changes.items() if is_there}

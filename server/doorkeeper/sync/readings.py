@@ -7,7 +7,7 @@ thousand ACLs of a new topic, or of a new principal.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.live_changes import stages
 from doorkeeper.acls.model import ANY_BINDING, AclBindingFilter, ResourcePatternFilter, exactly
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from doorkeeper.acls.plan import SelectorUnion
     from doorkeeper.sync.drift import Bindings, DesiredBindings
     from doorkeeper.sync.remote import RemoteCluster
-
-T = TypeVar("T")
 
 # So many filters cost a broker as much as a description of all ACLs, which also shows the
 # changes of others.
@@ -81,21 +79,11 @@ class Readings:
         if not filters:
             return await self.compare(brokers)
         desired = changed & self._desired.bindings
-        return {
-            broker: answer
-            if isinstance(answer, ClusterError)
-            else compare(desired, answer, self._scope)
-            for broker, answer in (await self.holds(brokers, changed, filters)).items()
-        }
 
-    async def holds(
-        self, brokers: Iterable[int], bindings: Bindings, filters: Sequence[AclBindingFilter]
-    ) -> dict[int, Bindings | ClusterError]:
-        """Return which of some ACLs brokers have; the filters match them all."""
-
-        async def look_up(broker: int) -> Bindings:
-            look_ups = (self._remote.look_up(broker, filter_) for filter_ in filters)
-            return bindings.intersection(frozenset().union(*await asyncio.gather(*look_ups)))
+        async def look_up(broker: int) -> AclDrift:
+            answers = (self._remote.look_up(broker, filter_) for filter_ in filters)
+            present = frozenset().union(*await asyncio.gather(*answers))
+            return compare(desired, changed & present, self._scope)
 
         return await _answers(brokers, look_up)
 
@@ -117,8 +105,8 @@ class Readings:
         }
 
 
-def drifts_of(answers: Mapping[int, T | ClusterError]) -> list[T]:
-    """Return the answers of the brokers that gave one.
+def drifts_of(answers: Mapping[int, AclDrift | ClusterError]) -> list[AclDrift]:
+    """Return the drifts of the brokers that answered.
 
     Raises:
         ClusterError: there is none.
@@ -130,11 +118,11 @@ def drifts_of(answers: Mapping[int, T | ClusterError]) -> list[T]:
 
 
 async def _answers(
-    brokers: Iterable[int], ask: Callable[[int], Awaitable[T]]
-) -> dict[int, T | ClusterError]:
+    brokers: Iterable[int], ask: Callable[[int], Awaitable[AclDrift]]
+) -> dict[int, AclDrift | ClusterError]:
     """Ask brokers at once; return the answer of each, or why there is none."""
 
-    async def one(broker: int) -> tuple[int, T | ClusterError]:
+    async def one(broker: int) -> tuple[int, AclDrift | ClusterError]:
         try:
             return broker, await ask(broker)
         except ClusterError as error:

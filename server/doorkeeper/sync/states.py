@@ -175,7 +175,7 @@ class Pace:
             return min(self._interval_s, _step(_RETRY_S, self._failures))
         rest_s = self._interval_s
         if is_pending and now_s < self._hurry_until_s:
-            rest_s = _step(_PENDING_S, self._attempts)
+            rest_s = min(rest_s, _step(_PENDING_S, self._attempts))
         elif is_holder:
             rest_s -= now_s - self.read_s
         if self._look_ups:

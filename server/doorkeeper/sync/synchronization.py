@@ -33,11 +33,11 @@ from doorkeeper.sync.states import READINGS_MAX, Event, Pace, Role, State, next_
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from doorkeeper.acls.model import AclBinding
     from doorkeeper.server.schema.change import Committed
     from doorkeeper.server.state.state import State as Acls
     from doorkeeper.server.state.store import NamedLease
     from doorkeeper.sync.config import ClusterConfig
+    from doorkeeper.sync.drift import Bindings
     from doorkeeper.sync.enforcement import Hold
     from doorkeeper.sync.remote import SentBatch
 
@@ -243,57 +243,38 @@ class ClusterSynchronization:
     async def _look_up(self) -> Event:
         """Look up the changes of the log on all brokers.
 
-        The log is ahead of the brokers, and behind this server's own changes: a change counts only
-        where each broker that answers has it.
+        The log is ahead of the brokers, and behind this server's own changes: what all brokers that
+        answer show counts, until they have what the log says.
         """
-        changes = await self._differences_of_log()
-        logged, bindings = self.follower.changes, frozenset(changes)
-        if not changes:
-            self.pace.note_log()
-            await self._conclude(self._known)
-            return Event.COMPARED
-        filters = look_ups(bindings)
-        if not filters:
-            # A reading may be of brokers that lag: the next round compares it with the log again.
-            self.follower.is_new = True
-            logged.clear()
+        if self.follower.is_new:
+            present = await asyncio.to_thread(self._known.present, self._desired.bindings)
+            await self.follower.compare(present, self.config.scope)
+        changed = self._changes_of_log()
+        if not look_ups(changed) and changed:
             self.pace.look_up(READINGS_MAX)
             return Event.TOO_MANY
-        self.pace.look_up()
-        brokers = self.readings.brokers or await self.readings.list_brokers()
-        answers = drifts_of(await self.readings.holds(brokers, bindings, filters))
-        seen = {
-            binding: is_there
-            for binding, is_there in changes.items()
-            # The log may have gone on meanwhile.
-            if logged.get(binding) is is_there
-            and all((binding in present) is is_there for present in answers)
-        }
-        for binding in seen:
-            del logged[binding]
-        if not logged:
+        if changed:
+            self.pace.look_up()
+            brokers = self.readings.brokers or await self.readings.list_brokers()
+            answers = drifts_of(await self.readings.lacks(brokers, changed))
+            self._drift = self._known.after_look_up(changed, common(answers))
+            changed = self._changes_of_log()
+        if not changed:
             self.pace.note_log()
-        if seen:
-            added = frozenset(binding for binding, is_there in seen.items() if is_there)
-            removed = frozenset(seen) - added
-            await self._conclude(self._known.after_edit(self._desired.bindings, added, removed))
+        await self._conclude(self._known)
         return Event.COMPARED
 
-    async def _differences_of_log(self) -> Mapping[AclBinding, bool]:
+    def _changes_of_log(self) -> Bindings:
         """Return the changes of the log that the known ACLs lack; drop all others."""
-        follower, scope = self.follower, self.config.scope
-        desired, drift = self._desired.bindings, self._known
-        if follower.is_new:
-            await follower.compare(await asyncio.to_thread(drift.present, desired), scope)
-        outside: dict[AclBinding, bool] = {}
-        for binding, is_there in list(follower.changes.items()):
-            if not scope.selects(binding):
-                outside[binding] = follower.changes.pop(binding)
-            elif drift.has(binding, desired) is is_there:
-                # Most are changes of this server, which come back in the log.
-                del follower.changes[binding]
+        changes, selects = self.follower.changes, self.config.scope.selects
+        drift, desired = self._known, self._desired.bindings
+        outside = {binding: changes[binding] for binding in changes if not selects(binding)}
         self._drift = drift.after_others(outside)
-        return dict(follower.changes)
+        for binding, is_there in list(changes.items()):
+            # Most are changes of this server, which come back in the log.
+            if binding in outside or drift.has(binding, desired) is is_there:
+                del changes[binding]
+        return frozenset(changes)
 
     async def _observe(self) -> Event:
         await self._conclude(self._known)
