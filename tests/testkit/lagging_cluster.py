@@ -115,16 +115,16 @@ class Lagging:
                 batch = bindings[at : at + BATCH]
                 self.sent += 1
                 is_lost = self.loses()
-                codes = [self.refuses(each) for each in batch]
+                codes = {each: self.refuses(each) for each in batch}
                 if not is_lost or self._chance.random() < 0.5:
-                    for binding, code in zip(batch, codes, strict=True):
+                    for binding, code in codes.items():
                         if code is None:
                             self._log.append((adds, binding))
                             self.on_change()
                 await asyncio.sleep(0)
                 if is_lost:
                     raise ClusterError("the answer is lost")
-                errors = [None if code is None else ApiError(code) for code in codes]
+                errors = {each: ApiError(code) for each, code in codes.items() if code is not None}
                 yield SentBatch(adds, batch, errors)
 
     async def close(self) -> None:

@@ -7,7 +7,7 @@ acls         doorkeeper acls add, remove, list (edit), explain, who-can, what-ca
 users        doorkeeper users, and doorkeeper users-file
 store        doorkeeper store
 history      doorkeeper history, doorkeeper watch
-clusters     doorkeeper clusters
+clusters     doorkeeper clusters; cluster_comparison reads every broker of one
 learn        doorkeeper learn
 audit        doorkeeper audit
 config       doorkeeper config

@@ -20,6 +20,7 @@ from doorkeeper.base.properties import PropertiesFile
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.plans import numbers_of_difference
 from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.cluster_comparison import ClusterComparison, compare_cluster
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.options import PROPERTIES_FILE, load_settings, output_option
 from doorkeeper.cli.profiles import Profile, profile_option
@@ -29,7 +30,6 @@ from doorkeeper.cli.stores import open_for_reading, place_of
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.state.store import StorageError
-from doorkeeper.sync.comparison import ClusterComparison, compare_cluster
 from doorkeeper.sync.config import ACCEPTED, ClusterConfig, Foreign, Mode, load
 from doorkeeper.sync.drift import NO_BINDINGS, ignored_text
 from doorkeeper.sync.enforcement import Enforcement

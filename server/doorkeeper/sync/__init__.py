@@ -11,7 +11,6 @@ enforcement      the changes that remove a drift, within the limits; repeated re
 receipts         the revision that all brokers of a cluster enforce, and waiting for one
 states           the synchronization of one cluster as a table: roles, states, events; its pauses
 synchronization  the task of one cluster, which takes the actions of the states
-comparison       a cluster as it is at the moment, for commands
 fleet            all clusters of a server: order, status; changes that brokers acknowledge
 
 A server imports ``config`` and ``fleet`` where ``doorkeeper.clusters.file`` names a file.

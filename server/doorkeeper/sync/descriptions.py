@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.client.bindings import bindings_of
 from doorkeeper.client.errors import ApiFailure
@@ -41,23 +41,16 @@ class Descriptions:
         return DescriptionReader(self._scope, self._drifts, broker, desired)
 
 
-class DescriptionReader:
+class DescriptionReader(NamedTuple):
     """Decodes an answer of one broker, in the place of the response's class.
 
     A client decodes a long one in a thread.
     """
 
-    def __init__(
-        self,
-        scope: SelectorUnion,
-        drifts: dict[int, tuple[bytes, AclDrift]],
-        broker: int,
-        desired: AbstractSet[AclBinding],
-    ) -> None:
-        self._scope = scope
-        self._drifts = drifts
-        self._broker = broker
-        self._desired = desired
+    scope: SelectorUnion
+    drifts: dict[int, tuple[bytes, AclDrift]]
+    broker: int
+    desired: AbstractSet[AclBinding]
 
     def decode(self, frame: bytes, at: int, version: int) -> tuple[AclDrift, int]:
         """Return the drift that the body of a response shows.
@@ -69,16 +62,16 @@ class DescriptionReader:
             Malformed: it is damaged.
         """
         digest = hashlib.blake2b(memoryview(frame)[at:], digest_size=32).digest()
-        last = self._drifts.get(self._broker)
+        last = self.drifts.get(self.broker)
         if last is not None and last[0] == digest:
             return last[1], len(frame)
         answer, end = DescribeAclsResponse.decode(frame, at, version)
         if answer.error_code:
             raise ApiFailure(answer.error_code, answer.error_message)
-        drift = compare(self._desired, set(known_bindings(bindings_of(answer))), self._scope)
-        for _, other in list(self._drifts.values()):
+        drift = compare(self.desired, set(known_bindings(bindings_of(answer))), self.scope)
+        for _, other in list(self.drifts.values()):
             # One set for all brokers that agree.
             if other.outside == drift.outside:
                 drift = drift._replace(outside=other.outside)
-        self._drifts[self._broker] = digest, drift
+        self.drifts[self.broker] = digest, drift
         return drift, end

@@ -45,6 +45,9 @@ _ELSEWHERE: Final = frozenset(
 """Errors after which another controller, or the same in a later epoch, is the leader."""
 
 
+_FAILURES: Final = (ClientError, CommandConfigError, OSError, ValueError)
+
+
 class LogFollower:
     """Follows the log of one cluster while it is started. For the event loop's thread."""
 
@@ -113,21 +116,13 @@ class LogFollower:
                         await self._fetch(log, _WAIT_MS)
                 finally:
                     await log.close()
-            except ApiFailure as error:
-                # A refusal lasts until an administrator ends it; an election takes moments.
-                is_elsewhere = error.code in _ELSEWHERE
-                failures = max(failures, 0 if is_elsewhere else len(_RETRY_S) - 1)
-                self._stop(str(error))
-            except Malformed as error:
-                # A part may have been applied.
-                self._begin_anew()
-                failures = len(_RETRY_S) - 1
-                self._stop(f"the log cannot be read: {error}")
-            except (ClientError, CommandConfigError, OSError, ValueError) as error:
-                self._stop(str(error))
             except Exception as error:  # polling must go on in its place
-                failures = len(_RETRY_S) - 1
-                self._stop(f"a fault of this server: {error!r}")
+                if isinstance(error, Malformed):
+                    # A part may have been applied.
+                    self._begin_anew()
+                reason, is_lasting = _reason_of(error)
+                failures = max(failures, len(_RETRY_S) - 1 if is_lasting else 0)
+                self._stop(reason)
             await asyncio.sleep(_RETRY_S[min(failures, len(_RETRY_S) - 1)])
             failures += 1
 
@@ -176,6 +171,18 @@ class LogFollower:
             self._on_change()
 
 
+def _reason_of(error: Exception) -> tuple[str, bool]:
+    """Return why the log cannot be followed, and whether that lasts until somebody ends it."""
+    if isinstance(error, Malformed):
+        return f"the log cannot be read: {error}", True
+    if isinstance(error, ApiFailure):
+        # An election takes moments.
+        return str(error), error.code not in _ELSEWHERE
+    if isinstance(error, _FAILURES):
+        return str(error), False
+    return f"a fault of this server: {error!r}", True
+
+
 def controller_config(config: ClusterConfig) -> ClientConfig:
     """Return the configuration of a client of the controllers: the cluster's, with their addresses.
 
@@ -195,6 +202,6 @@ async def log_refusal(config: ClusterConfig) -> str:
             await log.fetch(BEGIN, 0, 0)
         finally:
             await log.close()
-    except (ClientError, CommandConfigError, OSError, ValueError) as error:
+    except _FAILURES as error:
         return str(error)
     return ""

@@ -18,10 +18,17 @@ from doorkeeper.client.open_by_default import is_open_by_default
 from doorkeeper.client.properties import CommandConfigError
 from doorkeeper.server.schema.features import has_networks
 from doorkeeper.sync.descriptions import Descriptions
-from doorkeeper.sync.drift import NO_BINDINGS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
+    from collections.abc import (
+        AsyncGenerator,
+        Awaitable,
+        Callable,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from collections.abc import Set as AbstractSet
 
     from doorkeeper.acls.live_changes import Stage
@@ -52,35 +59,32 @@ class ClusterError(Exception):
 
 
 class SentBatch(NamedTuple):
-    """The bindings of one request, and the error of each, or None, in order."""
+    """The bindings of one request, and the errors of those that the cluster has refused."""
 
     adds: bool
     bindings: Sequence[AclBinding]
-    errors: Sequence[ApiError | None]
+    errors: Mapping[AclBinding, ApiError]
 
     @property
     def successes(self) -> Bindings:
-        pairs = zip(self.bindings, self.errors, strict=True)
-        return frozenset(binding for binding, error in pairs if error is None)
+        return frozenset(self.bindings) - self.errors.keys()
 
     @property
     def failures(self) -> Bindings:
-        """Return the bindings that the cluster has refused."""
-        return frozenset(self.bindings) - self.successes if any(self.errors) else NO_BINDINGS
+        return frozenset(self.errors)
 
     @property
     def refusal(self) -> str:
         """Return the first reason of the cluster for a refusal; empty without one."""
-        for binding, error in zip(self.bindings, self.errors, strict=True):
-            if error is not None:
-                is_disabled = error.code is ErrorCode.SECURITY_DISABLED
-                return _NO_AUTHORIZER if is_disabled else f"{binding_text(binding)}: {error}"
+        for binding, error in self.errors.items():
+            is_disabled = error.code is ErrorCode.SECURITY_DISABLED
+            return _NO_AUTHORIZER if is_disabled else f"{binding_text(binding)}: {error}"
         return ""
 
     @property
     def is_refused_as_a_whole(self) -> bool:
         """Return whether the cluster refuses all other changes too."""
-        return any(each is not None and each.code in _OF_ALL for each in self.errors)
+        return any(error.code in _OF_ALL for error in self.errors.values())
 
 
 class RemoteCluster:
@@ -168,9 +172,14 @@ class RemoteCluster:
             for at in range(0, len(bindings), limits.batch):
                 batch = bindings[at : at + limits.batch]
                 with self._translate_errors():
-                    errors = await (self._add if adds else self._remove)(batch)
+                    results = await (self._add if adds else self._remove)(batch)
+                errors = {
+                    binding: error
+                    for binding, error in zip(batch, results, strict=True)
+                    if error is not None
+                }
                 # An answer for want of time is none: the next reading shows what was done.
-                if late := [str(each) for each in errors if each and each.code in RETRIABLE]:
+                if late := [str(each) for each in errors.values() if each.code in RETRIABLE]:
                     raise ClusterError(late[0])
                 yield SentBatch(adds, batch, errors)
                 if limits.per_second:
