@@ -22,8 +22,7 @@ from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.state import EMPTY, apply
 from doorkeeper.sync import synchronization
 from doorkeeper.sync.config import ClusterConfig, EnforcementLimits, Mode
-from doorkeeper.sync.descriptions import Descriptions
-from doorkeeper.sync.remote import ClusterError, SentBatch
+from doorkeeper.sync.remote import ClusterError, Descriptions, SentBatch
 from doorkeeper.sync.synchronization import ClusterHooks, ClusterSynchronization
 from testkit.descriptions import answer
 

@@ -1,10 +1,8 @@
 """Clusters: the ACLs of real Kafka clusters, kept equal to those of this server.
 
 config           the file of clusters: addresses, modes, scopes, limits
-remote           one cluster through its admin API, each broker by itself
-descriptions     the drift that a broker's description shows; an equal one is not decoded again
-log_acls         the ACLs of a metadata log, from its records
-following        the task that follows a metadata log
+remote           one cluster through its admin API, each broker by itself; what its ACLs lack
+following        the ACLs of a metadata log, and the task that follows it
 drift            the difference between a cluster and the desired ACLs, and its age
 readings         what brokers have, each asked by itself: all ACLs, or a few
 enforcement      the changes that remove a drift, within the limits; repeated reverts

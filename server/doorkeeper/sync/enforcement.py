@@ -64,11 +64,11 @@ class AclEdits(NamedTuple):
 
 
 class SentChange(NamedTuple):
-    """The last change of a binding, when it was made, and how often it was repeated."""
+    """The last change of a binding, when it was sent, and how often the cluster has taken it."""
 
     adds: bool
     sent_s: float
-    repetitions: int = 0
+    successes: int
 
 
 class Enforcement:
@@ -82,10 +82,8 @@ class Enforcement:
         self._own: set[AclBinding] = set()
         """The bindings whose being desired has changed since the last reading."""
         self._agrees_since_s: float | None = None
-        self._requests: OrderedDict[AclBinding, SentChange] = OrderedDict()
-        """The requests of the last minute, also lost ones, the oldest first."""
-        self._successes: OrderedDict[AclBinding, SentChange] = OrderedDict()
-        """The changes of some intervals that the cluster took, the oldest first."""
+        self._sent: OrderedDict[AclBinding, SentChange] = OrderedDict()
+        """The requests of some time, also lost ones, the oldest first."""
         self._failed: Bindings = NO_BINDINGS
         """The changes that the cluster refused; they are not sent before ``_retry_s``."""
         self._failures = 0
@@ -128,7 +126,8 @@ class Enforcement:
             self._agrees_since_s = now_s
         elif self.conflict and now_s - self._agrees_since_s > self._forget_s:
             self.conflict = ""
-            self._successes.clear()
+            for binding, sent in self._sent.items():
+                self._sent[binding] = sent._replace(successes=0)
 
     def plan(
         self,
@@ -169,9 +168,15 @@ class Enforcement:
 
     def send(self, stages: Sequence[Stage], now_s: float) -> None:
         """Take changes that are sent now; their answers may be lost."""
+        oldest_s = now_s - max(RECENT_S, self._forget_s)
+        while self._sent and next(iter(self._sent.values())).sent_s < oldest_s:
+            self._sent.popitem(last=False)
         for adds, bindings in stages:
             for binding in bindings:
-                _append(self._requests, binding, SentChange(adds, now_s))
+                before = self._sent.pop(binding, SentChange(adds, now_s, 0))
+                is_repetition = before.adds is adds and now_s - before.sent_s <= self._forget_s
+                successes = before.successes if is_repetition else 0
+                self._sent[binding] = SentChange(adds, now_s, successes)
 
     def _distrusted(
         self, drift: AclDrift, desired: AbstractSet[AclBinding], now_s: float
@@ -181,11 +186,15 @@ class Enforcement:
         It is sent again: a DENY that this server has just removed does not limit what is added
         next, and an ALLOW that it has just added is to be removed before the DENY that limits it.
         """
-        _drop_before(self._requests, now_s - RECENT_S)
         if not drift:
             return drift
-        added = {binding for binding, request in self._requests.items() if request.adds}
-        removed = self._requests.keys() - added
+        recent = {
+            binding: sent.adds
+            for binding, sent in self._sent.items()
+            if now_s - sent.sent_s < RECENT_S
+        }
+        added = {binding for binding, adds in recent.items() if adds}
+        removed = recent.keys() - added
         return drift._replace(
             missing=drift.missing | (removed & desired), extra=drift.extra | (added - desired)
         )
@@ -199,34 +208,15 @@ class Enforcement:
         self._retry_s = now_s + min(pause_s, max(_RETRY_MAX_S, interval_s))
         self._failed, self._refusal = self._failed | bindings, reason
 
-    def record(self, bindings: Bindings, now_s: float, *, adds: bool) -> None:
-        """Count the repetitions of changes that the cluster took."""
-        _drop_before(self._successes, now_s - self._forget_s)
-        repeated = []
+    def record(self, bindings: Bindings) -> None:
+        """Count the changes that the cluster took, of those that were sent."""
         for binding in bindings:
-            before = self._successes.get(binding)
-            times = 0 if before is None or before.adds is not adds else before.repetitions + 1
-            _append(self._successes, binding, SentChange(adds, now_s, times))
-            if times >= REPEATS_MAX:
-                repeated.append(binding)
+            sent = self._sent[binding]
+            self._sent[binding] = sent._replace(successes=sent.successes + 1)
+        repeated = [each for each in bindings if self._sent[each].successes > REPEATS_MAX]
         if repeated:
             self.conflict = (
                 "another controller changes the same ACLs: this one was changed back"
                 f" {REPEATS_MAX} times: {binding_text(min(repeated))}; nothing is changed until the"
                 f" cluster agrees for {QUIET_INTERVALS} intervals"
             )
-
-
-def _append(
-    changes: OrderedDict[AclBinding, SentChange], binding: AclBinding, change: SentChange
-) -> None:
-    changes[binding] = change
-    changes.move_to_end(binding)
-
-
-def _drop_before(changes: OrderedDict[AclBinding, SentChange], time_s: float) -> None:
-    while changes:
-        oldest, change = next(iter(changes.items()))
-        if change.sent_s >= time_s:
-            break
-        del changes[oldest]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.server.state.state import State
-    from doorkeeper.sync.drift import AclDrift, Bindings
+    from doorkeeper.sync.drift import Bindings
 
 _CHANGES_MAX: Final = 10_000
 """The most bindings whose changes are kept; after more of them all ACLs are read."""
@@ -52,7 +52,6 @@ class ReceiptBook:
         """
         self._on_wait = on_wait
         self._confirmed = asyncio.Event()
-        self._is_interrupted = False
         self._is_closed = False
         self._acl_revision = 0
 
@@ -61,14 +60,8 @@ class ReceiptBook:
         self._is_closed = True
         self._confirmed.set()
 
-    def interrupt(self, drift: AclDrift) -> None:
-        """Note that a broker differed: the next receipt is of a later time, after an answer."""
-        if drift:
-            self._is_interrupted = True
-            self.note(drift.parts)
-
     def note(self, bindings: Iterable[AclBinding]) -> None:
-        """Take bindings that every broker is to be asked for."""
+        """Take bindings that every broker is to be asked for; the next receipt is a later one."""
         if self._changed is not None:
             self._changed.update(bindings)
             # A node that does not hold the cluster may need no receipt for months.
@@ -109,12 +102,10 @@ class ReceiptBook:
         none of its ACLs is in the scope.
         """
         last = self.last
-        is_new = (
-            last is None or self._is_interrupted or self._has_changes or last.brokers != brokers
-        )
+        is_new = last is None or self._has_changes or last.brokers != brokers
         since_ms = now_ms if last is None or is_new else last.since_ms
         self.last, self.pending = Receipt(state, since_ms, brokers, read_s), {}
-        self._is_interrupted, self._changed = False, set()
+        self._changed = set()
         confirmed, self._confirmed = self._confirmed, asyncio.Event()
         confirmed.set()
         before, self._acl_revision = self._acl_revision, acl_revision

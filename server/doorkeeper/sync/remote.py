@@ -1,8 +1,12 @@
-"""One cluster through its admin API; each broker answers for itself."""
+"""One cluster through its admin API; each broker answers for itself.
+
+An equal description of all ACLs is not decoded again.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
@@ -11,13 +15,14 @@ from doorkeeper.acls.live_changes import LiveCluster, binding_text
 from doorkeeper.acls.model import ANY_BINDING, exactly
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.admin import RETRIABLE, AdminClient
-from doorkeeper.client.bindings import description_request
-from doorkeeper.client.errors import ClientError
+from doorkeeper.client.bindings import bindings_of, description_request
+from doorkeeper.client.errors import ApiFailure, ClientError
 from doorkeeper.client.identity import identity_of
 from doorkeeper.client.open_by_default import is_open_by_default
 from doorkeeper.client.properties import CommandConfigError
 from doorkeeper.server.schema.features import has_networks
-from doorkeeper.sync.descriptions import Descriptions
+from doorkeeper.sync.drift import AclDrift, compare, known_bindings
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -33,9 +38,10 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.live_changes import Stage
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.plan import SelectorUnion
     from doorkeeper.base.errors import ApiError
     from doorkeeper.sync.config import ClusterConfig
-    from doorkeeper.sync.drift import AclDrift, Bindings
+    from doorkeeper.sync.drift import Bindings, DesiredChange
 
 
 _OF_ALL: Final = frozenset({ErrorCode.SECURITY_DISABLED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED})
@@ -85,6 +91,65 @@ class SentBatch(NamedTuple):
     def is_refused_as_a_whole(self) -> bool:
         """Return whether the cluster refuses all other changes too."""
         return any(error.code in _OF_ALL for error in self.errors.values())
+
+
+class Descriptions:
+    """The last answer of each broker, as a hash, and its drift.
+
+    Brokers describe the same ACLs in orders of their own.
+    """
+
+    def __init__(self, scope: SelectorUnion) -> None:
+        self._scope = scope
+        self._drifts: dict[int, tuple[bytes, AclDrift]] = {}
+
+    def note(self, change: DesiredChange) -> None:
+        """Take a change of the desired bindings."""
+        # A new one: a thread that still compares with the bindings before writes into the old one.
+        self._drifts = {
+            broker: (digest, drift.after_goal(change))
+            for broker, (digest, drift) in self._drifts.items()
+        }
+
+    def reader(self, broker: int, desired: AbstractSet[AclBinding]) -> DescriptionReader:
+        """Return what decodes the next answer of a broker."""
+        return DescriptionReader(self._scope, self._drifts, broker, desired)
+
+
+class DescriptionReader(NamedTuple):
+    """Decodes an answer of one broker, in the place of the response's class.
+
+    A client decodes a long one in a thread.
+    """
+
+    scope: SelectorUnion
+    drifts: dict[int, tuple[bytes, AclDrift]]
+    broker: int
+    desired: AbstractSet[AclBinding]
+
+    def decode(self, frame: bytes, at: int, version: int) -> tuple[AclDrift, int]:
+        """Return the drift that the body of a response shows.
+
+        100,000 ACLs take 0.3 to 0.6 s, an equal answer 2 ms.
+
+        Raises:
+            ApiFailure: it is an error.
+            Malformed: it is damaged.
+        """
+        digest = hashlib.blake2b(memoryview(frame)[at:], digest_size=32).digest()
+        last = self.drifts.get(self.broker)
+        if last is not None and last[0] == digest:
+            return last[1], len(frame)
+        answer, end = DescribeAclsResponse.decode(frame, at, version)
+        if answer.error_code:
+            raise ApiFailure(answer.error_code, answer.error_message)
+        drift = compare(self.desired, set(known_bindings(bindings_of(answer))), self.scope)
+        for _, other in list(self.drifts.values()):
+            # One set for all brokers that agree.
+            if other.outside == drift.outside:
+                drift = drift._replace(outside=other.outside)
+        self.drifts[self.broker] = digest, drift
+        return drift, end
 
 
 class RemoteCluster:

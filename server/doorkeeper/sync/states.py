@@ -116,17 +116,11 @@ def next_state(role: Role, state: State, event: Event) -> State:
 
 # A broker follows its controller within milliseconds; one that is gone is asked rarely.
 _PENDING_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
-"""Pauses between readings while brokers do not enforce a change yet; the last one repeats."""
+"""Pauses while brokers do not have a change yet; the last one repeats."""
 
 # Most failures are a connection that ended: the first attempts follow at once.
 _RETRY_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 """Pauses after failures, at most the interval."""
-
-LOOK_UPS_MAX: Final = 50
-"""A change that brokers do not have after so many look-ups is looked up at the intervals only."""
-
-READINGS_MAX: Final = 6
-"""The same for changes that are too many to be looked up, so that all ACLs are read."""
 
 
 class Pace:
@@ -135,51 +129,40 @@ class Pace:
     def __init__(self, interval_s: float) -> None:
         self._interval_s = interval_s
         self.read_s = 0.0
+        """When the cluster was read, or was known to be as it should be."""
         self._hurry_until_s = 0.0
-        self._attempts = self._look_ups = self._failures = 0
-
-    def read(self, now_s: float) -> None:
-        """The cluster was read, or need not be read before the next interval."""
-        self.read_s = now_s
+        self._attempts = self._failures = 0
 
     def is_due(self, now_s: float) -> bool:
         """Return whether the cluster is to be read again."""
         return now_s - self.read_s >= self._interval_s
 
     def hurry(self, now_s: float) -> None:
-        """Look for missing receipts after short pauses, for one interval."""
+        """Ask brokers for what they do not have yet after short pauses, for one interval."""
         self._hurry_until_s, self._attempts = now_s + self._interval_s, 0
 
-    def ask(self) -> None:
-        """Brokers are asked for a receipt."""
-        self._attempts += 1
+    def calm(self) -> None:
+        """Ask them at the intervals only, until there is news."""
+        self._hurry_until_s = 0.0
 
-    def note_log(self) -> None:
-        """The metadata log has new changes, or none that is not known."""
-        self._look_ups = 0
-
-    def look_up(self, look_ups_max: int = LOOK_UPS_MAX) -> None:
-        """Look up the changes of the metadata log again after a short pause, at most so often."""
-        # Brokers apply a change a little after it is in the log.
-        self._look_ups = (self._look_ups + 1) % look_ups_max
+    def fail(self) -> None:
+        """Take a failure; ``pause_s`` grows with each until ``succeed``."""
+        self._failures += 1
 
     def succeed(self) -> None:
         self._failures = 0
 
-    def fail(self) -> None:
-        self._failures += 1
-
     def pause_s(self, now_s: float, *, is_pending: bool, is_holder: bool) -> float:
-        """Return the pause before the next round; ``is_pending`` says that a receipt is missing."""
+        """Return the pause before the next round; ``is_pending`` says that brokers lack a change.
+
+        A node that does not hold the cluster does not read it at the intervals.
+        """
         if self._failures:
             return min(self._interval_s, _step(_RETRY_S, self._failures))
-        rest_s = self._interval_s
+        rest_s = self._interval_s - (now_s - self.read_s if is_holder else 0)
         if is_pending and now_s < self._hurry_until_s:
-            rest_s = min(rest_s, _step(_PENDING_S, self._attempts))
-        elif is_holder:
-            rest_s -= now_s - self.read_s
-        if self._look_ups:
-            rest_s = min(rest_s, _step(_PENDING_S, self._look_ups))
+            self._attempts += 1
+            rest_s = min(self._interval_s, _step(_PENDING_S, self._attempts))
         return max(rest_s, 0)
 
 

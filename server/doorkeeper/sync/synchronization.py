@@ -28,7 +28,7 @@ from doorkeeper.sync.following import LogFollower
 from doorkeeper.sync.readings import Readings, drifts_of, look_ups
 from doorkeeper.sync.receipts import ReceiptBook
 from doorkeeper.sync.remote import ClusterError, RemoteCluster
-from doorkeeper.sync.states import READINGS_MAX, Event, Pace, Role, State, next_state
+from doorkeeper.sync.states import Event, Pace, Role, State, next_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -86,8 +86,8 @@ class ClusterSynchronization:
         """The changes that are not made, and why."""
         self.differences = DriftRecord()
         self.enforcement = Enforcement(config)
-        self.receipts = ReceiptBook(self._need_receipt)
-        self.follower = LogFollower(config, self._note_log)
+        self.receipts = ReceiptBook(self._hurry)
+        self.follower = LogFollower(config, self._hurry)
         self.pace = Pace(config.interval_s)
         self._lease = lease
         self._hooks = hooks
@@ -129,11 +129,8 @@ class ClusterSynchronization:
         """Return why changes are held back; empty if none are."""
         return "; ".join(hold.reason for hold in self.holds)
 
-    def _note_log(self) -> None:
-        self.pace.note_log()
-        self.wake()
-
-    def _need_receipt(self) -> None:
+    def _hurry(self) -> None:
+        """A receipt is needed, or the log has changes: look at once, and again soon."""
         self.pace.hurry(self._clock())
         self.wake()
 
@@ -172,7 +169,7 @@ class ClusterSynchronization:
     async def _rest(self) -> Event:
         if self.state is State.RESTING:
             self.pace.succeed()
-        is_pending = bool(self.receipts.pending)
+        is_pending = bool(self.receipts.pending) or self.follower.has_news
         pause_s = self.pace.pause_s(self._clock(), is_pending=is_pending, is_holder=self.is_holder)
         with suppress(TimeoutError):
             async with asyncio.timeout(pause_s):
@@ -186,7 +183,7 @@ class ClusterSynchronization:
         # Taken once: a change that is committed meanwhile sets the event for another round.
         goal = self._hooks.target()
         if goal is None:
-            self.pace.read(self._clock())
+            self.pace.read_s = self._clock()
             return Event.NO_TARGET
         await self._follow(goal)
         if not self.is_holder:
@@ -197,10 +194,8 @@ class ClusterSynchronization:
         if is_due and is_quiet and not (self.differences.drift or self.holds or self.failure):
             # All is as it should be, and a change would be in the log.
             is_due = False
-            self.pace.read(self._clock())
+            self.pace.read_s = self._clock()
         if self._drift is None or is_due:
-            if has_news:
-                self.pace.look_up()
             return Event.UNREAD
         return Event.LOGGED if has_news else Event.CURRENT
 
@@ -232,12 +227,15 @@ class ClusterSynchronization:
         drifts = drifts_of(await self.readings.read())
         for drift in drifts:
             # Also the drift of a broker that only lags: it is asked for these ACLs again.
-            self.receipts.interrupt(drift)
+            self.receipts.note(drift.parts)
         if self.failure:
             self.failure = ""
             self._tell(EventKind.REACHED)
-        self.pace.read(self._clock())
-        await self._conclude(common(drifts))
+        self.pace.read_s = self._clock()
+        self._drift = common(drifts)
+        if self.follower.has_news and not self.follower.is_new:
+            self._changes_of_log()
+        await self._conclude(self._known)
         return Event.COMPARED
 
     async def _look_up(self) -> Event:
@@ -251,16 +249,14 @@ class ClusterSynchronization:
             await self.follower.compare(present, self.config.scope)
         changed = self._changes_of_log()
         if not look_ups(changed) and changed:
-            self.pace.look_up(READINGS_MAX)
+            # A reading of all ACLs has most of them; the rest is compared at the next interval.
+            self.pace.calm()
             return Event.TOO_MANY
         if changed:
-            self.pace.look_up()
             brokers = self.readings.brokers or await self.readings.list_brokers()
             answers = drifts_of(await self.readings.lacks(brokers, changed))
             self._drift = self._known.after_look_up(changed, common(answers))
-            changed = self._changes_of_log()
-        if not changed:
-            self.pace.note_log()
+            self._changes_of_log()
         await self._conclude(self._known)
         return Event.COMPARED
 
@@ -291,7 +287,7 @@ class ClusterSynchronization:
         size = len(drift.parts)
         await _call(size, self.enforcement.observe, drift, self._clock())
         # "Since" of the next receipt must not cover the time of this drift.
-        self.receipts.interrupt(drift)
+        self.receipts.note(drift.parts)
         # Where changes are sent, the differences that they remove are no news.
         news = self.enforcement.foreign if self.role is Role.OWNER else drift.parts
         new = await _call(size, self.differences.update, drift, news, self._hooks.now_ms())
@@ -351,7 +347,7 @@ class ClusterSynchronization:
         if taken:
             added, removed = (taken, NO_BINDINGS) if batch.adds else (NO_BINDINGS, taken)
             self._drift = self._known.after_edit(self._desired.bindings, added, removed)
-            self.enforcement.record(taken, now_s, adds=batch.adds)
+            self.enforcement.record(taken)
         if batch.failures:
             refused = batch.failures
             if batch.is_refused_as_a_whole:
@@ -376,7 +372,6 @@ class ClusterSynchronization:
             return Event.ANSWERED
         brokers = await readings.list_brokers()
         changed = book.changed
-        self.pace.ask()
         if ignored := await self._ignored():
             book.pending = dict.fromkeys(brokers, ignored)
         elif late := await readings.late(brokers, changed):
@@ -399,7 +394,7 @@ class ClusterSynchronization:
         """Take the answers of all brokers; of all their ACLs where they are complete."""
         drifts = [drift for drift in answers.values() if isinstance(drift, AclDrift)]
         for drift in drifts:
-            self.receipts.interrupt(drift)
+            self.receipts.note(drift.parts)
         pending = {broker: str(answer) for broker, answer in sorted(answers.items()) if answer}
         self.receipts.pending = pending
         if self.is_holder and is_complete and len(drifts) == len(answers):
@@ -407,7 +402,7 @@ class ClusterSynchronization:
                 # Not what is there: the brokers may not have applied this server's changes yet.
                 self.enforcement.observe(common(drifts), self._clock())
             else:
-                self.pace.read(self._clock())
+                self.pace.read_s = self._clock()
                 outside = max((drift.outside for drift in drifts), key=len)
                 await self._conclude(NO_DRIFT._replace(outside=outside))
         elif not pending and self._drift is not None and self.differences.drift:

@@ -9,8 +9,8 @@ import pytest
 
 from doorkeeper.acls.plan import Selector, SelectorUnion
 from doorkeeper.client.errors import ApiFailure
-from doorkeeper.sync.descriptions import Descriptions
 from doorkeeper.sync.drift import NO_BINDINGS, DesiredChange, compare
+from doorkeeper.sync.remote import Descriptions
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.describe_acls import (
     AclDescription,

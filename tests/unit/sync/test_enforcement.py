@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acls.live_changes import LiveCluster, RemovalLimits, Rule
+from doorkeeper.acls.live_changes import LiveCluster, RemovalLimits, Rule, Stage
 from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
 from doorkeeper.sync.config import ClusterConfig, EnforcementLimits, Foreign
 from doorkeeper.sync.drift import DesiredChange, compare
@@ -162,9 +162,11 @@ def test_a_change_that_does_not_last_is_anothers_work() -> None:
     patient, found = enforcement(), enforcement()
     for number in range(REPEATS_MAX + 1):
         assert sent(see(patient, {A}, set())) == ({A}, set())
-        patient.record(frozenset({A}), number * 11.0, adds=True)
+        patient.send([Stage(True, (A,))], number * 11.0)
+        patient.record(frozenset({A}))
         assert sent(see(found, {A}, set())) == ({A}, set())
-        found.record(frozenset({A}), float(number), adds=True)
+        found.send([Stage(True, (A,))], float(number))
+        found.record(frozenset({A}))
 
     assert not patient.conflict
     assert see(found, {A}, {B}, 20) == AclEdits(holds=(Hold("rival", 2, found.conflict),))

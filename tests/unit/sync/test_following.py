@@ -10,8 +10,7 @@ import pytest
 from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
 from doorkeeper.base.slices import run_to_end
 from doorkeeper.sync.config import ClusterConfig
-from doorkeeper.sync.following import LogFollower
-from doorkeeper.sync.log_acls import LogAcls
+from doorkeeper.sync.following import LogAcls, LogFollower
 from doorkeeper_wire.errors import Malformed
 from testkit.acl import READ, allow, topic
 from testkit.load import scaled
