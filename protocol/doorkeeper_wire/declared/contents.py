@@ -2,6 +2,7 @@
 """Where the trees of each message are: its module, and the constant in it."""
 
 MODULES = {
+    "AccessControlEntryRecord": ("access_control_entry_record", "ACCESS_CONTROL_ENTRY_RECORD"),
     "AddOffsetsToTxnRequest": ("add_offsets_to_txn", "ADD_OFFSETS_TO_TXN_REQUEST"),
     "AddOffsetsToTxnResponse": ("add_offsets_to_txn", "ADD_OFFSETS_TO_TXN_RESPONSE"),
     "AddPartitionsToTxnRequest": ("add_partitions_to_txn", "ADD_PARTITIONS_TO_TXN_REQUEST"),
@@ -166,6 +167,10 @@ MODULES = {
     "OffsetForLeaderEpochResponse": ("offset_for_leader_epoch", "OFFSET_FOR_LEADER_EPOCH_RESPONSE"),
     "ProduceRequest": ("produce", "PRODUCE_REQUEST"),
     "ProduceResponse": ("produce", "PRODUCE_RESPONSE"),
+    "RemoveAccessControlEntryRecord": (
+        "remove_access_control_entry_record",
+        "REMOVE_ACCESS_CONTROL_ENTRY_RECORD",
+    ),
     "RenewDelegationTokenRequest": ("renew_delegation_token", "RENEW_DELEGATION_TOKEN_REQUEST"),
     "RenewDelegationTokenResponse": ("renew_delegation_token", "RENEW_DELEGATION_TOKEN_RESPONSE"),
     "RequestHeader": ("request_header", "REQUEST_HEADER"),

@@ -21,12 +21,12 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.version import __version__
 from doorkeeper.client import entities, scram
 from doorkeeper.client.bindings import (
+    binding_of,
     bindings_of,
     check_filter,
     creation_request,
     deletion_request,
     description_request,
-    matched_binding,
     refusal,
 )
 from doorkeeper.client.connection import SOFTWARE_NAME
@@ -367,7 +367,7 @@ def _is_retriable(result: _Result) -> bool:
 
 def _delete_result(result: DeleteAclsFilterResult) -> Deleted:
     removed = (
-        Removed(matched_binding(each), error_of(each.error_code, each.error_message))
+        Removed(binding_of(each), error_of(each.error_code, each.error_message))
         for each in result.matching_acls
     )
     return Deleted(error_of(result.error_code, result.error_message), tuple(removed))

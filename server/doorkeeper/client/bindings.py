@@ -21,6 +21,7 @@ from doorkeeper.acls.model import (
 )
 from doorkeeper.acls.validation import unencodable
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper_wire.messages.access_control_entry_record import AccessControlEntryRecord
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 from doorkeeper_wire.messages.delete_acls import (
     DeleteAclsFilter,
@@ -94,17 +95,22 @@ def bindings_of(answer: DescribeAclsResponse) -> list[AclBinding]:
     return bindings
 
 
-def matched_binding(row: DeleteAclsMatchingAcl) -> AclBinding:
+def binding_of(row: DeleteAclsMatchingAcl | AccessControlEntryRecord) -> AclBinding:
+    """Return the binding of a row; unknown codes become UNKNOWN."""
     return AclBinding(_pattern_of(row), _entry_of(row))
 
 
-def _pattern_of(row: DescribeAclsResource | DeleteAclsMatchingAcl) -> ResourcePattern:
+def _pattern_of(
+    row: DescribeAclsResource | DeleteAclsMatchingAcl | AccessControlEntryRecord,
+) -> ResourcePattern:
     return ResourcePattern(
         resource_type(row.resource_type), row.resource_name, pattern_type(row.pattern_type)
     )
 
 
-def _entry_of(row: AclDescription | DeleteAclsMatchingAcl) -> AccessControlEntry:
+def _entry_of(
+    row: AclDescription | DeleteAclsMatchingAcl | AccessControlEntryRecord,
+) -> AccessControlEntry:
     return AccessControlEntry(
         row.principal, row.host, operation(row.operation), permission_type(row.permission_type)
     )

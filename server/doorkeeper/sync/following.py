@@ -18,21 +18,25 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.acls.codes import operation, pattern_type, permission_type, resource_type
-from doorkeeper.acls.model import AccessControlEntry, AclBinding, ResourcePattern
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.base.slices import SLICE_ITEMS, Slices, run_in_turns
+from doorkeeper.client.bindings import binding_of
 from doorkeeper.client.errors import ApiFailure, ClientError
 from doorkeeper.client.metadata_log import BEGIN, LogPosition, MetadataLog
 from doorkeeper.client.properties import CommandConfigError
 from doorkeeper.sync.drift import known_bindings
 from doorkeeper_wire.errors import Malformed
-from doorkeeper_wire.reading import compact_text, octets, uvarint
+from doorkeeper_wire.messages.access_control_entry_record import AccessControlEntryRecord
+from doorkeeper_wire.messages.remove_access_control_entry_record import (
+    RemoveAccessControlEntryRecord,
+)
+from doorkeeper_wire.reading import uvarint
 from doorkeeper_wire.record_batches import RecordBatch, read_batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import SelectorUnion
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.sync.config import ClusterConfig
@@ -147,32 +151,10 @@ def _decode(record: bytes, at: int, kind: int) -> tuple[bytes, AclBinding | None
     # A later version may have other fields: the cluster is polled rather than guessed at.
     if version:
         raise Malformed("version", at, f"version {version} of type {kind}; known is 0")
-    key, at = octets(record, at, 16, "id")
     if kind == _REMOVED:
-        return key, None
-    type_code, at = _code(record, at, "resource type")
-    name, at = _text(record, at, "resource name")
-    pattern_code, at = _code(record, at, "pattern type")
-    principal, at = _text(record, at, "principal")
-    host, at = _text(record, at, "host")
-    operation_code, at = _code(record, at, "operation")
-    permission_code, at = _code(record, at, "permission type")
-    return key, AclBinding(
-        ResourcePattern(resource_type(type_code), name, pattern_type(pattern_code)),
-        AccessControlEntry(
-            principal, host, operation(operation_code), permission_type(permission_code)
-        ),
-    )
-
-
-def _code(record: bytes, at: int, field: str) -> tuple[int, int]:
-    (value,), at = octets(record, at, 1, field)
-    return value, at
-
-
-def _text(record: bytes, at: int, field: str) -> tuple[str, int]:
-    (first,), at = octets(record, at, 1, field)
-    return compact_text(record, at, first, field)
+        return RemoveAccessControlEntryRecord.decode(record, at, version)[0].id, None
+    row, _ = AccessControlEntryRecord.decode(record, at, version)
+    return row.id, binding_of(row)
 
 
 def _plain(batch: RecordBatch) -> bytes:
