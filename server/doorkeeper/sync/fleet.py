@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.state import State
     from doorkeeper.sync.config import ClusterConfig
 
-    Gauge = Callable[[ClusterSynchronization], Mapping[Labels, float]]
+_METRICS: Final = (
+    *(table.CLUSTER_REVISION, table.CLUSTER_DRIFT, table.CLUSTER_HELD, table.CLUSTER_REACHABLE),
+    *(table.CLUSTER_FOLLOWS_LOG, table.CLUSTER_READS),
+)
 
 # A set that is not adopted yet may differ in all of its ACLs; the counts are complete.
 _SHOWN_MAX: Final = 100
@@ -141,14 +144,14 @@ class ClusterFleet:
 
     def read(self, meters: Meters) -> None:
         """Register the receipts and differences of the clusters."""
-        for metric, gauge in _GAUGES.items():
-            meters.read(metric, partial(self._values, gauge))
+        for metric in _METRICS:
+            meters.read(metric, partial(self._values, metric))
 
-    def _values(self, gauge: Gauge) -> Mapping[Labels, float]:
+    def _values(self, metric: Metric) -> Mapping[Labels, float]:
         return {
             (cluster.config.name, *labels): value
             for cluster in self.clusters
-            for labels, value in gauge(cluster).items()
+            for labels, value in _gauges_of(cluster)[metric].items()
         }
 
     def status(self) -> list[dict[str, Any]]:
@@ -249,34 +252,22 @@ class AcknowledgedByClusters:
         return results
 
 
-def _revision(cluster: ClusterSynchronization) -> dict[Labels, float]:
-    last = cluster.receipts.last
-    return {} if last is None else {(): last.revision}
-
-
-def _drift(cluster: ClusterSynchronization) -> dict[Labels, float]:
-    drift = cluster.differences.drift
-    return {("missing",): len(drift.missing), ("extra",): len(drift.extra)}
-
-
-def _held(cluster: ClusterSynchronization) -> Counter[Labels]:
+def _gauges_of(cluster: ClusterSynchronization) -> dict[Metric, dict[Labels, float]]:
+    """Return the values of each metric, by the labels after the cluster's."""
+    last, drift = cluster.receipts.last, cluster.differences.drift
     held: Counter[Labels] = Counter()
     for rule, acls, _ in cluster.holds:
         held[rule,] += acls
-    return held
-
-
-_GAUGES: Final[Mapping[Metric, Gauge]] = {
-    table.CLUSTER_REVISION: _revision,
-    table.CLUSTER_DRIFT: _drift,
-    table.CLUSTER_HELD: _held,
-    table.CLUSTER_REACHABLE: lambda cluster: {(): not cluster.failure},
-    # A node that does not hold a cluster neither follows nor polls it.
-    table.CLUSTER_FOLLOWS_LOG: lambda cluster: (
-        {(): cluster.follower.is_following} if cluster.is_holder else {}
-    ),
-    table.CLUSTER_READS: lambda cluster: {(): cluster.readings.count},
-}
+    follows: dict[Labels, float] = {(): cluster.follower.is_following}
+    return {
+        table.CLUSTER_REVISION: {} if last is None else {(): last.revision},
+        table.CLUSTER_DRIFT: {("missing",): len(drift.missing), ("extra",): len(drift.extra)},
+        table.CLUSTER_HELD: dict(held),
+        table.CLUSTER_REACHABLE: {(): not cluster.failure},
+        # A node that does not hold a cluster neither follows nor polls it.
+        table.CLUSTER_FOLLOWS_LOG: follows if cluster.is_holder else {},
+        table.CLUSTER_READS: {(): cluster.readings.count},
+    }
 
 
 def _summary_of(cluster: ClusterSynchronization) -> str:
