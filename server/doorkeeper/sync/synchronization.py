@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from doorkeeper.server.schema.change import Committed
-    from doorkeeper.server.state.state import State as Acls
+    from doorkeeper.server.state.state import State as StoreState
     from doorkeeper.server.state.store import NamedLease
     from doorkeeper.sync.config import ClusterConfig
     from doorkeeper.sync.drift import Bindings
@@ -57,7 +57,7 @@ class ClusterHooks(NamedTuple):
     ``target`` returns the state that the cluster should have; None for none yet.
     """
 
-    target: Callable[[], Acls | None]
+    target: Callable[[], StoreState | None]
     on_event: Callable[[ClusterEvent], None]
     on_receipt: Callable[[], None]
     now_ms: Callable[[], int]
@@ -96,7 +96,7 @@ class ClusterSynchronization:
         self._remote = RemoteCluster(config)
         self._desired = DesiredBindings(config.scope)
         self.readings = Readings(self._remote, self._desired, config.scope)
-        self._goal: Acls | None = None
+        self._goal: StoreState | None = None
         """The state whose ACLs are the desired ones."""
         self._drift: AclDrift | None = None
         """The drift, as read and then changed from here; None if it is not known."""
@@ -199,7 +199,7 @@ class ClusterSynchronization:
             return Event.UNREAD
         return Event.LOGGED if has_news else Event.CURRENT
 
-    async def _follow(self, goal: Acls) -> None:
+    async def _follow(self, goal: StoreState) -> None:
         """Make the bindings of a state the desired ones."""
         self._goal = goal
         change = await self._desired.follow(goal)
@@ -249,8 +249,9 @@ class ClusterSynchronization:
             await self.follower.compare(present, self.config.scope)
         changed = self._changes_of_log()
         if not look_ups(changed) and changed:
-            # A reading of all ACLs has most of them; the rest is compared at the next interval.
-            self.pace.calm()
+            if not self.receipts.pending:
+                # A reading has most of them; the rest is compared at the next interval.
+                self.pace.calm()
             return Event.TOO_MANY
         if changed:
             brokers = self.readings.brokers or await self.readings.list_brokers()

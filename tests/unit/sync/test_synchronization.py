@@ -173,6 +173,36 @@ async def test_a_change_of_the_log_is_looked_up_at_once(tmp_path: Path) -> None:
                 await asyncio.to_thread(change)
 
 
+async def test_many_changes_of_the_log_end_in_a_reading(tmp_path: Path) -> None:
+    """Of other ACLs than a few filters match; then an idle cluster is not described any more."""
+    many = [allow(f"user-{number}", READ, topic(f"pay-{number}")) for number in range(20)]
+    with target([ALICE]) as kafka:
+        async with ScriptedController() as controller:
+            controller.append(added(1, ALICE))
+            entry = cluster(
+                "a", kafka.bootstrap_servers, controllers=controller.address, accept=["size"]
+            )
+            records = [added(number, each) for number, each in enumerate(many, 2)]
+
+            def change() -> None:
+                eventually(lambda: status(server)["follows_log"], lambda: status(server))
+                task = synchronization(server)
+                kafka.add_acls(many)
+                loop.call_soon_threadsafe(controller.append, *records)
+                eventually(lambda: has(kafka, ALICE), kafka.acls)
+                gone = [removed(number) for number, _ in enumerate(many, 2)]
+                loop.call_soon_threadsafe(controller.append, *gone)
+                eventually(lambda: not task.follower.has_news, lambda: status(server))
+                eventually(lambda: not status(server)["extra"], lambda: status(server))
+                reads, read_s = status(server)["reads"], task.pace.read_s
+                eventually(lambda: task.pace.read_s > read_s)
+                assert status(server)["reads"] == reads
+
+            loop = asyncio.get_running_loop()
+            with doorkeeper(tmp_path, entry, acls=[ALICE]) as server:
+                await asyncio.to_thread(change)
+
+
 async def create(server: DoorkeeperServer, *bindings: AclBinding) -> list[str | None]:
     """Create ACLs by a client that does not try again; return the text of each error."""
     config = ClientConfig(bootstrap=server.bootstrap_servers, timeout_ms=30_000, retry_ms=60_000)
