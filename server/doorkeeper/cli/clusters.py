@@ -429,10 +429,10 @@ async def _read_store(file: Path) -> Desired:
 
 def _clusters_of(file: Path, names: Sequence[str]) -> list[ClusterConfig]:
     """Return the clusters of these names, or all."""
-    settings = load_settings(file, ())
-    if settings[CLUSTERS_FILE] is None:
+    clusters_file = load_settings(file, ())[CLUSTERS_FILE]
+    if clusters_file is None:
         fail([f"{file}: doorkeeper.clusters.file is missing"])
-    clusters = load(settings[CLUSTERS_FILE])
+    clusters = load(clusters_file)
     known = {each.name: each for each in clusters}
     for name in names:
         if name not in known:
