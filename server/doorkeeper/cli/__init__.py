@@ -27,7 +27,6 @@ sample_files examples, JSON schemas and dashboards, as they are installed
 repositories one interface for ACLs in a file, a store or a live cluster; addresses
 stores       stores and backups by their addresses, opened for reading
 single_user  the server of a stopped store, for one command
-learning     authorization requests of an application, from a running server or from logs
 """
 
 from __future__ import annotations

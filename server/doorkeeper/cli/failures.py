@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.cli.learning.log_files import UnreadableLog
+from doorkeeper.cli.learn.log_files import UnreadableLog
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import fail
 from doorkeeper.server.app.errors import StartError

@@ -142,6 +142,19 @@ def utf8(value: str) -> str:
     return value
 
 
+def principal(value: str) -> str:
+    """Return a principal with its type; the type of options.
+
+    Raises:
+        click.BadParameter: it has no type: no ACL and no request has such a principal.
+
+    """
+    try:
+        return str(Principal.parse(utf8(value)))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
 def load_settings(file: Path | None, overrides: Sequence[str]) -> Settings:
     """Return the configuration of a file and of --override.
 
@@ -152,18 +165,3 @@ def load_settings(file: Path | None, overrides: Sequence[str]) -> Settings:
     from doorkeeper.server.config.loading import load
 
     return load(file, overrides).settings
-
-
-def take_principals(
-    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Return principals, each with its type; the callback of options.
-
-    Raises:
-        click.BadParameter: one has no type.
-
-    """
-    try:
-        return tuple(str(Principal.parse(each)) for each in values)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None

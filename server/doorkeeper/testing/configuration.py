@@ -55,7 +55,7 @@ _PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _SCRAM_ITERATIONS = 4096
 _STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-_LEARNING = "doorkeeper.cli.learning.authorizer.LearningAuthorizer"
+_LEARNING = "doorkeeper.cli.learn.authorizer.LearningAuthorizer"
 _TOPIC_WORDS = {"replication_factor": "replicationFactor"}
 """Words of the option ``topics`` that files of ACLs spell in another way."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.decision import Question
 from doorkeeper.acls.explanation import explanation
-from doorkeeper.cli.learning.recorder import request_question
+from doorkeeper.cli.learn.recorder import request_question
 from doorkeeper.server.authorizer.contract import AuthorizationResult
 from doorkeeper.testing.answers import reason_of
 from doorkeeper_wire.api_keys import API_NAMES

@@ -28,11 +28,16 @@ from doorkeeper.acls.model import (
     Principal,
     ResourcePattern,
 )
-from doorkeeper.acls.recorded_access import RecordedAccess, least_acls, missing_acls, unneeded_acls
+from doorkeeper.acls.recorded_access import (
+    RecordedAccess,
+    least_acls,
+    missing_acls,
+    reasons_text,
+    unneeded_acls,
+)
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.uuids import random_uuid
-from doorkeeper.cli.learning.reasons import reasons_text
-from doorkeeper.cli.learning.recorder import Recorder
+from doorkeeper.cli.learn.recorder import Recorder
 from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.authorizer.contract import Action, AuthorizationResult, Authorizer

@@ -199,10 +199,6 @@ def _translate_errors() -> Iterator[None]:
         raise RepositoryError(*map(str, error.problems)) from error
 
 
-def _past_moment(_context: click.Context, _parameter: click.Parameter, text: str | None) -> object:
-    return None if text is None else past_moment(text)
-
-
 def moment(text: str) -> Moment:
     """Return the moment that a word is; the type of options.
 
@@ -240,7 +236,7 @@ def _moment_at(text: str, now_ms: int) -> Moment:
 at_option = click.option(
     "--at",
     metavar="MOMENT",
-    callback=_past_moment,
+    type=past_moment,
     help="Answer as of a revision, a time such as 2026-11-26T14:30Z, or '2 days ago': from the"
     " history of a store or a backup.  [default: now]",
 )

@@ -15,7 +15,7 @@ from doorkeeper.acls.formats.names import FormatError, resource_type
 from doorkeeper.acls.model import AclBinding, ResourceType
 from doorkeeper.acls.plan import EVERYTHING, Plan, Selector, SelectorUnion, plan, plan_additions
 from doorkeeper.cli.completion import one_of
-from doorkeeper.cli.options import take_principals, utf8
+from doorkeeper.cli.options import principal, utf8
 from doorkeeper.cli.terminal import say
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
@@ -40,13 +40,12 @@ def selectors(command: Command) -> Command:
         callback=_prefixes,
         help="Only ACLs of resources whose names begin with TEXT; may be repeated.  [default: all]",
     )
-    principal = click.option(
+    name = click.option(
         "--own-principal",
         "principals",
         metavar="TYPE:NAME",
         multiple=True,
-        type=utf8,
-        callback=take_principals,
+        type=principal,
         help="Only ACLs of this principal, such as User:alice; may be repeated.  [default: all]",
     )
     kind = click.option(
@@ -58,7 +57,7 @@ def selectors(command: Command) -> Command:
         shell_complete=one_of(_TYPES),
         help="Only ACLs of resources of this type, such as topic; may be repeated.  [default: all]",
     )
-    return prefix(principal(kind(command)))
+    return prefix(name(kind(command)))
 
 
 def _prefixes(

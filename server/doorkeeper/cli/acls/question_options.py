@@ -12,11 +12,11 @@ from doorkeeper.acls.explanation import ANY_HOST
 from doorkeeper.acls.formats.commands import kafkas_word
 from doorkeeper.acls.formats.names import FormatError, operation
 from doorkeeper.acls.hosts import java_host
-from doorkeeper.acls.model import CLUSTER_NAME, WILDCARD, AclOperation, Principal, ResourceType
+from doorkeeper.acls.model import CLUSTER_NAME, WILDCARD, AclOperation, ResourceType
 from doorkeeper.acls.networks import IPV4_BITS, network_of
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.cli.completion import one_of
-from doorkeeper.cli.options import options_of_resources, utf8
+from doorkeeper.cli.options import options_of_resources, principal, utf8
 from doorkeeper.server.authorizer.standard_keys import read_policy
 from doorkeeper.server.config.keys import ALLOW_EVERYONE_IF_NO_ACL_FOUND, SUPER_USERS
 from doorkeeper.server.resources.topics.names import reason_invalid
@@ -25,12 +25,8 @@ from doorkeeper.server.schema.features import LEVELS, NEWEST
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
 
-def _operation(
-    _context: click.Context, _parameter: click.Parameter, value: str | None
-) -> AclOperation | None:
+def _operation(value: str) -> AclOperation:
     """Return the operation that a word of kafka-acls.sh names: ``Read``, ``describe_configs``."""
-    if value is None:
-        return None
     try:
         found = operation(value)
     except FormatError as error:
@@ -40,14 +36,7 @@ def _operation(
     return found
 
 
-def _principal(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    try:
-        return str(Principal.parse(value))
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
-
-
-def _host(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+def _host(value: str) -> str:
     """Return an address as Java writes it: Kafka compares hosts as texts."""
     if value == ANY_HOST:
         return ANY_HOST
@@ -63,12 +52,6 @@ def _host(_context: click.Context, _parameter: click.Parameter, value: str) -> s
     if found is None:
         raise click.BadParameter(f"found {value!r}; allowed: an address, a network, or *")
     return found
-
-
-def _optional_host(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> str | None:
-    return None if value is None else _host(context, parameter, value)
 
 
 class Resource(NamedTuple):
@@ -100,9 +83,8 @@ def _name(option: str, metavar: str, text: str) -> Callable[[Command], Command]:
 
 principal_option = click.option(
     "--principal",
-    callback=_principal,
     metavar="TYPE:NAME",
-    type=utf8,
+    type=principal,
     required=True,
     help="The principal of the request, such as User:alice.",
 )
@@ -110,14 +92,14 @@ principal_option = click.option(
 
 operation_option = click.option(
     "--operation",
-    callback=_operation,
+    type=_operation,
     shell_complete=one_of(kafkas_word(each) for each in AclOperation if each > AclOperation.ALL),
     metavar="OPERATION",
     help="The operation of the request: Read, Write, Describe, ...",
 )
 host_option = click.option(
     "--host",
-    callback=_host,
+    type=_host,
     metavar="ADDRESS|NETWORK",
     default=ANY_HOST,
     show_default=True,
@@ -125,7 +107,7 @@ host_option = click.option(
 )
 network_option = click.option(
     "--host",
-    callback=_optional_host,
+    type=_host,
     metavar="ADDRESS|NETWORK",
     help="The client's address, or all addresses of a network; * is an address that no ACL names."
     "  [default: all hosts]",

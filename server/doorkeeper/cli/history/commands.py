@@ -24,7 +24,7 @@ from doorkeeper.cli.history.clusters import (
     receipts,
 )
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.options import config_option, output_option, take_principals
+from doorkeeper.cli.options import config_option, output_option, principal
 from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.cli.stores import open_history
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
@@ -137,7 +137,7 @@ Examples:
     "principals",
     metavar="TYPE:NAME",
     multiple=True,
-    callback=take_principals,
+    type=principal,
     help="Only changes of ACLs of this principal; may be repeated.",
 )
 @click.option(
@@ -153,7 +153,7 @@ Examples:
     "authors",
     metavar="TYPE:NAME",
     multiple=True,
-    callback=take_principals,
+    type=principal,
     help="Only changes by this principal; may be repeated.",
 )
 @click.option(

@@ -18,7 +18,7 @@ from doorkeeper.cli.history.commands import (
     take_store,
 )
 from doorkeeper.cli.interrupts import INTERRUPTED
-from doorkeeper.cli.options import output_option, take_principals
+from doorkeeper.cli.options import output_option, principal
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.stores import open_history
 from doorkeeper.cli.terminal import fail, say_once, show, show_json
@@ -65,7 +65,7 @@ Examples:
     "principals",
     metavar="TYPE:NAME",
     multiple=True,
-    callback=take_principals,
+    type=principal,
     help="Only changes of ACLs of this principal; may be repeated.",
 )
 @click.option(

@@ -17,9 +17,9 @@ from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.learn.alternatives import alternatives
 from doorkeeper.cli.learn.present import NOT_COMPARED, PresentAcls, read_present, refuse
 from doorkeeper.cli.learn.printing import OUTPUTS, alternative_lines, lines_of
-from doorkeeper.cli.learning.alternatives import alternatives
 from doorkeeper.cli.options import PROPERTIES_FILE
 from doorkeeper.cli.terminal import FAILED, fail, printable, say, show
 
@@ -381,7 +381,7 @@ def _numbers_by_principal(accesses: Iterable[RecordedAccess]) -> str:
 def _learn_from_logs(paths: Sequence[Path], principal: str | None, report: _Report) -> None:
     """Print the least ACLs of the allowed requests in logs; end the process if there are none."""
     # Imported here: help and completion read no logs.
-    from doorkeeper.cli.learning.log_files import LoggedRequests
+    from doorkeeper.cli.learn.log_files import LoggedRequests
 
     logged = LoggedRequests()
     for path in paths:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.formats.records import write_yaml
+from doorkeeper.acls.recorded_access import reasons_text
 from doorkeeper.cli.acls.command_lines import kafka_acls_command
 from doorkeeper.cli.acls.printing import row
-from doorkeeper.cli.learning.internal_names import InternalNames
-from doorkeeper.cli.learning.reasons import reasons_text
+from doorkeeper.cli.learn.alternatives import InternalNames
 from doorkeeper.cli.terminal import printable
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.recorded_access import NeededAcl
+    from doorkeeper.cli.learn.alternatives import Alternative
     from doorkeeper.cli.learn.present import PresentAcls
-    from doorkeeper.cli.learning.alternatives import Alternative
 
 
 def _command(binding: AclBinding) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.operations import full_mask
-from doorkeeper.cli.learning.requests import WIDE_QUESTIONS
+from doorkeeper.cli.learn.requests import WIDE_QUESTIONS
 from doorkeeper.server.authorizer.contract import AuthorizationResult
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 

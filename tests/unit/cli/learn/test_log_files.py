@@ -10,7 +10,7 @@ import pytest
 
 from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper.acls.recorded_access import least_acls
-from doorkeeper.cli.learning.log_files import LoggedRequests, UnreadableLog
+from doorkeeper.cli.learn.log_files import LoggedRequests, UnreadableLog
 from testkit.acl import WRITE, allow, topic
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import datetime as dt
 from doorkeeper.acls.decision import Question
 from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.acls.recorded_access import RecordedAccess, least_acls
-from doorkeeper.cli.learning.alternatives import Alternative, alternatives
+from doorkeeper.cli.learn.alternatives import Alternative, alternatives
 from testkit.acl import PREFIXED, READ, WRITE, allow, group, topic
 
 FIRST = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)

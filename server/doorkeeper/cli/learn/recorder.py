@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from doorkeeper.acls.decision import Question
 from doorkeeper.acls.model import WILDCARD
 from doorkeeper.acls.recorded_access import RecordedAccess
-from doorkeeper.cli.learning.requests import CountedRequest, counted_request
+from doorkeeper.cli.learn.requests import CountedRequest, counted_request
 from doorkeeper.server.authorizer.contract import AuthorizationResult
 from doorkeeper_wire.api_keys import API_NAMES
 

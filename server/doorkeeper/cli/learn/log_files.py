@@ -25,7 +25,7 @@ from doorkeeper.acls.formats.authorizer_message import (
 )
 from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper.acls.recorded_access import RecordedAccess
-from doorkeeper.cli.learning.requests import counted_request
+from doorkeeper.cli.learn.requests import counted_request
 from doorkeeper.server.operations.audit.names import COMPRESSED, AuditFile
 from doorkeeper.server.operations.audit.reading import UnreadableFile, event_of, lines_of
 from doorkeeper_wire.api_keys import API_NAMES

@@ -6,7 +6,7 @@ import pytest
 
 from doorkeeper.acls.decision import Question
 from doorkeeper.acls.model import AclOperation, ResourceType
-from doorkeeper.cli.learning.requests import any_topic, counted_request, is_reported
+from doorkeeper.cli.learn.requests import any_topic, counted_request, is_reported
 
 METADATA, LIST_GROUPS, CREATE_TOPICS, INIT_PRODUCER_ID, CREATE_ACLS = 3, 16, 19, 22, 30
 CLUSTER, TOPIC = ResourceType.CLUSTER, ResourceType.TOPIC
