@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from doorkeeper.server.config.settings import Settings
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
+
+STATUSES: Final = """
+\b
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
+130 ended by Ctrl-C.
+"""
+"""The part of help texts that explains exit statuses, where a command has no others."""
 
 config_option = click.option(
     "--config",

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+import click
+
+from doorkeeper.cli.options import load_settings
 from doorkeeper.cli.repositories.addresses import AddressKind
 from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.config.loading import load
@@ -19,6 +22,33 @@ if TYPE_CHECKING:
     from doorkeeper.cli.repositories.addresses import Address
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.state.storage.portable import Portable
+
+
+STORE_ADDRESSES: Final = """
+\b
+Addresses of stores:
+  config:server.properties   the store of the server with this configuration
+  store:/var/lib/doorkeeper  the embedded store in this folder
+  postgresql://user@db/acls  the shared store in this database
+"""
+"""The part of help texts that explains addresses of stores."""
+
+data_dir_option = click.option(
+    "--data-dir",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="The data folder of an embedded store."
+    "  [default: doorkeeper.data.dir of --config, or ./data]",
+)
+
+
+def settings_of(file: Path | None, data_dir: Path | None) -> Settings:
+    """Return the configuration; a data folder replaces its store."""
+    if data_dir is None:
+        return load_settings(file, ())
+    # A file may name a shared store, and the user has asked for this folder.
+    overrides = (f"doorkeeper.data.dir={data_dir}", "doorkeeper.store=embedded")
+    return load_settings(None, overrides)
 
 
 class DataFolder(NamedTuple):

@@ -24,9 +24,9 @@ from doorkeeper.cli.history.clusters import (
     receipts,
 )
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.options import config_option, output_option, principal
+from doorkeeper.cli.options import STATUSES, config_option, output_option, principal
 from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
-from doorkeeper.cli.stores import open_history
+from doorkeeper.cli.stores import STORE_ADDRESSES, open_history
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.server.operations.audit.cluster_events import time_ms_of
 from doorkeeper.server.schema.declared import KINDS
@@ -47,17 +47,7 @@ Result = TypeVar("Result")
 
 LIMIT: Final = 100
 
-_STATUSES: Final = """
-\b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
-130 ended by Ctrl-C.
-"""
-ADDRESSES: Final = """
-\b
-Addresses of stores:
-  config:server.properties   the store of the server with this configuration
-  store:/var/lib/doorkeeper  the embedded store in this folder
-  postgresql://user@db/acls  the shared store in this database
+ADDRESSES: Final = f"""{STORE_ADDRESSES.rstrip()}
   backup:acls.backup         a backup of an embedded store
 """
 
@@ -119,7 +109,7 @@ def read_history(store: Address, work: Callable[[Portable], Awaitable[Result]]) 
     epilog=f"""
 A line has the revision, its time, the author, the address and the software of the client, the
 correlation id, which is also in the audit log, and what was changed. The newest comes first.
-{ADDRESSES}{_STATUSES}
+{ADDRESSES}{STATUSES}
 \b
 Examples:
   doorkeeper history --config server.properties
@@ -244,7 +234,7 @@ def _store_of(options: dict[str, Any]) -> Address:
 
 @command.command(
     name="show",
-    epilog=f"""{ADDRESSES}{_STATUSES}
+    epilog=f"""{ADDRESSES}{STATUSES}
 \b
 Examples:
   doorkeeper history show 1042 --config server.properties

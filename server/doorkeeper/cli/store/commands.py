@@ -18,11 +18,18 @@ from doorkeeper.acls.model import AclBinding
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import require_yes
-from doorkeeper.cli.options import config_option, load_settings
+from doorkeeper.cli.options import STATUSES, config_option, load_settings
 from doorkeeper.cli.repositories.addresses import STORES, Address
 from doorkeeper.cli.store import moves
 from doorkeeper.cli.store.release import release
-from doorkeeper.cli.stores import Place, place_of, settings_at
+from doorkeeper.cli.stores import (
+    STORE_ADDRESSES,
+    Place,
+    data_dir_option,
+    place_of,
+    settings_at,
+    settings_of,
+)
 from doorkeeper.cli.terminal import fail, progress, say, show
 from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.config.settings import Settings
@@ -58,15 +65,6 @@ def lines_of(found: RestoredAcls) -> list[str]:
     ]
 
 
-_data_dir_option = click.option(
-    "--data-dir",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="The data folder of an embedded store."
-    "  [default: doorkeeper.data.dir of --config, or ./data]",
-)
-
-
 def _store_address(text: str) -> Address:
     """Return the address of a store; the type of options."""
     found = address(text)
@@ -93,24 +91,10 @@ _any_store = _store_option(
     "--store", "store", "The address of the store.  [default: the store of --config]"
 )
 
-_ADDRESSES: Final = """
-\b
-Addresses of stores:
-  config:server.properties   the store of the server with this configuration
-  store:/var/lib/doorkeeper  the embedded store in this folder
-  postgresql://user@db/acls  the shared store in this database
-"""
-
-_STATUSES: Final = """
-\b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
-130 ended by Ctrl-C.
-"""
-
 
 @click.group(
     name="store",
-    epilog=f"""{_STATUSES}
+    epilog=f"""{STATUSES}
 \b
 Examples:
   doorkeeper store backup acls.backup --config server.properties
@@ -142,13 +126,13 @@ Examples:
 )
 @click.argument("target", type=click.Path(path_type=Path))
 @config_option
-@_data_dir_option
+@data_dir_option
 @click.option("--overwrite", is_flag=True, help="Replace TARGET if it exists.  [default: refuse]")
 def backup(target: Path, file: Path | None, data_dir: Path | None, *, overwrite: bool) -> None:
     """Copy the store to the file TARGET."""
     # Of the embedded store, whatever the configuration names: a shared one is backed up with
     # PostgreSQL's tools (pg_dump).
-    folder = _settings(file, data_dir)[DATA_DIR]
+    folder = settings_of(file, data_dir)[DATA_DIR]
     back_up(folder, target, overwrite=overwrite, progress=progress("backup"))
     click.echo(f"{target}: a backup of the store in {folder}")
 
@@ -171,11 +155,11 @@ Examples:
 )
 @click.argument("source", type=click.Path(path_type=Path))
 @config_option
-@_data_dir_option
+@data_dir_option
 @click.option("--yes", is_flag=True, help="Do not ask before ACLs change.")
 def restore(source: Path, file: Path | None, data_dir: Path | None, *, yes: bool) -> None:
     """Replace the store by the backup SOURCE."""
-    settings = _settings(file, data_dir)
+    settings = settings_of(file, data_dir)
     found = _difference(settings[DATA_DIR], source)
     if found:
         show(lines_of(found))
@@ -209,7 +193,7 @@ Examples:
 """
 )
 @config_option
-@_data_dir_option
+@data_dir_option
 @click.option(
     "--new",
     is_flag=True,
@@ -217,7 +201,7 @@ Examples:
 )
 def create(file: Path | None, data_dir: Path | None, *, new: bool) -> None:
     """Create an empty store."""
-    settings = _settings(file, data_dir)
+    settings = settings_of(file, data_dir)
     aside = asyncio.run(moves.create(settings, new=new, now_ms=_now_ms))
     kept = "" if aside is None else f"; the previous one is {aside}"
     click.echo(f"{_store_name(settings)}: an empty store{kept}")
@@ -240,10 +224,10 @@ Examples:
 """
 )
 @config_option
-@_data_dir_option
+@data_dir_option
 def accept(file: Path | None, data_dir: Path | None) -> None:
     """Accept a store that is not the one that the server knows, or an older one."""
-    settings = _settings(file, data_dir)
+    settings = settings_of(file, data_dir)
     accepted = asyncio.run(moves.accept(settings, now_ms=_now_ms))
     click.echo(f"{_store_name(settings)}: accepted: {accepted}")
 
@@ -253,7 +237,7 @@ def accept(file: Path | None, data_dir: Path | None) -> None:
 \b
 Reads everything, as of one moment; servers may be running. In a sound store the change log has no
 gap and leads to the rows of the tables, and each revision has the hash that it was written with.
-{_ADDRESSES}
+{STORE_ADDRESSES}
 \b
 Exit statuses: 0 sound; 1 not sound, or not readable, with the reason on stderr; 2 wrong usage.
 
@@ -286,7 +270,7 @@ All servers of both must be stopped. The cluster id, the change log and the revi
 The copy is read back and compared. In PostgreSQL the role must own the tables. The copy has a
 store id of its own: a node that knows another store there refuses to start until
 doorkeeper store accept is run.
-{_ADDRESSES}
+{STORE_ADDRESSES}
 \b
 Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
 
@@ -333,29 +317,14 @@ def _difference(data_dir: Path, source: Path) -> RestoredAcls | None:
     return RestoredAcls(tuple(sorted(restored - present)), tuple(sorted(present - restored)))
 
 
-def _settings(file: Path | None, data_dir: Path | None) -> Settings:
-    """Return the configuration; a data folder replaces its store."""
-    if data_dir is None:
-        return load_settings(file, ())
-    # A file may name a shared store, and the user has asked for this folder.
-    overrides = (f"doorkeeper.data.dir={data_dir}", "doorkeeper.store=embedded")
-    return load_settings(None, overrides)
-
-
 def _store_name(settings: Settings) -> str:
     return str(settings[DATA_DIR]) if settings.store is None else settings.store.display_name
 
 
 def _place(file: Path | None, store: Address | None) -> Place:
-    return place_of(_settings_of_store(file, store))
-
-
-def _settings_of_store(file: Path | None, store: Address | None) -> Settings:
     if store is not None and file is not None:
         raise click.UsageError("--store and --config both name a store: give one of them")
-    if store is None:
-        return load_settings(file, ())
-    return settings_at(store)
+    return place_of(load_settings(file, ()) if store is None else settings_at(store))
 
 
 def _now_ms() -> int:

@@ -19,7 +19,8 @@ from doorkeeper.acls.networks import network_of
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.cli import interrupts
 from doorkeeper.cli.acls.printing import row
-from doorkeeper.cli.options import config_option, load_settings
+from doorkeeper.cli.options import config_option
+from doorkeeper.cli.stores import data_dir_option, settings_of
 from doorkeeper.cli.terminal import printable, show
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import KAFKA_RELEASE
@@ -64,13 +65,7 @@ Examples:
 )
 @click.argument("release", type=click.Choice(list(LEVELS)), required=False)
 @config_option
-@click.option(
-    "--data-dir",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="The data folder of an embedded store."
-    "  [default: doorkeeper.data.dir of --config, or ./data]",
-)
+@data_dir_option
 @click.option("--yes", is_flag=True, help="Do not ask before the change.")
 def release(
     release: str | None,
@@ -80,8 +75,7 @@ def release(
     yes: bool,
 ) -> None:
     """Show the release of Kafka whose rules the store follows, or change it to RELEASE."""
-    places = () if data_dir is None else (f"doorkeeper.data.dir={data_dir}",)
-    settings = load_settings(file if data_dir is None else None, places)
+    settings = settings_of(file, data_dir)
 
     # The embedded store is open meanwhile: no ACL comes between the list and the answer.
     def confirm(change: ReleaseChange) -> bool:

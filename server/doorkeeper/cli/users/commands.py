@@ -16,6 +16,7 @@ from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.acls.change_rules import accept_option, own_credential, refusal_of
 from doorkeeper.cli.options import (
     PROPERTIES_FILE,
+    STATUSES,
     array_option,
     config_option,
     load_settings,
@@ -52,16 +53,9 @@ class UsersLocation(NamedTuple):
     command_config: PropertiesFile | None
 
 
-_STATUSES = """
-\b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
-130 ended by Ctrl-C.
-"""
-
-
 @click.group(
     name="users",
-    epilog=f"""{_STATUSES}
+    epilog=f"""{STATUSES}
 \b
 Examples:
   doorkeeper users add admin --config server.properties
@@ -124,7 +118,7 @@ _password_option = click.option(
     epilog=f"""
 The password is never an argument, which the shell's history would keep. It is typed, or the first
 line of a file or of standard input.
-{_STATUSES}
+{STATUSES}
 \b
 Examples:
   doorkeeper users add admin --config server.properties
@@ -168,7 +162,7 @@ def add(
 The new password is needed for the next login, also in the file of --command-config if the user is
 that of the command; open sessions continue. The password is typed, or the
 first line of a file or of standard input.
-{_STATUSES}
+{STATUSES}
 \b
 Examples:
   doorkeeper users set-password alice --bootstrap-server localhost:9092
@@ -210,7 +204,7 @@ def set_password(
 @command.command(
     epilog=f"""
 The user can no longer log in; open sessions continue until they authenticate again.
-{_STATUSES}
+{STATUSES}
 \b
 Examples:
   doorkeeper users delete alice --config server.properties
@@ -249,7 +243,7 @@ def delete(
     name="list",
     epilog=f"""
 Neither passwords nor their hashes are shown.
-{_STATUSES}
+{STATUSES}
 \b
 Examples:
   doorkeeper users list --config server.properties

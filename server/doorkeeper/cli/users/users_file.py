@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import click
 
+from doorkeeper.cli.options import STATUSES
 from doorkeeper.cli.terminal import fail
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.server.security.password_records import SALT_BYTES
@@ -16,19 +17,13 @@ from doorkeeper.server.security.users_file_changes import delete_user, set_user,
 
 T = TypeVar("T")
 
-_STATUSES = """
-\b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
-130 ended by Ctrl-C.
-"""
-
 _file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 _name = click.argument("name")
 
 
 @click.group(
     name="users-file",
-    epilog=f"""{_STATUSES}
+    epilog=f"""{STATUSES}
 \b
 Examples:
   doorkeeper users-file set users.txt alice
@@ -45,7 +40,7 @@ def command() -> None:
 \b
 The password is never an argument, which the shell's history would keep. FILE is created if it does
 not exist. A server with this doorkeeper.sasl.plain.users.file reads the change within seconds.
-{_STATUSES}
+{STATUSES}
 \b
 Examples:
   doorkeeper users-file set users.txt alice
@@ -68,7 +63,7 @@ def set_password(file: Path, name: str, password_file: Path | None) -> None:
 
 
 @command.command(
-    epilog=f"""{_STATUSES}
+    epilog=f"""{STATUSES}
 \b
 Examples:
   doorkeeper users-file delete users.txt alice
@@ -85,7 +80,7 @@ def delete(file: Path, name: str) -> None:
 
 @command.command(
     name="list",
-    epilog=f"""{_STATUSES}
+    epilog=f"""{STATUSES}
 \b
 Examples:
   doorkeeper users-file list users.txt
