@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,10 @@ class Lines:
                     line = self._encode(event)
                 except UnicodeEncodeError:
                     # UTF-8 cannot encode half of a surrogate pair, which a plug-in may pass.
-                    line = self._encode(_clean(msgspec.to_builtins(event)))
+                    text = json.dumps(
+                        msgspec.to_builtins(event), ensure_ascii=False, separators=(",", ":")
+                    )
+                    line = text.encode("utf-8", "replace")
                 lines.append(line + b"\n")
         return b"".join(lines), len(lines)
 
@@ -49,13 +53,3 @@ class Lines:
             self._second = second
             self._prefix = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
         return f"{self._prefix}.{rest // NS_PER_MS:03d}Z"
-
-
-def _clean(value: object) -> object:
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, dict):
-        return {key: _clean(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_clean(item) for item in value]
-    return value

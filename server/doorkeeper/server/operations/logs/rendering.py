@@ -41,9 +41,9 @@ def renderer_of(form: str, *, terminal: bool) -> Renderer:
 def as_json(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
     """Render one object: time in UTC, level, logger, event, then the fields."""
     when, level, logger, text = _head(event)
-    stamp = datetime.fromtimestamp(when // NS_PER_S, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    time = datetime.fromtimestamp(when // NS_PER_MS / 1000, UTC)
     line = {
-        "timestamp": f"{stamp}.{when // NS_PER_MS % 1000:03d}Z",
+        "timestamp": time.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "level": level,
         "logger": logger,
         "event": text,
