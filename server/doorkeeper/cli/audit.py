@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -125,7 +125,10 @@ Examples:
     help="Only events of this principal, such as User:alice; may be repeated.",
 )
 @click.option(
-    "--resource", multiple=True, help="Only events on a resource of this name; may be repeated."
+    "--resource",
+    "resource_name",
+    multiple=True,
+    help="Only events on a resource of this name; may be repeated.",
 )
 @_output_option
 def tail(
@@ -139,7 +142,7 @@ def tail(
 ) -> None:
     """Print the last events of FOLDER, and wait for new ones."""
     log_reader = Tail(folder)
-    wanted = _EventFilter(**filters)
+    wanted = {name: set(values) for name, values in filters.items() if values}
     out = _print_json if output == "json" else _print_text
     # A folder that does not exist would otherwise look like one without events.
     _or_fail(folder, lambda: sorted(folder.iterdir()))
@@ -147,7 +150,7 @@ def tail(
         events = log_reader.new() if from_start else iter(_last(log_reader, wanted, lines))
         while True:
             for event in events:
-                if wanted.has(event):
+                if _matches(event, wanted):
                     out(event)
             # For a reader behind a pipe: no event waits in a buffer for the next ones.
             sys.stdout.flush()
@@ -166,51 +169,25 @@ def tail(
         fail([f"{error.filename or folder}: {error.strerror}"])
 
 
-class _EventFilter:
-    """The filters of the options."""
-
-    def __init__(
-        self,
-        *,
-        kind: tuple[str, ...],
-        outcome: tuple[str, ...],
-        principal: tuple[str, ...],
-        resource: tuple[str, ...],
-    ) -> None:
-        self._allowed = {
-            name: set(values)
-            for name, values in (
-                ("kind", kind),
-                ("outcome", outcome),
-                ("principal", principal),
-                ("resource_name", resource),
-            )
-            if values
-        }
-
-    @property
-    def is_empty(self) -> bool:
-        return not self._allowed
-
-    def has(self, event: dict[str, Any]) -> bool:
-        return all(self._meets(event, name, values) for name, values in self._allowed.items())
-
-    @staticmethod
-    def _meets(event: dict[str, Any], name: str, values: set[str]) -> bool:
+def _matches(event: dict[str, Any], wanted: Mapping[str, set[str]]) -> bool:
+    """Say whether an event has one of the values of each field."""
+    for name, values in wanted.items():
+        found = [event.get(name)]
         # A change has a list of resources where a decision has one.
         if name == "resource_name" and event.get("kind") == "change":
             acls = (*event.get("added", ()), *event.get("removed", ()))
-            names = [each["resource_name"] for each in acls]
-            names += [each["name"] for each in event.get("items", ())]
-            return not values.isdisjoint(names)
-        return event.get(name) in values
+            found = [each["resource_name"] for each in acls]
+            found += [each["name"] for each in event.get("items", ())]
+        if values.isdisjoint(found):
+            return False
+    return True
 
 
-def _last(log_reader: Tail, wanted: _EventFilter, lines: int) -> list[dict[str, Any]]:
+def _last(log_reader: Tail, wanted: Mapping[str, set[str]], lines: int) -> list[dict[str, Any]]:
     """Return the last events that match; with filters, every event must be read."""
-    if wanted.is_empty:
+    if not wanted:
         return log_reader.last_lines(lines)
-    found = [event for event in log_reader.new() if wanted.has(event)]
+    found = [event for event in log_reader.new() if _matches(event, wanted)]
     return found[len(found) - lines if lines < len(found) else 0 :]
 
 

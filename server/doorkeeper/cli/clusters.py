@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -302,7 +302,7 @@ def import_acls(
             }
         )
         return
-    show([paint(f"+ {printable(binding_text(each))}", "green") for each in imported])
+    show(_signed_lines("+", imported, "green"))
     say(f"{len(imported)} ACLs {'would be ' if dry_run else ''}imported")
 
 
@@ -479,14 +479,8 @@ def _adoption_lines(found: ClusterComparison, store_id: str) -> list[str]:
         return [f"{name}: belongs to this store, {store_id}"]
     owner = f"belongs to store {config.store}" if config.store else "belongs to no store"
     return [
-        *(
-            paint(printable(f"{name}: + {binding_text(each)}"), "green")
-            for each in sorted(drift.missing)
-        ),
-        *(
-            paint(printable(f"{name}: - {binding_text(each)}"), "red")
-            for each in sorted(drift.extra)
-        ),
+        *_signed_lines(f"{name}: +", drift.missing, "green"),
+        *_signed_lines(f"{name}: -", drift.extra, "red"),
         (
             f"{name}: {owner}; this store would add {len(drift.missing)} ACLs, remove"
             f" {len(drift.extra)}, and leave {len(drift.outside)} outside the scope alone. To let"
@@ -496,17 +490,16 @@ def _adoption_lines(found: ClusterComparison, store_id: str) -> list[str]:
     ]
 
 
+def _signed_lines(sign: str, bindings: Iterable[AclBinding], colour: str) -> Iterator[str]:
+    for each in sorted(bindings):
+        yield paint(printable(f"{sign} {binding_text(each)}"), colour)
+
+
 def _drift_lines(found: ClusterComparison) -> list[str]:
     name = found.config.name
     if found.failure:
         return [f"{name}: {paint(printable(found.failure), 'red')}"]
     return [
-        *(
-            paint(printable(f"{name}: - {binding_text(each)}"), "red")
-            for each in sorted(found.drift.missing)
-        ),
-        *(
-            paint(printable(f"{name}: + {binding_text(each)}"), "yellow")
-            for each in sorted(found.drift.extra)
-        ),
+        *_signed_lines(f"{name}: -", found.drift.missing, "red"),
+        *_signed_lines(f"{name}: +", found.drift.extra, "yellow"),
     ]

@@ -1,16 +1,19 @@
-"""``doorkeeper acls export`` and ``render``: whole sets of ACLs, written."""
+"""``doorkeeper acls export``, ``render`` and ``schema``: whole sets of ACLs, written."""
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
+from doorkeeper.acls.formats.assertions import assertion_schema
 from doorkeeper.acls.formats.choosing import WRITTEN, Format, write
 from doorkeeper.acls.formats.entities import records_of_entities
 from doorkeeper.acls.formats.records import write_json, write_yaml
+from doorkeeper.acls.formats.schema import schema as schema_of_files
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     Location,
@@ -123,3 +126,22 @@ def _write_stdout(text: str) -> None:
     # As bytes: CSV has line ends of its own.
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode())
+
+
+@click.command(
+    epilog="""
+\b
+Exit statuses: 0 printed; 2 wrong usage.
+
+\b
+Examples:
+  doorkeeper acls schema > acls.schema.json
+  doorkeeper acls schema | check-jsonschema --schemafile /dev/stdin teams/*.yaml
+  doorkeeper acls schema --rules > acl-rules.schema.json
+"""
+)
+@click.option("--rules", is_flag=True, help="The schema of the rules of doorkeeper acls assert.")
+def schema(*, rules: bool) -> None:
+    """Print the JSON schema of files of ACLs, for editors and for checks in CI."""
+    # Made anew: its enumerations are those of the installed version.
+    click.echo(json.dumps(assertion_schema() if rules else schema_of_files(), indent=2))

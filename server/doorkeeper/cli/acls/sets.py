@@ -52,15 +52,18 @@ from doorkeeper.cli.acls.plan_options import (
     show_effective,
 )
 from doorkeeper.cli.acls.plans import apply_plan, fail_without_plan, side_of
-from doorkeeper.cli.acls.preconditions import precondition_of
 from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.options import PROPERTIES_FILE
+from doorkeeper.cli.repositories.errors import RepositoryError
+from doorkeeper.cli.stores import open_history
 from doorkeeper.cli.terminal import fail, say
+from doorkeeper.server.state.history.undoing import changes_since
+from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from doorkeeper.acls.entities.model import EntitySet
     from doorkeeper.acls.entities.plan import EntityPlan
@@ -68,9 +71,10 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import Plan
     from doorkeeper.base.properties import PropertiesFile
-    from doorkeeper.cli.acls.plans import SavedPlan
+    from doorkeeper.cli.acls.plans import Precondition, SavedPlan
     from doorkeeper.cli.repositories.addresses import Address
     from doorkeeper.cli.repositories.repository import AclContents
+    from doorkeeper.cli.repositories.sessions import ClusterSession
     from doorkeeper.server.state.history.moments import Moment
 
 _APPLY_STATUSES = """\b
@@ -395,7 +399,7 @@ def apply(
         raise click.UsageError("--if-revision plan needs --plan")
     check = None
     if if_revision is not None:
-        check = precondition_of(location, if_revision, selects)
+        check = _precondition_of(location, if_revision, selects)
     # The share was judged when a plan was made, and its file names each removal.
     acceptance = Acceptance(accepted, removals_max, any_share=is_plan)
     apply_plan(
@@ -440,6 +444,49 @@ def import_acls(*, dry_run: bool, accepted: frozenset[Rule], **options: Any) -> 
         dry_run=dry_run,
         asks=False,
     )
+
+
+def _precondition_of(
+    location: Location, revision: int, selects: Callable[[AclBinding], bool] | None
+) -> Precondition:
+    """Return a check that fails where ACLs have changed behind a revision of the location's store.
+
+    The session refuses later changes of others too, up to each change of its own.
+    The changes that count are those of ACLs that ``selects`` selects; None: of the patterns in the
+    plan.
+
+    Raises:
+        click.UsageError: the location has no history.
+
+    """
+    if not location.address.is_store:
+        raise click.UsageError(
+            f"--if-revision needs a store, whose history has the changes; found {location.address}."
+            " No request of the Kafka protocol carries a revision: name the shared store, or the"
+            " embedded one while its server is stopped"
+        )
+
+    async def check(plan: Plan, session: ClusterSession | None) -> None:
+        patterns = {each.pattern for each in (*plan.added, *plan.removed)}
+        concerns = selects or (lambda binding: binding.pattern in patterns)
+        try:
+            async with open_history(location.address, location.overrides) as store:
+                newest = (await store.position()).revision
+                found = await changes_since(store, revision, concerns)
+        except StorageError as error:
+            raise RepositoryError(str(error)) from error
+        if found:
+            numbers = ", ".join(str(each.revision) for each in found[:10])
+            more = f" and {len(found) - 10} more" if len(found) > 10 else ""
+            raise RepositoryError(
+                f"nothing was changed: since revision {revision}, other changes concern the plan:"
+                f" {numbers}{more} (doorkeeper history show REVISION)"
+            )
+        if session is not None:
+            # Later ones are seen by the session, which was opened before the history was read.
+            session.refuse_after(newest, concerns)
+
+    return check
 
 
 def rest_of(saved: Plan, present: list[AclBinding]) -> Plan:
