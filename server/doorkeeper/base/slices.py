@@ -41,18 +41,6 @@ def run_to_end(slices: Slices[T]) -> T:
         return result
 
 
-def run_for_a_turn(slices: Slices[Any], clock: Callable[[], float]) -> None:
-    """Run slices for ``SLICE_S``; ``clock`` needs a resolution of microseconds.
-
-    Raises:
-        StopIteration: with the result, at the end.
-    """
-    ends_s = clock() + SLICE_S
-    next(slices)
-    while clock() < ends_s:
-        next(slices)
-
-
 async def run_in_turns(
     slices: Slices[T],
     clock: Callable[[], float],
@@ -60,11 +48,15 @@ async def run_in_turns(
 ) -> T:
     """Run all slices, with others served in between; a cancellation stops between two of them.
 
-    ``clock`` is as above; ``between`` is awaited after each turn. Exceptions of a slice propagate.
+    A turn takes ``SLICE_S`` by ``clock``, which needs a resolution of microseconds; ``between`` is
+    awaited after each. Exceptions of a slice propagate.
     """
     try:
         while True:
-            run_for_a_turn(slices, clock)
+            ends_s = clock() + SLICE_S
+            next(slices)
+            while clock() < ends_s:
+                next(slices)
             await next_turn()
             if between is not None:
                 await between()
