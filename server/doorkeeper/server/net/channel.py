@@ -11,8 +11,9 @@ one before has its answer. Which request is handled when depends on the state of
     waiting    ``_request``: the first request waits. One task, ``_task``, waits for it, answers it
                and goes on with the next ones. Ends with the task.
     full       ``_is_full``: the peer does not take its answers, so that the write buffer is not
-               empty. Ends with ``resume_writing``. A request may wait at the same time: what it
-               waits for begins or goes on, its answer is written behind the others.
+               empty, or ``_long`` answers leave in pieces. Ends with the last byte. A request
+               may wait at the same time: what it waits for begins or goes on, its answer is
+               written behind the others.
     ended      The protocol handles nothing more. ``Closed`` closes the socket at the end of the
                turn, behind the answers before it. ``Refused`` is a request that waits for the delay
                of failed authentications; then its answer is sent and the socket closed.
@@ -41,6 +42,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, cast
@@ -70,8 +72,13 @@ from doorkeeper.server.net.updates import UpdateInFlight, admit
 from doorkeeper.server.runtime.metrics.requests import Waited
 from doorkeeper.server.security.contract import Failure
 
-TLS_CHUNK_BYTES: Final = 65_536
-"""Larger answers are passed to TLS in chunks of this size."""
+PIECE_BYTES: Final = 1_048_576
+"""Longer answers leave in pieces, one in each turn of the loop and none before the peer has taken
+the last one: what a socket does not take at once its transport copies."""
+
+TLS_PIECE_BYTES: Final = 65_536
+"""The same with TLS, which encrypts a piece at once, and notices only between two of them that the
+socket takes no more."""
 
 UNAUTHENTICATED_BYTES: Final = 4096
 """Read-ahead while a login waits in the queue: pausing the transport would cost more."""
@@ -93,6 +100,9 @@ class Channel(Accepted):
         "_fair_queue",
         "_is_full",
         "_is_idle",
+        "_is_paused",
+        "_long",
+        "_piece_bytes",
         "_reading",
         "_request",
         "_request_level",
@@ -120,7 +130,9 @@ class Channel(Accepted):
         self._task: asyncio.Task[None] | UpdateInFlight | None = None
         self._turn: asyncio.Handle | QueuedWork | None = None
         self._end: Closed | None = None
-        self._is_full = False
+        self._is_full = self._is_paused = False
+        self._long: deque[memoryview] = deque()
+        self._piece_bytes = PIECE_BYTES
         self._reading = True
         self._counted = False
         self._authenticated = False
@@ -150,6 +162,7 @@ class Channel(Accepted):
             # asyncio's TLS transport pauses at size >= high, others at size > high: with high=0 it
             # would be paused while its buffer is empty.
             self._transport.set_write_buffer_limits(high=1, low=0)
+            self._piece_bytes = TLS_PIECE_BYTES
             read_ahead = self._server.limits.tls_read_ahead_bytes
             cast("Any", transport).set_read_buffer_limits(high=read_ahead)
         else:
@@ -201,16 +214,15 @@ class Channel(Accepted):
     def pause_writing(self) -> None:
         """Hold the connection until the peer reads the answers."""
         self._is_idle = False
-        self._is_full = True
+        self._is_full = self._is_paused = True
         self._count_outgoing()
 
     def resume_writing(self) -> None:
         """Go on: the write buffer is empty."""
-        self._is_full = False
+        self._is_paused = False
         # Counted as activity: a peer that reads a long answer slowly is not idle.
-        self._server.outgoing.hold(self, 0)
-        self.last_active_s = now_s = self._clock()
-        self._work(now_s)
+        self.last_active_s = self._clock()
+        self._continue_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel all work; an update in flight goes on without an answer."""
@@ -222,6 +234,7 @@ class Channel(Accepted):
             self._turn.cancel()
         server.incoming.hold(self, 0)
         server.outgoing.hold(self, 0)
+        self._long.clear()
         server.logger.debug("connection closed", connection=self.peer_id, cause=str(exc or ""))
         server.lost(self)
 
@@ -230,7 +243,7 @@ class Channel(Accepted):
     def idle_since(self, deadline_s: float) -> bool:
         """Return whether no byte has moved since; a peer that reads slowly is not idle."""
         if self._is_full and self._transport is not None:
-            size = self._transport.get_write_buffer_size()
+            size = self._outgoing_bytes(self._transport)
             # Some bytes have left since the last look; the transport itself reports only an empty
             # buffer.
             if size < self._server.outgoing.bytes_of(self):
@@ -434,24 +447,45 @@ class Channel(Accepted):
             self._transport.close()
 
     def _write(self, data: bytes | bytearray) -> None:
-        transport = self._transport
-        if transport is None:
+        if self._transport is None:
             return
-        if len(data) <= TLS_CHUNK_BYTES or not is_encrypted(transport):
-            transport.write(data)
+        if len(data) <= self._piece_bytes and not self._long:
+            self._transport.write(data)
             return
-        # What TLS has handed on at once it does not count: only in pieces does it notice that the
-        # socket takes no more.
-        for at in range(0, len(data), TLS_CHUNK_BYTES):
-            transport.write(memoryview(data)[at : at + TLS_CHUNK_BYTES])
-        if self._is_full:
-            self._count_outgoing()
+        self._long.append(memoryview(data))
+        if len(self._long) == 1:
+            self._write_pieces(self._transport)
+
+    def _write_pieces(self, transport: asyncio.Transport) -> None:
+        """Write the next pieces of long answers, while the peer takes them."""
+        left = self._server.limits.out_bytes_per_turn
+        while self._long and left > 0 and not self._is_paused:
+            answer = self._long.popleft()
+            piece, rest = answer[: self._piece_bytes], answer[self._piece_bytes :]
+            if rest:
+                self._long.appendleft(rest)
+            left -= len(piece)
+            transport.write(piece)
+        if self._long and not self._is_paused:
+            self._server.loop.call_soon(self._continue_writing)
+        self._is_full = self._is_paused or bool(self._long)
+        self._count_outgoing()
+
+    def _continue_writing(self) -> None:
+        """Continue with the next pieces, or with the next requests."""
+        if self._transport is not None:
+            self._write_pieces(self._transport)
+            if not self._is_full:
+                self._work(self._clock())
+
+    def _outgoing_bytes(self, transport: asyncio.Transport) -> int:
+        return transport.get_write_buffer_size() + sum(map(len, self._long))
 
     def _count_outgoing(self) -> None:
         """Count the unread answers of the peer; close the largest holder beyond the limit."""
         if self._transport is None:
             return
-        size = self._transport.get_write_buffer_size()
+        size = self._outgoing_bytes(self._transport)
         if self._server.outgoing.hold(self, size):
             self._close_largest(self._server.outgoing, "answers that peers do not take")
 
@@ -462,7 +496,7 @@ class Channel(Accepted):
         transport, connection = self._transport, self._connection
         if transport is None or transport.is_closing():
             return
-        if self._end is not None:
+        if self._end is not None and not self._long:
             log_end(self._end, self.peer_id, self._server)
             transport.close()
             return
