@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.schema.change import Committed
 
 _NO_AUTHORIZER: Final = f"there are no ACLs: {AUTHORIZER_CLASS_NAME} names no authorizer"
+_CONFLICT: Final = "not changed: revision"
 
 
 class StoreRepository(AclRepository):
@@ -262,7 +263,6 @@ class StoreSession(ClusterSession):
         super().__init__(client, config, self._report_faults)
         self._server = server
         self._others: list[Committed] = []
-        self._conflict = 0
         # Before the first request: the log follows other nodes.
         server.log.subscribe(self._note_other, ACL)
 
@@ -300,8 +300,11 @@ class StoreSession(ClusterSession):
                 if committed.revision > revision and (
                     not is_known or any(concerns(row.binding) for row in (*rows.set, *rows.deleted))
                 ):
-                    self._conflict = committed.revision
-                    raise ApiError(ErrorCode.INVALID_REQUEST)
+                    raise ApiError(
+                        ErrorCode.INVALID_REQUEST,
+                        f"{_CONFLICT} {committed.revision}, which another node has made meanwhile,"
+                        " concerns the plan (doorkeeper history show REVISION)",
+                    )
 
         self._server.log.check = check
 
@@ -327,11 +330,9 @@ class StoreSession(ClusterSession):
             yield authorizer.faults.pop(0)
 
     def _explain(self, errors: list[ApiError | None]) -> list[ApiError | None]:
-        if self._conflict:
-            raise RepositoryError(
-                f"not changed: revision {self._conflict}, which another node has made meanwhile,"
-                " concerns the plan (doorkeeper history show REVISION)"
-            )
+        for error in errors:
+            if error is not None and error.message and error.message.startswith(_CONFLICT):
+                raise RepositoryError(error.message)
         faults = self._faults()
         return [
             ApiError(error.code, one_line(next(faults, error)))
