@@ -29,6 +29,7 @@ from doorkeeper.cli.users.passwords import new_password
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from contextlib import AbstractAsyncContextManager
 
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.profiles import Profile
@@ -331,21 +332,23 @@ def _check_name(name: str) -> None:
 def _open(
     where: UsersLocation, *, changes: bool = True, make_store: bool = False
 ) -> Iterator[LiveUsers]:
-    """Give the users."""
+    """Give the users; an error ends the process."""
     from doorkeeper.cli.users.live import open_users
     from doorkeeper.client.errors import ClientError
+    from doorkeeper.client.properties import client_config
+    from doorkeeper.server.state.store import StoreInUse
 
     try:
+        server: AbstractAsyncContextManager[ClientConfig]
         if where.bootstrap_server is None:
-            settings = load_settings(where.file, where.overrides)
-            with _failing(), open_users(_server(settings, changes, make_store)) as users:
-                yield users
-            return
-        from doorkeeper.client.properties import client_config
-
-        config = client_config(where.bootstrap_server, where.command_config)
-        with open_users(nullcontext(config)) as users:
+            server = _server(load_settings(where.file, where.overrides), changes, make_store)
+        else:
+            server = nullcontext(client_config(where.bootstrap_server, where.command_config))
+        with open_users(server) as users:
             yield users
+    except StoreInUse as error:
+        # The server that has the store can do the same over the wire.
+        fail([f"{error}; use the server that has it: --bootstrap-server"])
     except (ClientError, ValueError, OSError) as error:
         fail([error])
 
@@ -359,14 +362,3 @@ async def _server(
     # Without the authorizer, which may be what keeps the server from starting.
     async with start(settings, changes=changes, authorizer=False, make_store=make_store) as server:
         yield client_config(server, "doorkeeper users")
-
-
-@contextmanager
-def _failing() -> Iterator[None]:
-    from doorkeeper.server.state.store import StoreInUse
-
-    try:
-        yield
-    except StoreInUse as error:
-        # The server that has the store can do the same over the wire.
-        fail([f"{error}; use the server that has it: --bootstrap-server"])
