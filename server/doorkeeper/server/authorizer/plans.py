@@ -42,8 +42,8 @@ def plan_creation(
 ) -> Creation | Slices[Creation]:
     """Plan the creation of valid bindings; the result are hints about those that are new.
 
-    Existing bindings, and duplicates in the request, are skipped. There are as many new ``ids`` as
-    bindings.
+    Existing bindings, and duplicates in the request, are skipped. There is a new id for each
+    binding that one request may create.
 
     Raises:
         ApiError: more ACLs are new than one request may create.
@@ -70,7 +70,8 @@ def _creation_in_slices(
     rows: list[StoredBinding] = []
     lines: list[str] = []
     for part in parts(missing):
-        added = list(map(_stored, zip(ids[len(rows) :], part, strict=False)))
+        some = ids[len(rows) : len(rows) + len(part)]
+        added = list(map(_stored, zip(some, part, strict=True)))
         rows += added
         lines += hints(added)
         yield

@@ -27,7 +27,7 @@ from doorkeeper.acls.decision import (
 from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.acls.operations import ALLOW_TESTS, DENY_TESTS, allowed_mask, full_mask
 from doorkeeper.acls.search import find
-from doorkeeper.acls.validation import check_binding, check_filter
+from doorkeeper.acls.validation import ACLS_PER_REQUEST_MAX, check_binding, check_filter
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import SLICE_ITEMS, map_in_turns, next_turn
 from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, TRACE, StandardLibraryLog
@@ -309,7 +309,8 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
             if not accepted:
                 return list(map(AclCreateResult, refusals))
         # Drawn before the plan, which may run more than once.
-        plan = partial(plan_creation, accepted, self._new_ids(len(accepted)))
+        ids = self._new_ids(min(len(accepted), ACLS_PER_REQUEST_MAX))
+        plan = partial(plan_creation, accepted, ids)
         outcome = _CREATED
         try:
             for hint in (await self._log.submit(plan, origin_of(context))).result:
