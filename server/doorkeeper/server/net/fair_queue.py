@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable
 from typing import Final
+
+from doorkeeper.server.runtime.fair_queues import FairQueues
 
 QUIET_S: Final = 0.1
 """Authenticated clients count as active for this long after their last request."""
@@ -76,7 +77,7 @@ class FairQueue:
         self._share = share
         self._clock = clock
         self._work_clock = work_clock
-        self._queues: dict[str, deque[QueuedWork]] = {}
+        self._queues: FairQueues[QueuedWork] = FairQueues()
         self._next: asyncio.Handle | None = None
         self._free_s = self._busy_until_s = clock()
         self.clients_active = False
@@ -89,11 +90,7 @@ class FairQueue:
 
     def put(self, host: str, work: Callable[[], None]) -> QueuedWork:
         queued = QueuedWork(work)
-        queue = self._queues.get(host)
-        if queue is None:
-            self._queues[host] = deque((queued,))
-        else:
-            queue.append(queued)
+        self._queues.put(host, queued)
         if self._next is None:
             self._schedule()
         return queued
@@ -122,13 +119,6 @@ class FairQueue:
                 self._schedule()
 
     def _take_one(self) -> None:
-        """Run the first item of the first queue, and move that queue to the end."""
-        while self._queues:
-            host, queue = next(iter(self._queues.items()))
-            del self._queues[host]
-            queued = queue.popleft()
-            # At the end of the dict, so that addresses take turns however many items each has.
-            if queue:
-                self._queues[host] = queue
-            if queued.run():
-                return
+        """Run the next item that was not cancelled."""
+        while self._queues and not self._queues.take().run():
+            pass

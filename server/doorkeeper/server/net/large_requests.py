@@ -1,4 +1,4 @@
-"""Large requests of all connections: one thread handles them, one after the other.
+"""Large requests of all connections: one thread handles them, and addresses take turns.
 
 One thread, because it shares Python's lock with the event loop: with each further one the loop
 would wait longer for its turn.
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.slices import run_in_turns
+from doorkeeper.server.runtime.fair_queues import FairSemaphore
 from doorkeeper.server.runtime.threads import OnLoop
 
 if TYPE_CHECKING:
@@ -22,33 +23,33 @@ if TYPE_CHECKING:
 class LargeRequests:
     """The thread, and the requests that it handles. For the event loop's thread."""
 
-    __slots__ = ("_loop", "_tasks", "_thread")
+    __slots__ = ("_loop", "_tasks", "_thread", "_turn")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="doorkeeper-large")
+        self._turn = FairSemaphore(1)
         # The event loop has only weak references to tasks.
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def handle(self, request: LargeRequest) -> None:
-        """Handle a request at the present state, and settle what was decided.
+        """Handle a request at the state of its turn, and settle what was decided.
 
         A cancellation drops a request that has not begun; one that has is settled all the same: the
         client was allowed or denied what it asked for.
         """
-        request.begin(partial(OnLoop, loop=self._loop))
-        done = self._thread.submit(request.run)
-        task = self._loop.create_task(self._settle(request, done))
+        await self._turn.acquire(request.connection.peer.host)
+        task = self._loop.create_task(self._run(request))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            done.cancel()
-            raise
+        await asyncio.shield(task)
 
-    async def _settle(self, request: LargeRequest, done: Future[None]) -> None:
-        await asyncio.wrap_future(done)
+    async def _run(self, request: LargeRequest) -> None:
+        try:
+            request.begin(partial(OnLoop, loop=self._loop))
+            await asyncio.wrap_future(self._thread.submit(request.run))
+        finally:
+            self._turn.release()
         await run_in_turns(request.settle(), time.perf_counter)
 
     def close(self) -> None:

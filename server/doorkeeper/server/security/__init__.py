@@ -22,5 +22,4 @@ handlers_contract    base classes of callback handlers
 handler_loading      creates the configured handler; guarded_handler bounds its calls
 users_file           users of PLAIN, as password_records; users_file_changes edits the file
 passwords            checks passwords against JAAS options, a users file or a handler
-fair_semaphore       bounds concurrent checks, fairly between client addresses
 """

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeGuard, TypeVar
 
 from doorkeeper.base.credentials import ScramCredential
 from doorkeeper.server.config.plug_ins import called, one_line
-from doorkeeper.server.security.fair_semaphore import FairSemaphore
+from doorkeeper.server.runtime.fair_queues import FairSemaphore
 from doorkeeper.server.security.handlers_contract import (
     CallbackHandler,
     TokenRefused,

@@ -18,7 +18,7 @@ from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Protocol
 
-from doorkeeper.server.security.fair_semaphore import FairSemaphore
+from doorkeeper.server.runtime.fair_queues import FairSemaphore
 from doorkeeper.server.security.guarded_handler import GuardedHandler, HandlerFault
 from doorkeeper.server.security.password_records import as_bytes
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from doorkeeper.server.authorizer.contract import AclCreateResult
+from doorkeeper.server.net.large_requests import LargeRequests
 from doorkeeper.server.net.protocol.conversation import HANDLED_HERE_ELEMENTS_MAX
 from testkit.channels import PendingAuthorizer, World
 from testkit.edge import create, describe, until
@@ -94,6 +96,40 @@ async def test_a_client_that_leaves_is_not_answered(monkeypatch: pytest.MonkeyPa
     assert not second_pipe.writes
     third.connection_lost(None)
     assert not third_pipe.writes
+
+
+class Noted:
+    """A large request of an address, which notes that it is handled, and may wait in the thread."""
+
+    def __init__(self, name: str, order: list[str], may_end: threading.Event) -> None:
+        self.connection = SimpleNamespace(peer=SimpleNamespace(host=name[0]))
+        self._name, self._order, self._may_end = name, order, may_end
+
+    def begin(self, _on_loop: Any) -> None:
+        self._order.append(self._name)
+
+    def run(self) -> None:
+        assert self._may_end.wait(scaled(20))
+
+    def settle(self) -> Any:
+        yield
+
+
+async def test_addresses_take_turns() -> None:
+    """Who sends many large requests waits behind its own."""
+    requests = LargeRequests(asyncio.get_running_loop())
+    order: list[str] = []
+    may_end = threading.Event()
+    tasks = [
+        asyncio.create_task(requests.handle(Noted(name, order, may_end)))  # type: ignore[arg-type]
+        for name in ("a1", "a2", "a3", "b1")
+    ]
+    await until(lambda: order == ["a1"])
+    may_end.set()
+    await asyncio.gather(*tasks)
+    requests.close()
+
+    assert order == ["a1", "a2", "b1", "a3"]
 
 
 async def test_small_requests_and_those_that_change_something_stay(

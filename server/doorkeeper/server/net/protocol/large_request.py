@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 class Handles(Protocol):
     """The part of a connection that large requests use."""
 
+    peer: Any  # an exchange.Peer
     arrays: list[list[Any]] | None
 
     def for_thread(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from doorkeeper.server.security.fair_semaphore import FairSemaphore
+from doorkeeper.server.runtime.fair_queues import FairSemaphore
 
 
 async def begun(turns: FairSemaphore, key: str, name: str, order: list[str]) -> None:

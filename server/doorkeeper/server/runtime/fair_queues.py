@@ -1,0 +1,96 @@
+"""Queues that are fair between keys, such as client addresses.
+
+Items queue by key, and the queues take turns: an address that sends a thousand wrong passwords
+waits behind its own, and another address with a single request is next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class FairQueues(Generic[T]):
+    """A queue for each key that has items. Not thread-safe."""
+
+    __slots__ = ("_queues",)
+
+    def __init__(self) -> None:
+        self._queues: dict[Hashable, deque[T]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._queues)
+
+    def __len__(self) -> int:
+        """Return the number of items. O(n) in the number of keys."""
+        return sum(map(len, self._queues.values()))
+
+    def put(self, key: Hashable, item: T) -> None:
+        queue = self._queues.get(key)
+        if queue is None:
+            self._queues[key] = deque((item,))
+        else:
+            queue.append(item)
+
+    def take(self) -> T:
+        """Return the first item of the first queue, and move that queue to the end."""
+        key, queue = next(iter(self._queues.items()))
+        # At the end of the dict: each key has one turn before any has a second.
+        del self._queues[key]
+        item = queue.popleft()
+        if queue:
+            self._queues[key] = queue
+        return item
+
+
+class FairSemaphore:
+    """Bounds concurrent work to ``limit``. Not thread-safe: for the event loop's thread."""
+
+    __slots__ = ("_free", "_queues", "waiting")
+
+    def __init__(self, limit: int) -> None:
+        """Create it with all slots free; ``waiting`` counts the waiters."""
+        self._free = limit
+        self._queues: FairQueues[asyncio.Future[None]] = FairQueues()
+        self.waiting = 0
+
+    @asynccontextmanager
+    async def slot(self, key: Hashable) -> AsyncIterator[None]:
+        """Hold a slot for the duration of the block."""
+        await self.acquire(key)
+        try:
+            yield
+        finally:
+            self.release()
+
+    async def acquire(self, key: Hashable) -> None:
+        """Wait for a slot. Who is cancelled while waiting is passed over."""
+        if self._free:
+            self._free -= 1
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queues.put(key, waiter)
+        self.waiting += 1
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if not waiter.cancelled():
+                # The slot was granted in the iteration of the loop that cancelled the wait.
+                self.release()
+            raise
+        finally:
+            self.waiting -= 1
+
+    def release(self) -> None:
+        """Release a slot, to the next queue if there is one."""
+        while self._queues:
+            waiter = self._queues.take()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+        self._free += 1
