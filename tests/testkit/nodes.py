@@ -107,7 +107,7 @@ class ANode:
         return next(self._ids)
 
     def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
-        return registry.api_ranges(controller=controller)
+        return registry.apis().ranges(controller=controller)
 
     def lines(self) -> list[str]:
         """Return what was audited since the last call: level, operation, resource, count."""

@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -34,8 +34,6 @@ from doorkeeper.sync.config import ACCEPTED, ClusterConfig, Foreign, Mode, load
 from doorkeeper.sync.drift import NO_BINDINGS, ignored_text
 from doorkeeper.sync.enforcement import Enforcement
 from doorkeeper.sync.remote import ClusterError, RemoteCluster
-
-T = TypeVar("T")
 
 DRIFT: Final = 3
 """The status of a cluster that does not enforce the desired ACLs."""

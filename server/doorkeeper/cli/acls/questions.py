@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -80,8 +80,6 @@ from doorkeeper.cli.repositories.repository import PlacedAcceptance
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.server.config.keys import ALLOW_EVERYONE_IF_NO_ACL_FOUND
 from doorkeeper.server.schema.features import LEVELS, NEWEST, OLDEST, has_networks
-
-Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
 # 1 and 2 are failures and wrong usage, as in every command.
 DENIED: Final = 3

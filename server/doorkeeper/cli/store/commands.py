@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -41,8 +41,6 @@ from doorkeeper.server.state.storage.reading import read_acls
 from doorkeeper.server.state.store import StorageError
 
 NS_PER_MS: Final = 1_000_000
-
-Result = TypeVar("Result")
 
 
 class RestoredAcls(NamedTuple):

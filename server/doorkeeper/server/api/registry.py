@@ -216,8 +216,3 @@ _TABLES: Final = {False: APIS, True: ApiTable([*_USUAL.values(), *OPTIONAL.value
 def apis(*, optional: bool = False) -> ApiTable:
     """Return the APIs that are served, by key."""
     return _TABLES[optional]
-
-
-def api_ranges(*, controller: bool, optional: bool = False) -> tuple[ApiRange, ...]:
-    """Return the rows of ApiVersions for listeners of a kind, by key."""
-    return _TABLES[optional].ranges(controller=controller)

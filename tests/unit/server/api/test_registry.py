@@ -20,7 +20,6 @@ from doorkeeper.server.api.registry import (
     ApiTable,
     Rare,
     RegisteredTwice,
-    api_ranges,
     apis,
     by_key,
 )
@@ -100,13 +99,13 @@ def test_every_refusal_can_be_sent_in_every_version(each: Api) -> None:
 
 def test_some_are_served_only_where_that_is_asked_for() -> None:
     """JoinGroup, for an old librdkafka; never on listeners for controllers."""
-    added = {each.api_key for each in api_ranges(controller=False, optional=True)} - set(APIS)
+    added = {each.api_key for each in apis(optional=True).ranges(controller=False)} - set(APIS)
 
     assert added == set(OPTIONAL) == {11}
     assert apis().get(11) is None
     assert apis(optional=True).get(11) is OPTIONAL[11]
     assert apis(optional=True).get(29) is APIS[29]
-    assert api_ranges(controller=True, optional=True) == api_ranges(controller=True)
+    assert apis(optional=True).ranges(controller=True) == APIS.ranges(controller=True)
 
 
 def test_a_package_adds_apis_to_one_table() -> None:
@@ -129,7 +128,7 @@ def test_a_package_adds_apis_to_one_table() -> None:
 
 def test_controllers_offer_what_kafkas_tools_ask_of_them() -> None:
     """No Metadata and no groups; ACLs, topics, configurations, and the cluster."""
-    assert [each.api_key for each in api_ranges(controller=True)] == [
+    assert [each.api_key for each in APIS.ranges(controller=True)] == [
         17, 18, 19, 20, 29, 30, 31, 32, 33, 36, 37, 38, 39, 40, 41, 43, 44, 45,
         46, 49, 51, 55, 57, 60, 64,
     ]  # fmt: skip

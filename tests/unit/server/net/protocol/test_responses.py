@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 def apis() -> list[Api]:
     ranges = [
-        *registry.api_ranges(controller=False, optional=True),
-        *registry.api_ranges(controller=True, optional=True),
+        *registry.apis(optional=True).ranges(controller=False),
+        *registry.apis(optional=True).ranges(controller=True),
     ]
     found = {each.api_key: registry.apis(optional=True).get(each.api_key) for each in ranges}
     return [api for api in found.values() if api is not None]
