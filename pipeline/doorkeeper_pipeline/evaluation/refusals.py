@@ -146,7 +146,6 @@ CAUSES: Final = (
 )
 """The causes in their order: the first that applies is the one of a refusal."""
 
-BY_NAME: Final = {each.name: each for each in CAUSES}
 TO_DECIDE: Final = tuple(
     each.name for each in CAUSES if each.name not in ("ASKED_ONLY", "ALLOWED_NOW", "DENY")
 )

@@ -41,11 +41,10 @@ def declare(
     handle: Callable[[Any, RequestContext, Node], Outcome],
     refuse: Refuse,
     *,
-    on_broker: bool = True,
     on_controller: bool = False,
     in_thread: bool = True,
 ) -> Api:
-    """Return an API that serves all versions of its request class."""
+    """Return an API that serves all versions of its request class, on listeners of brokers too."""
     return Api(
         request.API_KEY,
         request.__name__.removesuffix("Request"),
@@ -54,9 +53,8 @@ def declare(
         request,
         handle,
         refuse,
-        on_broker,
-        on_controller,
-        in_thread,
+        on_controller=on_controller,
+        in_thread=in_thread,
     )
 
 

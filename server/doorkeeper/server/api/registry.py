@@ -75,7 +75,6 @@ class Rare(NamedTuple):
     module: str
     min_version: int
     max_version: int
-    on_broker: bool = True
     on_controller: bool = False
 
     def load(self) -> Api:
@@ -122,11 +121,6 @@ RARE: Final = (
 )
 
 
-def is_offered(each: Api | Rare, *, controller: bool) -> bool:
-    """Return whether listeners of a kind serve an API."""
-    return each.on_controller if controller else each.on_broker
-
-
 class ApiTable(Mapping[int, "Api"]):
     """APIs by key, in the order of the keys; a rare one is imported when it is looked up."""
 
@@ -145,7 +139,7 @@ class ApiTable(Mapping[int, "Api"]):
             controller: tuple(
                 ApiRange(each.key, each.min_version, each.max_version)
                 for each in self.declarations()
-                if is_offered(each, controller=controller)
+                if each.on_controller or not controller
             )
             for controller in (False, True)
         }
