@@ -15,7 +15,7 @@ from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api.node import Response
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import CompletedRequest
-from doorkeeper.server.net.protocol.responses import ITEMS
+from doorkeeper.server.net.protocol.responses import items_of
 from doorkeeper_wire.api_keys import API_NAMES
 
 LOGGER_NAME: Final = "kafka.request.logger"
@@ -84,7 +84,5 @@ def error_names(response: Response) -> list[str]:
     """Return the distinct errors of a response and of its items, in order."""
     # Some responses have an error of their own, some one for each item, some both.
     codes = [getattr(response, "error_code", 0)]
-    items_of = ITEMS.get(response.__class__.__name__)
-    if items_of is not None:
-        codes += [item.error_code for item in items_of(response) or ()]
+    codes += [item.error_code for item in items_of(response)]
     return [_NAMES.get(code, str(code)) for code in dict.fromkeys(codes) if code]

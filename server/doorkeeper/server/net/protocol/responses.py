@@ -8,9 +8,9 @@ Source: ``AbstractResponse.errorCounts``, which differs as said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import chain
-from operator import attrgetter
 from typing import Any, Final
 
 from doorkeeper.acls.model import Principal
@@ -21,6 +21,7 @@ from doorkeeper.server.net.protocol.exchange import Closed
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.headers import RequestHeader, encode_response
+from doorkeeper_wire.layout import Items, Layout
 
 SIZE_BYTES: Final = 4
 """The length of the size prefix of a frame, which does not count itself."""
@@ -60,69 +61,43 @@ def request_fields(header: RequestHeader, principal: Principal) -> dict[str, obj
     }
 
 
-def _nested(topics: str, partitions: str = "partitions") -> Callable[[Any], Any]:
-    """Return what finds items that are grouped by topic."""
-    rows, items = attrgetter(topics), attrgetter(partitions)
-    return lambda response: chain.from_iterable(map(items, rows(response)))
+@cache
+def _item_paths(kind: type[object]) -> tuple[tuple[str, ...], ...]:
+    """Return the fields that lead to items with error codes: ("topics", "partitions")."""
+    paths: dict[tuple[str, ...], None] = {}
+    for layout in getattr(kind, "LAYOUTS", ()):
+        for name, items in _arrays_of_structs(layout):
+            if ("error_code", "int16") in items:
+                paths[(name,)] = None
+                continue
+            for inner, inner_items in _arrays_of_structs(items):
+                if ("error_code", "int16") in inner_items:
+                    paths[name, inner] = None
+    return tuple(paths)
 
 
-ITEMS: Final[dict[str, Callable[[Any], Any]]] = {
-    "AlterClientQuotasResponse": attrgetter("entries"),
-    "AlterConfigsResponse": attrgetter("responses"),
-    "AlterUserScramCredentialsResponse": attrgetter("results"),
-    "CreateAclsResponse": attrgetter("results"),
-    "CreatePartitionsResponse": attrgetter("results"),
-    "CreateTopicsResponse": attrgetter("topics"),
-    "DeleteAclsResponse": attrgetter("filter_results"),
-    "DeleteTopicsResponse": attrgetter("responses"),
-    "DescribeConfigsResponse": attrgetter("results"),
-    "DescribeGroupsResponse": attrgetter("groups"),
-    "DescribeTopicPartitionsResponse": attrgetter("topics"),
-    "DescribeUserScramCredentialsResponse": attrgetter("results"),
-    "FindCoordinatorResponse": attrgetter("coordinators"),
-    "IncrementalAlterConfigsResponse": attrgetter("responses"),
-    "MetadataResponse": attrgetter("topics"),
-    "AlterPartitionReassignmentsResponse": _nested("responses"),
-    "AlterReplicaLogDirsResponse": _nested("results"),
-    "ConsumerGroupDescribeResponse": attrgetter("groups"),
-    "DeleteGroupsResponse": attrgetter("results"),
-    "DeleteRecordsResponse": _nested("topics"),
-    "DescribeProducersResponse": _nested("topics"),
-    "DescribeQuorumResponse": _nested("topics"),
-    "DescribeTransactionsResponse": attrgetter("transaction_states"),
-    "ElectLeadersResponse": _nested("replica_election_results", "partition_result"),
-    "LeaveGroupResponse": attrgetter("members"),
-    "ListOffsetsResponse": _nested("topics"),
-    "OffsetCommitResponse": _nested("topics"),
-    "OffsetDeleteResponse": _nested("topics"),
-    "OffsetFetchResponse": lambda response: chain(
-        response.groups, *map(attrgetter("partitions"), response.topics)
-    ),
-    "OffsetForLeaderEpochResponse": _nested("topics"),
-    "FetchResponse": _nested("responses"),
-    "TxnOffsetCommitResponse": _nested("topics"),
-    "ShareGroupDescribeResponse": attrgetter("groups"),
-    "StreamsGroupDescribeResponse": attrgetter("groups"),
-    "ProduceResponse": _nested("responses", "partition_responses"),
-}
-"""The items of responses whose items have error codes, by the name of the response's class.
+def _arrays_of_structs(layout: Layout) -> Iterator[tuple[str, Layout]]:
+    for name, kind in layout:
+        if isinstance(kind, Items) and not isinstance(kind.of, str):
+            yield name, kind.of
 
-By name, because the modules of messages that are rarely needed are imported when they are.
-"""
+
+def items_of(response: Response) -> Iterator[Any]:
+    """Yield the items of a response that have error codes, in the order of its fields."""
+    for name, *inner in _item_paths(response.__class__):
+        items = getattr(response, name) or ()
+        for field in inner:
+            items = chain.from_iterable(getattr(item, field) or () for item in items)
+        yield from items
 
 
 def error_code_of(response: Response) -> int:
     """Return the error code that stands for a response; 0 for success."""
-    items_of = ITEMS.get(response.__class__.__name__)
     own: int = getattr(response, "error_code", 0)
     # An error of the whole response, such as a missing permission, is repeated in its items.
-    if own or items_of is None:
+    if own:
         return own
-    for item in items_of(response) or ():
-        if item.error_code:
-            code: int = item.error_code
-            return code
-    return 0
+    return next((item.error_code for item in items_of(response) if item.error_code), 0)
 
 
 UNDECIDED: Final = "The authorizer does not know its decision yet. Nothing was done: try again."
