@@ -46,9 +46,7 @@ class FileRepository(AclRepository):
     async def read(self) -> AclContents:
         """Return the bindings of the files, each once, in their order.
 
-        Raises:
-            RepositoryError: a file cannot be read, or has a syntax error; or files own the same.
-
+        It is an error that files own the same.
         """
         names = [name for address in self._addresses for name in _files_at(address)]
         # A file that is named beside its folder is read once.

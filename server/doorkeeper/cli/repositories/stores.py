@@ -74,24 +74,13 @@ class StoreRepository(AclRepository):
         self.description = f"the store {place}{_as_of(at)}"
 
     async def read(self) -> AclContents:
-        """Return the durable ACLs, and the policy of the configuration and the store.
-
-        Raises:
-            RepositoryError: there is no store, or no authorizer, or it cannot be asked.
-
-        """
+        """Return the durable ACLs, and the policy of the configuration and the store."""
         with _translate_errors():
             return await self._read()
 
     @asynccontextmanager
     async def change(self, *, create: bool = False) -> AsyncIterator[StoreSession]:
-        """Start the server of the store in single-user mode.
-
-        Raises:
-            RepositoryError: a server uses the store, there is none, or there is no authorizer;
-                or it is the past.
-
-        """
+        """Start the server of the store in single-user mode; the past cannot be changed."""
         if self._at is not None:
             raise RepositoryError(f"{self.description}: it is read only")
         with _translate_errors():
@@ -157,12 +146,7 @@ class BackupRepository(AclRepository):
         self.description = f"the backup {address.target}{_as_of(at)}"
 
     async def read(self) -> AclContents:
-        """Return the ACLs of the backup.
-
-        Raises:
-            RepositoryError: there is none, or it cannot be read.
-
-        """
+        """Return the ACLs of the backup."""
         try:
             async with open_backup(self.address) as backup:
                 at = self._at or Moment((await backup.position()).revision, None)
