@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import answer_of
-from doorkeeper.base.slices import sort
+from doorkeeper.base.slices import counts, sort
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
@@ -86,8 +86,7 @@ def refuse(
     request: AlterUserScramCredentialsRequest, version: int, error: BaseException
 ) -> AlterUserScramCredentialsResponse:
     """Answer the same error for every user, sorted, as a broker sorts them."""
-    users = {each.name for each in request.deletions}
-    users |= {each.name for each in request.upsertions}
+    users = counts(row.name for rows in (request.deletions, request.upsertions) for row in rows)
     return AlterUserScramCredentialsResponse(
         results=tuple(_row(user, error) for user in sort(users))
     )

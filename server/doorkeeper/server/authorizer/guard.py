@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
 from doorkeeper.acls.model import SortedBindings
 from doorkeeper.acls.operations import full_mask
 from doorkeeper.base.errors import ApiError, AuthorizerFault
-from doorkeeper.base.slices import run_in_turns
 from doorkeeper.server.authorizer.awaitables import LATE, outcomes_of
 from doorkeeper.server.authorizer.contract import (
     AnswersAtOnce,
@@ -242,7 +241,8 @@ class GuardedAuthorizer:
                 changing = call() if self._turn is None else await _in_thread(call, self._turn)
                 if asyncio.iscoroutine(changing):
                     outcomes = list(await changing)
-                    self._check_count(change, outcomes, items)
+                    if len(outcomes) != len(items):
+                        self._fail_count(change, outcomes, items)
         except TimeoutError as error:
             if not limit.expired():
                 self._fail(change.method, error)
@@ -251,18 +251,18 @@ class GuardedAuthorizer:
             self._fail(change.method, error)
         else:
             if isinstance(changing, list):
-                self._check_count(change, changing, items)
+                if len(changing) != len(items):
+                    self._fail_count(change, changing, items)
                 outcomes = await outcomes_of(changing, ends_s - loop.time())
-        results = await run_in_turns(results_of(outcomes, change), self._clock)
+        results = await results_of(outcomes, change)
         if self.on_update is not None:
             self.on_update(items, results.values, context)
         return results
 
-    def _check_count(self, change: Change, found: Sequence[Any], items: Sequence[Any]) -> None:
-        if len(found) != len(items):
-            _close_all(found)
-            text = f"found {len(found)} awaitables or results; expected are {len(items)}"
-            self._fail(change.method, ValueError(text))
+    def _fail_count(self, change: Change, found: Sequence[Any], items: Sequence[Any]) -> NoReturn:
+        _close_all(found)
+        text = f"found {len(found)} awaitables or results; expected are {len(items)}"
+        self._fail(change.method, ValueError(text))
 
     def acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
         """Return all its bindings.

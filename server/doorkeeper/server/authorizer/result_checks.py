@@ -18,7 +18,7 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.base.slices import SLICE_ITEMS, Slices, parts
+from doorkeeper.base.slices import SLICE_ITEMS, next_turn, parts
 from doorkeeper.server.authorizer.awaitables import LATE
 from doorkeeper.server.authorizer.contract import (
     AclBindingDeleteResult,
@@ -42,7 +42,9 @@ def is_binding(result: object) -> TypeGuard[AclBinding]:
 
 def is_create_result(result: object) -> TypeGuard[AclCreateResult]:
     """Return whether it is a valid result for one binding."""
-    return isinstance(result, AclCreateResult) and _is_error(result.error)
+    return isinstance(result, AclCreateResult) and (
+        result.error is None or isinstance(result.error, ApiError)
+    )
 
 
 def is_delete_result(result: object) -> TypeGuard[AclDeleteResult]:
@@ -54,12 +56,13 @@ def is_delete_result(result: object) -> TypeGuard[AclDeleteResult]:
     )
 
 
-def are_deleted(bindings: Iterable[object]) -> Slices[bool]:
+async def are_deleted(bindings: Iterable[object]) -> bool:
     """Return whether these are the bindings of a result for one filter."""
     for part in parts(bindings):
         if not all(map(_is_binding_delete_result, part)):
             return False
-        yield
+        if len(part) == SLICE_ITEMS:
+            await next_turn()
     return True
 
 
@@ -87,8 +90,10 @@ CREATION: Final = Change("create_acls", AclCreateResult, is_create_result)
 DELETION: Final = Change("delete_acls", AclDeleteResult, is_delete_result)
 
 
-def results_of(outcomes: Sequence[Any], change: Change) -> Slices[Results]:
+async def results_of(outcomes: Sequence[Any], change: Change) -> Results:
     """Return the results of the items of a change: those of the contract, or errors.
+
+    Others are served in between.
 
     An ``ApiError`` is the result of its item. Any other exception, or a result of another type,
     becomes error -1 and is kept in ``errors``; ``LATE`` becomes REQUEST_TIMED_OUT.
@@ -101,7 +106,7 @@ def results_of(outcomes: Sequence[Any], change: Change) -> Slices[Results]:
         if outcome is last and values:
             values.append(outcome)
         elif change.is_result(outcome) and (
-            change is CREATION or (yield from are_deleted(outcome.bindings))
+            change is CREATION or await are_deleted(outcome.bindings)
         ):
             last = outcome
             values.append(outcome)
@@ -116,5 +121,5 @@ def results_of(outcomes: Sequence[Any], change: Change) -> Slices[Results]:
             errors.append(outcome if is_error else wrong)
             values.append(change.result(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)))
         if not len(values) % SLICE_ITEMS:
-            yield
+            await next_turn()
     return Results(values, errors, late)

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.base.slices import run_to_end
 from doorkeeper.server.authorizer.awaitables import as_future, forget, outcomes_of
 from doorkeeper.server.authorizer.contract import AclCreateResult, completed
 from doorkeeper.server.authorizer.result_checks import CREATION, results_of
@@ -112,7 +111,7 @@ OK = AclCreateResult()
 
 
 async def results(*awaitables: Any, timeout_s: float = 20.0) -> Results:
-    return run_to_end(results_of(await outcomes_of(awaitables, timeout_s), CREATION))
+    return await results_of(await outcomes_of(awaitables, timeout_s), CREATION)
 
 
 def codes(found: Results) -> list[int]:

@@ -8,7 +8,6 @@ import pytest
 
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.base.slices import run_to_end
 from doorkeeper.server.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,
@@ -43,18 +42,18 @@ GONE: Any = AclBindingDeleteResult(BINDING)
     ],
     ids=repr,
 )
-def test_no_binding(found: Any) -> None:
+async def test_no_binding(found: Any) -> None:
     """A number is no enum, and None no text."""
     assert not is_binding(found)
-    assert not run_to_end(are_deleted((AclBindingDeleteResult(found),)))
+    assert not (await are_deleted((AclBindingDeleteResult(found),)))
 
 
-def test_results() -> None:
+async def test_results() -> None:
     """With an error of the contract, or without one; the bindings in a tuple or a list."""
     assert is_create_result(AclCreateResult())
     assert is_create_result(AclCreateResult(ERROR))
     assert is_delete_result(AclDeleteResult(ERROR))
-    assert run_to_end(are_deleted((GONE, GONE._replace(error=ERROR))))
+    assert await are_deleted((GONE, GONE._replace(error=ERROR)))
     assert is_delete_result(AclDeleteResult(None, [GONE]))  # type: ignore[arg-type]
 
 
@@ -72,15 +71,15 @@ def test_results() -> None:
     ],
     ids=repr,
 )
-def test_no_results(found: Any) -> None:
+async def test_no_results(found: Any) -> None:
     """Nothing else is, whatever it looks like."""
     assert not is_create_result(found)
     assert not is_delete_result(found)
-    assert not run_to_end(are_deleted([GONE, found]))
+    assert not (await are_deleted([GONE, found]))
 
 
-def test_what_was_deleted_is_looked_at() -> None:
+async def test_what_was_deleted_is_looked_at() -> None:
     """Each binding of each filter, and its error."""
     for wrong in (BINDING, (BINDING,), (GONE._replace(error="no"),)):
-        results = run_to_end(results_of([AclDeleteResult(None, wrong)], DELETION))
+        results = await results_of([AclDeleteResult(None, wrong)], DELETION)
         assert results.values[0].error.code is ErrorCode.UNKNOWN_SERVER_ERROR
