@@ -107,20 +107,20 @@ class Nodes:
         if node_id is None:
             connection = await self._connection(controller=controller)
         else:
-            connection = await self._connection_to(node_id)
+            connection = await self.connection(node_id)
         return await connection.call(request, answer)
 
     async def connection(self, node_id: int) -> ClientConnection:
         """Return a connection to a node, such as the leader of a partition.
 
         Raises:
-            RetryNeeded: the cluster does not have it at the moment.
+            NoSuchNode: the cluster does not have it at the moment.
             ClientError: it cannot be reached.
         """
         cluster = self._cluster or await self._discover()
         address = cluster.nodes.get(node_id)
         if address is None:
-            raise RetryNeeded(f"the cluster has no node {node_id} at the moment")
+            raise NoSuchNode(f"the cluster has no node {node_id} at the moment")
         return await self._to(address)
 
     async def retry(self, once: Callable[[], Awaitable[T]]) -> T:
@@ -167,13 +167,6 @@ class Nodes:
             except (Unreachable, ConnectionLost, TimedOut) as error:
                 problems.append(str(error))
         raise Unreachable("; ".join(problems) or "the cluster has no nodes")
-
-    async def _connection_to(self, node_id: int) -> ClientConnection:
-        cluster = self._cluster or await self._discover()
-        address = cluster.nodes.get(node_id)
-        if address is None:
-            raise NoSuchNode(f"the cluster has no node {node_id} at the moment")
-        return await self._to(address)
 
     async def _to(self, address: Address) -> ClientConnection:
         # One connection attempt for each address: concurrent calls share it.

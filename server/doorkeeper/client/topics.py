@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Self, TypeVar
 
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.config import ClientConfig
-from doorkeeper.client.errors import ApiFailure, ClientError
+from doorkeeper.client.errors import ApiFailure, ClientError, NoSuchNode
 from doorkeeper.client.nodes import Nodes, RetryNeeded
 from doorkeeper_wire.messages.fetch import (
     FetchPartition,
@@ -157,9 +157,11 @@ class TopicReader:
         async def once() -> T:
             try:
                 return await call()
-            except ClientError:
+            except ClientError as error:
                 # Another broker may lead the partition by now.
                 self._topics.clear()
+                if isinstance(error, NoSuchNode):
+                    raise RetryNeeded(str(error)) from error
                 raise
 
         return await self._nodes.retry(once)

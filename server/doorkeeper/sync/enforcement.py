@@ -108,14 +108,15 @@ class Enforcement:
 
         A conflict ends when the cluster has agreed for some intervals.
         """
-        known, self._known = self._known, drift.parts
+        parts = drift.parts
+        known, self._known = self._known, parts
         if known is None:
             # Before the first reading others may have added ACLs; those that lack may be new here.
             self.foreign = drift.extra
         else:
-            self.foreign = (drift.parts - self._own) - (known - self.foreign)
+            self.foreign = (parts - self._own) - (known - self.foreign)
         self._own.clear()
-        if self._failed and (now_s >= self._retry_s or not drift.parts & self._failed):
+        if self._failed and (now_s >= self._retry_s or not parts & self._failed):
             self._failed = NO_BINDINGS
         if drift:
             self._agrees_since_s = None

@@ -56,6 +56,9 @@ _NO_AUTHORIZER: Final = (
 _CALL_MS: Final = 10_000
 
 
+_LARGE: Final = 2_000
+"""The differences of a drift that are some milliseconds of work."""
+
 _FACTS_S: Final = 60.0
 """The age at which release, default and login of a cluster are asked for again."""
 
@@ -109,6 +112,8 @@ class Descriptions:
         self._drifts = {
             broker: (digest, drift.after_goal(change))
             for broker, (digest, drift) in self._drifts.items()
+            # To follow a large drift takes as long as to read it again, which a thread does.
+            if len(drift.missing) + len(drift.extra) < _LARGE
         }
 
     def reader(self, broker: int, desired: AbstractSet[AclBinding]) -> DescriptionReader:

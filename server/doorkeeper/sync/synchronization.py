@@ -284,13 +284,13 @@ class ClusterSynchronization:
 
     async def _conclude(self, drift: AclDrift) -> None:
         """Record the drift; report differences that this server has not caused."""
-        self._drift = drift
-        size = len(drift.parts)
+        self._drift, parts = drift, drift.parts
+        size = len(parts)
         await _call(size, self.enforcement.observe, drift, self._clock())
         # "Since" of the next receipt must not cover the time of this drift.
-        self.receipts.note(drift.parts)
+        self.receipts.note(parts)
         # Where changes are sent, the differences that they remove are no news.
-        news = self.enforcement.foreign if self.role is Role.OWNER else drift.parts
+        news = self.enforcement.foreign if self.role is Role.OWNER else parts
         new = await _call(size, self.differences.update, drift, news, self._hooks.now_ms())
         if new is None:
             self._tell(EventKind.AGREED)
