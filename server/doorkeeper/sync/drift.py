@@ -7,7 +7,13 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.acls.live_changes import binding_text
-from doorkeeper.acls.model import ANY_BINDING
+from doorkeeper.acls.model import (
+    ANY_BINDING,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourceType,
+)
 from doorkeeper.acls.search import find
 from doorkeeper.server.schema.declared import ACL
 
@@ -106,8 +112,10 @@ def compare(
 ) -> AclDrift:
     """Return the difference of the bindings of a cluster: 0.1 s for 100,000."""
     # One operation of sets would stop other threads for as long.
-    missing = frozenset(binding for binding in desired if binding not in present)
     others = frozenset(binding for binding in present if binding not in desired)
+    missing = NO_BINDINGS
+    if len(present) - len(others) < len(desired):
+        missing = frozenset(binding for binding in desired if binding not in present)
     extra = frozenset(filter(scope.selects, others))
     return AclDrift(missing, extra, others - extra)
 
@@ -205,8 +213,13 @@ class DriftRecord:
 def known_bindings(bindings: Iterable[AclBinding]) -> Iterator[AclBinding]:
     """Yield the bindings without UNKNOWN codes: no desired set can have the others."""
     for binding in bindings:
-        (resource_type, _, pattern_type), entry = binding
-        if 0 not in (resource_type, pattern_type, entry.operation, entry.permission_type):
+        (resource_type, _, pattern_type), (_, _, operation, permission_type) = binding
+        if (
+            resource_type is not ResourceType.UNKNOWN
+            and pattern_type is not PatternType.UNKNOWN
+            and operation is not AclOperation.UNKNOWN
+            and permission_type is not AclPermissionType.UNKNOWN
+        ):
             yield binding
 
 
