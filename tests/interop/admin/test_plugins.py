@@ -186,6 +186,26 @@ class PolicyServer(http.server.BaseHTTPRequestHandler):
         """Stay quiet."""
 
 
+@contextmanager
+def http_policy(
+    monkeypatch: pytest.MonkeyPatch, away_s: float, **keys: str
+) -> Iterator[dict[str, str]]:
+    """Run a server whose policy server answers after a time; give its addresses."""
+    policies = http.server.ThreadingHTTPServer(("127.0.0.1", 0), PolicyServer)
+    threading.Thread(target=policies.serve_forever, args=(0.05,), daemon=True).start()
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "examples" / "authorizers"), prepend=os.pathsep)
+    keys["http_policy_url"] = f"http://127.0.0.1:{policies.server_port}/allowed"
+    try:
+        with served(
+            monkeypatch, "http_policy.HttpPolicy", {"PLAINTEXT": "PLAINTEXT"}, **keys
+        ) as addresses:
+            monkeypatch.setattr(PolicyServer, "opens_s", time.monotonic() + away_s)
+            yield addresses
+    finally:
+        policies.shutdown()
+        policies.server_close()
+
+
 @pytest.mark.parametrize(
     ("client", "program"),
     [
@@ -198,28 +218,26 @@ def test_clients_wait_for_a_decision(
     monkeypatch: pytest.MonkeyPatch, client: str, program: str, away_s: float
 ) -> None:
     """Nobody is refused while the policy server is asked, nor while it is away."""
-    policies = http.server.ThreadingHTTPServer(("127.0.0.1", 0), PolicyServer)
-    threading.Thread(target=policies.serve_forever, args=(0.05,), daemon=True).start()
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "examples" / "authorizers"), prepend=os.pathsep)
     (library,) = (each for each in CLIENTS if each.name == client)
     command = or_skip(lambda: library.command(DRIVERS / program))
-    keys = {
-        "http_policy_url": f"http://127.0.0.1:{policies.server_port}/allowed",
-        "doorkeeper_test_broker": "true",
-    }
-    try:
-        with served(
-            monkeypatch, "http_policy.HttpPolicy", {"PLAINTEXT": "PLAINTEXT"}, **keys
-        ) as addresses:
-            monkeypatch.setattr(PolicyServer, "opens_s", time.monotonic() + away_s)
-            done = subprocess.run(
-                [*command, addresses["PLAINTEXT"]],
-                capture_output=True,
-                text=True,
-                timeout=scaled(60),
-                check=False,
-            )
-    finally:
-        policies.shutdown()
-        policies.server_close()
+    with http_policy(monkeypatch, away_s, doorkeeper_test_broker="true") as addresses:
+        done = subprocess.run(
+            [*command, addresses["PLAINTEXT"]],
+            capture_output=True,
+            text=True,
+            timeout=scaled(60),
+            check=False,
+        )
     assert (done.stdout, done.returncode) == ("sent\nread b'x'\n", 0), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("away_s", [0.0, 6.0])
+def test_javas_admin_client_waits_for_a_decision(
+    tools: KafkaTools, monkeypatch: pytest.MonkeyPatch, away_s: float
+) -> None:
+    """It hears what the authorizer says of the change, and nothing of a missing permission."""
+    with http_policy(monkeypatch, away_s) as addresses:
+        bindings = sorted(allow("User:a", "READ", "TOPIC a"))
+        java = config(addresses["PLAINTEXT"])
+        end = outcome(lambda: tools.call("createAcls", java, bindings=bindings))
+    assert end == "PolicyViolationException"
