@@ -1,33 +1,33 @@
-"""The base classes of messages and structs: immutable values.
+"""The base classes of messages and their structs: immutable values with a codec for all versions.
 
-A struct is a class with slots whose fields are keywords with defaults. It is built as its *draft*,
-a base class with the same slots that allows assignments, and becomes the struct by a change of
-`__class__`: half the cost of a frozen dataclass, whose construction calls `object.__setattr__` for
-each field. See docs/decisions/generated-codec.md.
+Each struct is one `msgspec.Struct`, generated from `schemas/messages`, which reads and writes
+itself in every version. See docs/decisions/generated-codec.md.
 """
 
-from collections.abc import Callable
-from typing import Any, ClassVar, NoReturn, Self, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Self, TypeAlias, get_args, get_origin
+
+from msgspec import Struct, structs
 
 from doorkeeper_wire.errors import Unencodable, Unsupported
-from doorkeeper_wire.layout import Layout, unencodable
 from doorkeeper_wire.writing import ENCODE_ERRORS
 
 Tags: TypeAlias = tuple[tuple[int, bytes], ...]
 """Unknown tagged fields: tag and bytes."""
 
-new = object.__new__
+NO_TAGS: Tags = ()
 
 NEVER = 32767
 """The value of FLEXIBLE_FROM for messages without flexible versions."""
 
 
-class Record:
-    """A struct of a message: immutable, compared and printed by its fields."""
+class Record(Struct, frozen=True, gc=False):
+    """A struct of a message: immutable, compared and printed by its fields.
 
-    __slots__ = ()
-    FIELDS: ClassVar[tuple[str, ...]] = ()
-    SECRETS: ClassVar[tuple[str, ...]] = ()
+    Values that never change cannot refer to themselves, so the garbage collector leaves them out.
+    """
+
+    SECRETS: ClassVar[frozenset[str]] = frozenset()
     """Fields that repr hides, since they would allow a reader to log in."""
 
     def replace(self, **changes: Any) -> Self:
@@ -36,65 +36,35 @@ class Record:
         Raises:
             TypeError: a name is not a field.
         """
-        values = {name: getattr(self, name) for name in self.FIELDS}
-        return type(self)(**(values | changes))
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self.FIELDS)
-
-    def __hash__(self) -> int:
-        return hash((type(self), *(getattr(self, name) for name in self.FIELDS)))
+        return structs.replace(self, **changes)
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={self._field_repr(name)}" for name in self.FIELDS)
+        fields = ", ".join(f"{name}={self._shown(name)}" for name in self.__struct_fields__)
         return f"{type(self).__name__}({fields})"
 
-    def _field_repr(self, name: str) -> str:
+    def _shown(self, name: str) -> str:
         return "<hidden>" if name in self.SECRETS else repr(getattr(self, name))
 
-    def __copy__(self) -> Self:
-        return self
 
-    def __deepcopy__(self, _memo: object) -> Self:
-        return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        values = {name: getattr(self, name) for name in self.FIELDS}
-        return _rebuild, (type(self), values)
-
-
-class Frozen:
-    """Prohibits assignments: the second base of each finished struct."""
-
-    __slots__ = ()
-
-    def __setattr__(self, name: str, _value: object) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__}.{name}: messages do not change; use replace()")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__}.{name}: messages do not change")
-
-
-def _rebuild(kind: type[Record], values: dict[str, Any]) -> Record:
-    return kind(**values)
-
-
-class Message(Record):
-    """A message or header: a struct with codecs for several versions.
+class Message(Record, frozen=True, gc=False):
+    """A message or header: a struct that begins with a version.
 
     `API_KEY` is -1 for messages that are no request or response of an API.
     """
 
-    __slots__ = ()
     API_KEY: ClassVar[int] = -1
     MIN_VERSION: ClassVar[int]
     MAX_VERSION: ClassVar[int]
     FLEXIBLE_FROM: ClassVar[int]
-    DECODERS: ClassVar[tuple[Any, ...]]
-    ENCODERS: ClassVar[tuple[Any, ...]]
-    LAYOUTS: ClassVar[tuple[Layout, ...]]
+
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple[Any, int]:
+        """Read the message at `at`; the version is known. Generated."""
+        raise NotImplementedError
+
+    def write(self, out: list[bytes], version: int) -> None:
+        """Append the parts of the message; the version is known. Generated."""
+        raise NotImplementedError
 
     @classmethod
     def decode(cls, data: bytes, offset: int, version: int) -> tuple[Self, int]:
@@ -108,8 +78,7 @@ class Message(Record):
         """
         if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
             raise _version_error(cls, version)
-        found: tuple[Self, int] = cls.DECODERS[version](data, offset, len(data))
-        return found
+        return cls.read(data, offset, version)
 
     def encode(self, version: int, join: Callable[[list[bytes]], Any] = b"".join) -> bytes:
         """Return the bytes of the message in a version, or what ``join`` makes of their parts.
@@ -125,13 +94,26 @@ class Message(Record):
             raise _version_error(type(self), version)
         out: list[bytes] = []
         try:
-            self.ENCODERS[version](out, self)
+            self.write(out, version)
             return join(out)  # type: ignore[no-any-return]  # bytes, or what the caller makes
         except Unencodable:
             raise
-        # Encoders do not check values; the layout finds the faulty field afterwards.
+        # What is written is not checked; the declaration finds the faulty field afterwards.
         except ENCODE_ERRORS as error:
-            raise unencodable(self, self.LAYOUTS[version], error) from error
+            # Reads YAML, and is never needed for messages that are right.
+            from doorkeeper_wire.declared.faults import unencodable  # noqa: PLC0415
+
+            raise unencodable(self, version, error) from error
+
+
+def arrays_of_structs(kind: type[Record]) -> Iterator[tuple[str, type[Record]]]:
+    """Yield the fields of a struct that are arrays of structs, and the class of their items."""
+    for name in kind.__struct_fields__:
+        hint = kind.__annotations__[name]
+        for part in (hint, *get_args(hint)):  # of tuple[X, ...] | None too
+            item = next(iter(get_args(part)), None) if get_origin(part) is tuple else None
+            if isinstance(item, type) and issubclass(item, Record):
+                yield name, item
 
 
 def _version_error(kind: type[Message], version: int) -> Unsupported:

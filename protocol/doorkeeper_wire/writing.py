@@ -4,12 +4,12 @@ An encoder appends parts to a list and joins them once. Runs of fixed-size field
 `struct.Struct`; texts with their lengths come from a small cache, because principals, hosts and
 names repeat (1.15 to 1.45 times faster; in the worst case slower by the cost of clearing it).
 
-Encoders do not check values. After an error of struct, join or cache, `layout.unencodable` walks
-the message with its layout and names the field.
+Encoders do not check values. After an error of struct, join or cache, `declared.faults` walks the
+message with its declaration and names the field.
 """
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from struct import Struct
 
 from doorkeeper_wire.errors import Unsupported
@@ -21,6 +21,7 @@ ENCODE_ERRORS = (struct.error, TypeError, AttributeError, ValueError, OverflowEr
 _CACHED_TEXTS_MAX = 4096
 _CACHED_TEXT_CHARS_MAX = 128
 _INT16 = Struct(">h").pack
+_INT32 = Struct(">i").pack
 
 
 def _uvarint(value: int) -> bytes:
@@ -110,6 +111,32 @@ def put_tags(
 
 def _tag_of(field: tuple[int, bytes]) -> int:
     return field[0]
+
+
+def put_unknown_tags(out: list[bytes], unknown: Iterable[tuple[int, bytes]]) -> None:
+    """Append the section of tagged fields of a struct that knows none."""
+    if unknown:
+        put_tags(out, (), unknown)
+    else:
+        out.append(b"\0")
+
+
+def length(values: Sized | None, flexible: bool) -> bytes:
+    """Return the length before bytes or an array.
+
+    Raises:
+        TypeError: they are null.
+    """
+    if values is None:
+        raise TypeError(values)
+    return UVARINT[len(values) + 1] if flexible else _INT32(len(values))
+
+
+def nullable_length(values: Sized | None, flexible: bool) -> bytes:
+    """Return the length before bytes or an array, or null."""
+    if values is None:
+        return b"\0" if flexible else b"\xff\xff\xff\xff"
+    return length(values, flexible)
 
 
 def replace_empty_tags(out: list[bytes], unknown: Iterable[tuple[int, bytes]]) -> None:

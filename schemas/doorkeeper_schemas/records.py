@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from doorkeeper_schemas.reading import SchemaError
+from doorkeeper_wire.declared.schema_file import SchemaError
 
 _SCALARS = {
     ("string", None): "string",

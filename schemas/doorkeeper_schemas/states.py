@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from doorkeeper_schemas.reading import FileReader, load
+from doorkeeper_wire.declared.schema_file import FileReader, load
 
 _KIND_KEYS = {"kind", "meaning", "field", "audit", "row", "key", "values"}
 _COLUMN_KEYS = {"name", "type", "meaning", "secret", "default"}

@@ -30,8 +30,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from doorkeeper_schemas.reading import SchemaError
 from doorkeeper_schemas.records import Events, Field, FieldType, ListOf, StructOf
+from doorkeeper_wire.declared.schema_file import SchemaError
 
 SCALARS = {
     *("boolean", "int16", "int32", "int64", "double"),

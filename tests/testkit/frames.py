@@ -108,7 +108,7 @@ class FrameClient:
 def fields(message: Any) -> Any:
     """Return a message as plain values, tuples as lists, so that two can be compared, printed."""
     if isinstance(message, Record):
-        return {name: fields(getattr(message, name)) for name in message.FIELDS}
+        return {name: fields(getattr(message, name)) for name in message.__struct_fields__}
     if isinstance(message, tuple):
         return [fields(part) for part in message]
     return message

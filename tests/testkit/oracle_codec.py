@@ -152,7 +152,7 @@ def java_values(record: Record, *, every: bool = False) -> dict[str, Any]:
     kind = type(record)
     default = _default(kind)
     found = {}
-    for name in record.FIELDS:
+    for name in record.__struct_fields__:
         value = getattr(record, name)
         if name == "unknown_tags":
             if value:

@@ -111,7 +111,7 @@ def shown(value: Any) -> Any:
     if isinstance(value, Record):
         parts = (
             f"{name}={shown(getattr(value, name))}"
-            for name in value.FIELDS
+            for name in value.__struct_fields__
             if getattr(value, name) != () or name in ("topics", "creations", "filters")
         )
         return f"{type(value).__name__}({', '.join(parts)})"

@@ -3,9 +3,9 @@
 from pathlib import Path
 from types import ModuleType
 
-from doorkeeper_schemas.model import Module
 from doorkeeper_schemas.modules import messages_source
-from doorkeeper_schemas.reading import read_module
+from doorkeeper_wire.declared.model import Module
+from doorkeeper_wire.declared.schema_file import read_module
 
 ODD = """
 message: Odd

@@ -342,7 +342,9 @@ def replaced(value: Any, ids: Mapping[bytes, bytes]) -> Any:
     if isinstance(value, tuple):
         return tuple(replaced(part, ids) for part in value)
     if isinstance(value, Record):
-        return value.replace(**{name: replaced(getattr(value, name), ids) for name in value.FIELDS})
+        return value.replace(
+            **{name: replaced(getattr(value, name), ids) for name in value.__struct_fields__}
+        )
     return value
 
 

@@ -1,19 +1,18 @@
 """Values of messages, made from the declared trees: what the codec's property tests are fed."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import cache, singledispatch
 from importlib import import_module
 from io import BytesIO
-from operator import is_not
 from typing import Any
 
 from construct import Bytes, ConstructError, FormatField, Renamed
 from hypothesis import strategies as st
 
 from doorkeeper_schemas.apis import PRIVATE_FROM
-from doorkeeper_wire.declared import tree
-from doorkeeper_wire.declared.contents import MODULES
+from doorkeeper_wire.declared import messages, tree
 from doorkeeper_wire.declared.nodes import (
     Array,
     Flag,
@@ -23,6 +22,7 @@ from doorkeeper_wire.declared.nodes import (
     TagSection,
     Text,
 )
+from doorkeeper_wire.declared.schema_file import snake
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.message import Message
 from doorkeeper_wire.message import Record as Struct
@@ -44,9 +44,15 @@ OF_METADATA = ("AccessControlEntryRecord", "RemoveAccessControlEntryRecord")
 """Records of metadata logs, which kafka-clients does not have; logs of real clusters judge them."""
 
 
+@cache
+def message_names() -> tuple[str, ...]:
+    """Return the names of all messages that have a class."""
+    return tuple(message.name for message in messages())
+
+
 def message_versions(*, of_kafka: bool = False) -> Iterator[tuple[str, int]]:
     """Yield every message in every version; with ``of_kafka`` those of kafka-clients."""
-    for name in MODULES:
+    for name in message_names():
         kind = message_class(name)
         if of_kafka and (kind.API_KEY >= PRIVATE_FROM or name in OF_METADATA):
             continue
@@ -55,14 +61,34 @@ def message_versions(*, of_kafka: bool = False) -> Iterator[tuple[str, int]]:
 
 
 def distinct_versions() -> Iterator[tuple[str, int]]:
-    """Yield the versions that differ from the one before, in the tree or in the code."""
-    before: tuple[Any, ...] = ()
+    """Yield the versions whose layout is not that of the one before."""
+    before = ""
     for name, version in message_versions():
-        kind = message_class(name)
-        parts = (tree(name, version), kind.DECODERS[version], kind.ENCODERS[version])
-        if len(before) != len(parts) or any(map(is_not, before, parts)):
+        layout = f"{name} {shape(tree(name, version))}"
+        if layout != before:
             yield name, version
-        before = parts
+        before = layout
+
+
+def shape(node: Any) -> Any:
+    """Return what a tree says, for comparisons."""
+    match node:
+        case Renamed():
+            return node.name, shape(node.subcon)
+        case Record():
+            tags = node.tags
+            known = () if tags is None else [(t.tag, t.name, shape(t.node)) for t in tags.known]
+            refused = None if tags is None else tags.refused
+            parts = [shape(part) for part in node.subcons]
+            return node.kind, parts, known, refused, [absent.name for absent in node.absent]
+        case NullableRecord():
+            return "nullable", shape(node.record)
+        case Array():
+            return "array", node.compact, node.nullable, shape(node.element)
+        case Text() | Octets():
+            return type(node).__name__, node.compact, node.nullable
+        case _:
+            return getattr(node, "fmtstr", type(node).__name__)
 
 
 def built(name: str, values: dict[str, Any], kind: str | None = None) -> Any:
@@ -74,7 +100,7 @@ def built(name: str, values: dict[str, Any], kind: str | None = None) -> Any:
 def plain(value: Any) -> Any:
     """Return a message or a parsed container as dictionaries, tuples and plain values."""
     if isinstance(value, Struct):
-        return {name: plain(getattr(value, name)) for name in value.FIELDS}
+        return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items() if key not in {"_io", "kind"}}
     if isinstance(value, list | tuple):
@@ -232,8 +258,13 @@ def _tag_values(section: TagSection) -> dict[str, st.SearchStrategy[Any]]:
     return known | {"unknown_tags": st.just(()) | free.map(dict.items).map(sorted).map(tuple)}
 
 
+@cache
 def _module(name: str) -> Any:
-    return import_module(f"doorkeeper_wire.messages.{MODULES[name][0]}")
+    words = [name.removesuffix(end) for end in ("Request", "Response", "")]
+    for word in words:
+        with suppress(ModuleNotFoundError):
+            return import_module(f"doorkeeper_wire.messages.{snake(word)}")
+    raise LookupError(name)
 
 
 def _built(name: str, value: Any) -> Any:

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 COMMAND_LINE = {"click"}
 """What ``import doorkeeper.cli`` may load from others."""
 
-SERVING = COMMAND_LINE | {"apsw", "immutables", "structlog", "uvloop", "yaml"}
+SERVING = COMMAND_LINE | {
+    *("apsw", "immutables", "msgspec", "structlog", "typing_extensions", "uvloop", "yaml"),
+}
 """What ``doorkeeper serve`` may load from others until it answers, and no more."""
 
 HEAVY = {
-    "argparse", "concurrent.futures.process", "ctypes", "decimal", "doorkeeper.acls.explanation",
+    "argparse", "concurrent.futures.process", "ctypes", "doorkeeper.acls.explanation",
     "doorkeeper.acls.formats", "doorkeeper.client", "doorkeeper.server.api.unserved",
     "doorkeeper.server.operations.audit", "doorkeeper.server.operations.http",
     "doorkeeper.server.app.declared_groups", "doorkeeper.server.config.document",

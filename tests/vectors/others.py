@@ -17,7 +17,7 @@ import kafka.protocol.sasl
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
 
-from doorkeeper_wire.declared.contents import MODULES
+from doorkeeper_wire.declared.schema_file import snake
 
 _KAFKA_PYTHON = (
     kafka.protocol.admin,
@@ -74,7 +74,9 @@ def kio_bytes(name: str, version: int, values: dict[str, Any]) -> str | None:
 
 @cache
 def _kio_class(name: str, version: int) -> Any:
-    module = MODULES[name][0]
+    module = snake(
+        name if name.endswith("Header") else name.removesuffix("Request").removesuffix("Response")
+    )
     suffix = next((word for word in ("request", "response") if name.lower().endswith(word)), "data")
     if name.endswith("Header"):
         suffix = "header"

@@ -2,170 +2,81 @@
 """The record of an ACL in the metadata log of a cluster, type 18, after its type and version."""
 
 from struct import Struct
-from struct import error as StructError
-from typing import Any, Self, cast
+from typing import ClassVar
 
-from doorkeeper_wire.java_text import JAVA
-from doorkeeper_wire.layout import Layout
-from doorkeeper_wire.message import Frozen, Message, Tags, new
-from doorkeeper_wire.reading import compact_text, tags, truncation
-from doorkeeper_wire.writing import COMPACT_TEXT, check_uuid, replace_empty_tags
+from doorkeeper_wire.message import Message, Tags
+from doorkeeper_wire.reading import fixed, read_tags, read_text
+from doorkeeper_wire.writing import COMPACT_TEXT, check_uuid, put_unknown_tags
 
 __all__ = ["AccessControlEntryRecord"]
 
-
-class AccessControlEntryRecordDraft(Message):
-    """AccessControlEntryRecord while it is made."""
-
-    __slots__ = (
-        "id",
-        "resource_type",
-        "resource_name",
-        "pattern_type",
-        "principal",
-        "host",
-        "operation",
-        "permission_type",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    id: bytes
-    resource_type: int
-    resource_name: str
-    pattern_type: int
-    principal: str
-    host: str
-    operation: int
-    permission_type: int
-    unknown_tags: Tags
-
-
-class AccessControlEntryRecord(Frozen, AccessControlEntryRecordDraft):
-    """The record of an ACL in the metadata log of a cluster, type 18, after its type and version.
-
-    Attributes:
-        id: The ACL's id, which its removal names. (0)
-        resource_type: The type of the resource. (0)
-        resource_name: The name of the resource, or the prefix. (0)
-        pattern_type: 3 for LITERAL, 4 for PREFIXED. (0)
-        principal: To whom the entry applies, as TYPE:NAME. (0)
-        host: The address from which it applies; * for all. (0)
-        operation: The operation that it covers. (0)
-        permission_type: 2 for DENY, 3 for ALLOW. (0)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    MIN_VERSION = 0
-    MAX_VERSION = 0
-    FLEXIBLE_FROM = 0
-
-    def __new__(
-        cls,
-        *,
-        id: bytes = b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
-        resource_type: int = 0,
-        resource_name: str = "",
-        pattern_type: int = 0,
-        principal: str = "",
-        host: str = "",
-        operation: int = 0,
-        permission_type: int = 0,
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(AccessControlEntryRecordDraft)
-        self.id = id
-        self.resource_type = resource_type
-        self.resource_name = resource_name
-        self.pattern_type = pattern_type
-        self.principal = principal
-        self.host = host
-        self.operation = operation
-        self.permission_type = permission_type
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
-_unpack_uuid_int8_byte = Struct(">16sbB").unpack_from
-_unpack_int8_byte = Struct(">bB").unpack_from
-_unpack_int8_int8_byte = Struct(">bbB").unpack_from
+_layout_uuid_int8 = Struct(">16sb")
 _pack_uuid_int8 = Struct(">16sb").pack
+_layout_int8 = Struct(">b")
 _pack_int8 = Struct(">b").pack
-_pack_int8_int8_zero = Struct(">bbx").pack
+_layout_int8_int8 = Struct(">bb")
+_pack_int8_int8 = Struct(">bb").pack
 
 
-def _decode_access_control_entry_record_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(AccessControlEntryRecordDraft)
-    try:
-        item.id, item.resource_type, size = _unpack_uuid_int8_byte(data, at)
-    except StructError:
-        raise truncation(data, at, "16s b B", "id", "resource_type", "resource_name") from None
-    at += 18
-    if 0 < size < 128 and (stop := at + size - 1) <= end:
-        item.resource_name = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.resource_name, at = compact_text(data, at, size, "resource_name")
-    try:
-        item.pattern_type, size = _unpack_int8_byte(data, at)
-    except StructError:
-        raise truncation(data, at, "b B", "pattern_type", "principal") from None
-    at += 2
-    if 0 < size < 128 and (stop := at + size - 1) <= end:
-        item.principal = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.principal, at = compact_text(data, at, size, "principal")
-    try:
-        size = data[at]
-    except IndexError:
-        raise truncation(data, at, "B", "host") from None
-    at += 1
-    if 0 < size < 128 and (stop := at + size - 1) <= end:
-        item.host = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.host, at = compact_text(data, at, size, "host")
-    try:
-        item.operation, item.permission_type, tagged = _unpack_int8_int8_byte(data, at)
-    except StructError:
-        raise truncation(
-            data, at, "b b B", "operation", "permission_type", "unknown_tags"
-        ) from None
-    at += 3
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = AccessControlEntryRecord
-    return item, at
+class AccessControlEntryRecord(Message, frozen=True, gc=False):
+    """The record of an ACL in the metadata log of a cluster, type 18, after its type and version."""
 
+    id: bytes = b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+    """The ACL's id, which its removal names. (0)"""
+    resource_type: int = 0
+    """The type of the resource. (0)"""
+    resource_name: str = ""
+    """The name of the resource, or the prefix. (0)"""
+    pattern_type: int = 0
+    """3 for LITERAL, 4 for PREFIXED. (0)"""
+    principal: str = ""
+    """To whom the entry applies, as TYPE:NAME. (0)"""
+    host: str = ""
+    """The address from which it applies; * for all. (0)"""
+    operation: int = 0
+    """The operation that it covers. (0)"""
+    permission_type: int = 0
+    """2 for DENY, 3 for ALLOW. (0)"""
+    unknown_tags: Tags = ()
 
-def _encode_access_control_entry_record_v0(out: list[bytes], item: Any) -> None:
-    check_uuid(item.id)
-    out += (
-        _pack_uuid_int8(item.id, item.resource_type),
-        COMPACT_TEXT[item.resource_name],
-        _pack_int8(item.pattern_type),
-        COMPACT_TEXT[item.principal],
-        COMPACT_TEXT[item.host],
-        _pack_int8_int8_zero(item.operation, item.permission_type),
-    )
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
 
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["AccessControlEntryRecord", int]:
+        id, resource_type = fixed(_layout_uuid_int8, data, at, "id", "resource_type")
+        at += 17
+        resource_name, at = read_text(data, at, True, "resource_name")
+        (pattern_type,) = fixed(_layout_int8, data, at, "pattern_type")
+        at += 1
+        principal, at = read_text(data, at, True, "principal")
+        host, at = read_text(data, at, True, "host")
+        operation, permission_type = fixed(
+            _layout_int8_int8, data, at, "operation", "permission_type"
+        )
+        at += 2
+        unknown_tags, at = read_tags(data, at, "unknown_tags")
+        return AccessControlEntryRecord(
+            id,
+            resource_type,
+            resource_name,
+            pattern_type,
+            principal,
+            host,
+            operation,
+            permission_type,
+            unknown_tags,
+        ), at
 
-_ACCESS_CONTROL_ENTRY_RECORD_LAYOUT_V0: Layout = (
-    ("id", "uuid"),
-    ("resource_type", "int8"),
-    ("resource_name", "text"),
-    ("pattern_type", "int8"),
-    ("principal", "text"),
-    ("host", "text"),
-    ("operation", "int8"),
-    ("permission_type", "int8"),
-)
-AccessControlEntryRecord.DECODERS = (_decode_access_control_entry_record_v0,)
-AccessControlEntryRecord.ENCODERS = (_encode_access_control_entry_record_v0,)
-AccessControlEntryRecord.LAYOUTS = (_ACCESS_CONTROL_ENTRY_RECORD_LAYOUT_V0,)
+    def write(self, out: list[bytes], version: int) -> None:
+        check_uuid(self.id)
+        out += (
+            _pack_uuid_int8(self.id, self.resource_type),
+            COMPACT_TEXT[self.resource_name],
+            _pack_int8(self.pattern_type),
+            COMPACT_TEXT[self.principal],
+            COMPACT_TEXT[self.host],
+            _pack_int8_int8(self.operation, self.permission_type),
+        )
+        put_unknown_tags(out, self.unknown_tags)

@@ -2,299 +2,94 @@
 """A producer makes the offsets of a group part of its transaction (KIP-98)."""
 
 from struct import Struct
-from struct import error as StructError
-from typing import Any, Self, cast
+from typing import ClassVar
 
-from doorkeeper_wire.java_text import JAVA
-from doorkeeper_wire.layout import Layout
-from doorkeeper_wire.message import Frozen, Message, Tags, new
-from doorkeeper_wire.reading import compact_text, tags, text, truncation
-from doorkeeper_wire.writing import COMPACT_TEXT, TEXT, absent, replace_empty_tags
+from doorkeeper_wire.message import Message, Tags
+from doorkeeper_wire.reading import fixed, read_tags, read_text
+from doorkeeper_wire.writing import COMPACT_TEXT, TEXT, absent, put_unknown_tags
 
 __all__ = ["AddOffsetsToTxnRequest", "AddOffsetsToTxnResponse"]
 
-
-class AddOffsetsToTxnRequestDraft(Message):
-    """AddOffsetsToTxnRequest while it is made."""
-
-    __slots__ = (
-        "transactional_id",
-        "producer_id",
-        "producer_epoch",
-        "group_id",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    transactional_id: str
-    producer_id: int
-    producer_epoch: int
-    group_id: str
-    unknown_tags: Tags
-
-
-class AddOffsetsToTxnRequest(Frozen, AddOffsetsToTxnRequestDraft):
-    """The request of AddOffsetsToTxn.
-
-    Attributes:
-        transactional_id: The transactional id. (0 to 4)
-        producer_id: The producer's id. (0 to 4)
-        producer_epoch: The producer's epoch. (0 to 4)
-        group_id: The group's id. (0 to 4)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    API_KEY = 25
-    MIN_VERSION = 0
-    MAX_VERSION = 4
-    FLEXIBLE_FROM = 3
-
-    def __new__(
-        cls,
-        *,
-        transactional_id: str = "",
-        producer_id: int = 0,
-        producer_epoch: int = 0,
-        group_id: str = "",
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(AddOffsetsToTxnRequestDraft)
-        self.transactional_id = transactional_id
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.group_id = group_id
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
-class AddOffsetsToTxnResponseDraft(Message):
-    """AddOffsetsToTxnResponse while it is made."""
-
-    __slots__ = (
-        "throttle_time_ms",
-        "error_code",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    throttle_time_ms: int
-    error_code: int
-    unknown_tags: Tags
-
-
-class AddOffsetsToTxnResponse(Frozen, AddOffsetsToTxnResponseDraft):
-    """The response of AddOffsetsToTxn.
-
-    Attributes:
-        throttle_time_ms: For how long the client should hold back, in milliseconds. (0 to 4)
-        error_code: 0, or the reason for the failure. (0 to 4)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    API_KEY = 25
-    MIN_VERSION = 0
-    MAX_VERSION = 4
-    FLEXIBLE_FROM = 3
-
-    def __new__(
-        cls,
-        *,
-        throttle_time_ms: int = 0,
-        error_code: int = 0,
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(AddOffsetsToTxnResponseDraft)
-        self.throttle_time_ms = throttle_time_ms
-        self.error_code = error_code
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
-_unpack_int16 = Struct(">h").unpack_from
-_unpack_int32_int16 = Struct(">ih").unpack_from
-_unpack_int32_int16_byte = Struct(">ihB").unpack_from
-_unpack_int64_int16_byte = Struct(">qhB").unpack_from
-_unpack_int64_int16_int16 = Struct(">qhh").unpack_from
+_layout_int32_int16 = Struct(">ih")
 _pack_int32_int16 = Struct(">ih").pack
-_pack_int32_int16_zero = Struct(">ihx").pack
+_layout_int64_int16 = Struct(">qh")
 _pack_int64_int16 = Struct(">qh").pack
 
 
-def _decode_add_offsets_to_txn_request_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(AddOffsetsToTxnRequestDraft)
-    try:
-        (size,) = _unpack_int16(data, at)
-    except StructError:
-        raise truncation(data, at, "h", "transactional_id") from None
-    at += 2
-    if size >= 0 and (stop := at + size) <= end:
-        item.transactional_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.transactional_id, at = text(data, at, size, "transactional_id")
-    try:
-        item.producer_id, item.producer_epoch, size = _unpack_int64_int16_int16(data, at)
-    except StructError:
-        raise truncation(data, at, "q h h", "producer_id", "producer_epoch", "group_id") from None
-    at += 12
-    if size >= 0 and (stop := at + size) <= end:
-        item.group_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.group_id, at = text(data, at, size, "group_id")
-    item.unknown_tags = ()
-    item.__class__ = AddOffsetsToTxnRequest
-    return item, at
+class AddOffsetsToTxnRequest(Message, frozen=True, gc=False):
+    """The request of AddOffsetsToTxn."""
+
+    transactional_id: str = ""
+    """The transactional id. (0 to 4)"""
+    producer_id: int = 0
+    """The producer's id. (0 to 4)"""
+    producer_epoch: int = 0
+    """The producer's epoch. (0 to 4)"""
+    group_id: str = ""
+    """The group's id. (0 to 4)"""
+    unknown_tags: Tags = ()
+
+    API_KEY: ClassVar[int] = 25
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 4
+    FLEXIBLE_FROM: ClassVar[int] = 3
+
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["AddOffsetsToTxnRequest", int]:
+        flexible = version >= 3
+        transactional_id, at = read_text(data, at, flexible, "transactional_id")
+        producer_id, producer_epoch = fixed(
+            _layout_int64_int16, data, at, "producer_id", "producer_epoch"
+        )
+        at += 10
+        group_id, at = read_text(data, at, flexible, "group_id")
+        unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
+        return AddOffsetsToTxnRequest(
+            transactional_id, producer_id, producer_epoch, group_id, unknown_tags
+        ), at
+
+    def write(self, out: list[bytes], version: int) -> None:
+        flexible = version >= 3
+        string = COMPACT_TEXT if flexible else TEXT
+        if not flexible and self.unknown_tags:
+            raise absent("unknown_tags", self.unknown_tags)
+        out += (
+            string[self.transactional_id],
+            _pack_int64_int16(self.producer_id, self.producer_epoch),
+            string[self.group_id],
+        )
+        if flexible:
+            put_unknown_tags(out, self.unknown_tags)
 
 
-def _encode_add_offsets_to_txn_request_v0(out: list[bytes], item: Any) -> None:
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out += (
-        TEXT[item.transactional_id],
-        _pack_int64_int16(item.producer_id, item.producer_epoch),
-        TEXT[item.group_id],
-    )
+class AddOffsetsToTxnResponse(Message, frozen=True, gc=False):
+    """The response of AddOffsetsToTxn."""
 
+    throttle_time_ms: int = 0
+    """For how long the client should hold back, in milliseconds. (0 to 4)"""
+    error_code: int = 0
+    """0, or the reason for the failure. (0 to 4)"""
+    unknown_tags: Tags = ()
 
-def _decode_add_offsets_to_txn_request_v3(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(AddOffsetsToTxnRequestDraft)
-    try:
-        size = data[at]
-    except IndexError:
-        raise truncation(data, at, "B", "transactional_id") from None
-    at += 1
-    if 0 < size < 128 and (stop := at + size - 1) <= end:
-        item.transactional_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.transactional_id, at = compact_text(data, at, size, "transactional_id")
-    try:
-        item.producer_id, item.producer_epoch, size = _unpack_int64_int16_byte(data, at)
-    except StructError:
-        raise truncation(data, at, "q h B", "producer_id", "producer_epoch", "group_id") from None
-    at += 11
-    if 0 < size < 128 and (stop := at + size - 1) <= end:
-        item.group_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.group_id, at = compact_text(data, at, size, "group_id")
-    try:
-        tagged = data[at]
-    except IndexError:
-        raise truncation(data, at, "B", "unknown_tags") from None
-    at += 1
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = AddOffsetsToTxnRequest
-    return item, at
+    API_KEY: ClassVar[int] = 25
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 4
+    FLEXIBLE_FROM: ClassVar[int] = 3
 
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["AddOffsetsToTxnResponse", int]:
+        flexible = version >= 3
+        throttle_time_ms, error_code = fixed(
+            _layout_int32_int16, data, at, "throttle_time_ms", "error_code"
+        )
+        at += 6
+        unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
+        return AddOffsetsToTxnResponse(throttle_time_ms, error_code, unknown_tags), at
 
-def _encode_add_offsets_to_txn_request_v3(out: list[bytes], item: Any) -> None:
-    out += (
-        COMPACT_TEXT[item.transactional_id],
-        _pack_int64_int16(item.producer_id, item.producer_epoch),
-        COMPACT_TEXT[item.group_id],
-        b"\x00",
-    )
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
-
-
-def _decode_add_offsets_to_txn_response_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(AddOffsetsToTxnResponseDraft)
-    item.unknown_tags = ()
-    try:
-        item.throttle_time_ms, item.error_code = _unpack_int32_int16(data, at)
-    except StructError:
-        raise truncation(data, at, "i h", "throttle_time_ms", "error_code") from None
-    at += 6
-    item.__class__ = AddOffsetsToTxnResponse
-    return item, at
-
-
-def _encode_add_offsets_to_txn_response_v0(out: list[bytes], item: Any) -> None:
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out.append(_pack_int32_int16(item.throttle_time_ms, item.error_code))
-
-
-def _decode_add_offsets_to_txn_response_v3(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(AddOffsetsToTxnResponseDraft)
-    try:
-        item.throttle_time_ms, item.error_code, tagged = _unpack_int32_int16_byte(data, at)
-    except StructError:
-        raise truncation(
-            data, at, "i h B", "throttle_time_ms", "error_code", "unknown_tags"
-        ) from None
-    at += 7
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = AddOffsetsToTxnResponse
-    return item, at
-
-
-def _encode_add_offsets_to_txn_response_v3(out: list[bytes], item: Any) -> None:
-    out.append(_pack_int32_int16_zero(item.throttle_time_ms, item.error_code))
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
-
-
-_ADD_OFFSETS_TO_TXN_REQUEST_LAYOUT_V0: Layout = (
-    ("transactional_id", "text"),
-    ("producer_id", "int64"),
-    ("producer_epoch", "int16"),
-    ("group_id", "text"),
-)
-AddOffsetsToTxnRequest.DECODERS = (
-    _decode_add_offsets_to_txn_request_v0,
-    _decode_add_offsets_to_txn_request_v0,
-    _decode_add_offsets_to_txn_request_v0,
-    _decode_add_offsets_to_txn_request_v3,
-    _decode_add_offsets_to_txn_request_v3,
-)
-AddOffsetsToTxnRequest.ENCODERS = (
-    _encode_add_offsets_to_txn_request_v0,
-    _encode_add_offsets_to_txn_request_v0,
-    _encode_add_offsets_to_txn_request_v0,
-    _encode_add_offsets_to_txn_request_v3,
-    _encode_add_offsets_to_txn_request_v3,
-)
-AddOffsetsToTxnRequest.LAYOUTS = (
-    _ADD_OFFSETS_TO_TXN_REQUEST_LAYOUT_V0,
-    _ADD_OFFSETS_TO_TXN_REQUEST_LAYOUT_V0,
-    _ADD_OFFSETS_TO_TXN_REQUEST_LAYOUT_V0,
-    _ADD_OFFSETS_TO_TXN_REQUEST_LAYOUT_V0,
-    _ADD_OFFSETS_TO_TXN_REQUEST_LAYOUT_V0,
-)
-_ADD_OFFSETS_TO_TXN_RESPONSE_LAYOUT_V0: Layout = (
-    ("throttle_time_ms", "int32"),
-    ("error_code", "int16"),
-)
-AddOffsetsToTxnResponse.DECODERS = (
-    _decode_add_offsets_to_txn_response_v0,
-    _decode_add_offsets_to_txn_response_v0,
-    _decode_add_offsets_to_txn_response_v0,
-    _decode_add_offsets_to_txn_response_v3,
-    _decode_add_offsets_to_txn_response_v3,
-)
-AddOffsetsToTxnResponse.ENCODERS = (
-    _encode_add_offsets_to_txn_response_v0,
-    _encode_add_offsets_to_txn_response_v0,
-    _encode_add_offsets_to_txn_response_v0,
-    _encode_add_offsets_to_txn_response_v3,
-    _encode_add_offsets_to_txn_response_v3,
-)
-AddOffsetsToTxnResponse.LAYOUTS = (
-    _ADD_OFFSETS_TO_TXN_RESPONSE_LAYOUT_V0,
-    _ADD_OFFSETS_TO_TXN_RESPONSE_LAYOUT_V0,
-    _ADD_OFFSETS_TO_TXN_RESPONSE_LAYOUT_V0,
-    _ADD_OFFSETS_TO_TXN_RESPONSE_LAYOUT_V0,
-    _ADD_OFFSETS_TO_TXN_RESPONSE_LAYOUT_V0,
-)
+    def write(self, out: list[bytes], version: int) -> None:
+        flexible = version >= 3
+        if not flexible and self.unknown_tags:
+            raise absent("unknown_tags", self.unknown_tags)
+        out.append(_pack_int32_int16(self.throttle_time_ms, self.error_code))
+        if flexible:
+            put_unknown_tags(out, self.unknown_tags)

@@ -2,350 +2,110 @@
 """A producer commits or aborts its transaction (KIP-98, KIP-890)."""
 
 from struct import Struct
-from struct import error as StructError
-from typing import Any, Self, cast
+from typing import ClassVar
 
-from doorkeeper_wire.java_text import JAVA
-from doorkeeper_wire.layout import Layout
-from doorkeeper_wire.message import Frozen, Message, Tags, new
-from doorkeeper_wire.reading import compact_text, tags, text, truncation
-from doorkeeper_wire.writing import COMPACT_TEXT, TEXT, absent, replace_empty_tags
+from doorkeeper_wire.message import Message, Tags
+from doorkeeper_wire.reading import fixed, read_tags, read_text
+from doorkeeper_wire.writing import COMPACT_TEXT, TEXT, absent, put_unknown_tags
 
 __all__ = ["EndTxnRequest", "EndTxnResponse"]
 
-
-class EndTxnRequestDraft(Message):
-    """EndTxnRequest while it is made."""
-
-    __slots__ = (
-        "transactional_id",
-        "producer_id",
-        "producer_epoch",
-        "committed",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    transactional_id: str
-    producer_id: int
-    producer_epoch: int
-    committed: bool
-    unknown_tags: Tags
-
-
-class EndTxnRequest(Frozen, EndTxnRequestDraft):
-    """The request of EndTxn.
-
-    Attributes:
-        transactional_id: The transactional id. (0 to 5)
-        producer_id: The producer's id. (0 to 5)
-        producer_epoch: The producer's epoch. (0 to 5)
-        committed: Whether the transaction is committed, rather than aborted. (0 to 5)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    API_KEY = 26
-    MIN_VERSION = 0
-    MAX_VERSION = 5
-    FLEXIBLE_FROM = 3
-
-    def __new__(
-        cls,
-        *,
-        transactional_id: str = "",
-        producer_id: int = 0,
-        producer_epoch: int = 0,
-        committed: bool = False,
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(EndTxnRequestDraft)
-        self.transactional_id = transactional_id
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.committed = committed
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
-class EndTxnResponseDraft(Message):
-    """EndTxnResponse while it is made."""
-
-    __slots__ = (
-        "throttle_time_ms",
-        "error_code",
-        "producer_id",
-        "producer_epoch",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    throttle_time_ms: int
-    error_code: int
-    producer_id: int
-    producer_epoch: int
-    unknown_tags: Tags
-
-
-class EndTxnResponse(Frozen, EndTxnResponseDraft):
-    """The response of EndTxn.
-
-    Attributes:
-        throttle_time_ms: For how long the client should hold back, in milliseconds. (0 to 5)
-        error_code: 0, or the reason for the failure. (0 to 5)
-        producer_id: The producer's id for its next transaction; -1 on error. (5)
-        producer_epoch: The producer's epoch for its next transaction; -1 on error. (5)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    API_KEY = 26
-    MIN_VERSION = 0
-    MAX_VERSION = 5
-    FLEXIBLE_FROM = 3
-
-    def __new__(
-        cls,
-        *,
-        throttle_time_ms: int = 0,
-        error_code: int = 0,
-        producer_id: int = -1,
-        producer_epoch: int = -1,
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(EndTxnResponseDraft)
-        self.throttle_time_ms = throttle_time_ms
-        self.error_code = error_code
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
-_unpack_int16 = Struct(">h").unpack_from
-_unpack_int32_int16 = Struct(">ih").unpack_from
-_unpack_int32_int16_byte = Struct(">ihB").unpack_from
-_unpack_int32_int16_int64_int16_byte = Struct(">ihqhB").unpack_from
-_unpack_int64_int16_bool = Struct(">qh?").unpack_from
-_unpack_int64_int16_bool_byte = Struct(">qh?B").unpack_from
+_layout_int32_int16 = Struct(">ih")
 _pack_int32_int16 = Struct(">ih").pack
-_pack_int32_int16_int64_int16_zero = Struct(">ihqhx").pack
-_pack_int32_int16_zero = Struct(">ihx").pack
+_layout_int64_int16 = Struct(">qh")
+_pack_int64_int16 = Struct(">qh").pack
+_layout_int64_int16_bool = Struct(">qh?")
 _pack_int64_int16_bool = Struct(">qh?").pack
-_pack_int64_int16_bool_zero = Struct(">qh?x").pack
 
 
-def _decode_end_txn_request_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(EndTxnRequestDraft)
-    try:
-        (size,) = _unpack_int16(data, at)
-    except StructError:
-        raise truncation(data, at, "h", "transactional_id") from None
-    at += 2
-    if size >= 0 and (stop := at + size) <= end:
-        item.transactional_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.transactional_id, at = text(data, at, size, "transactional_id")
-    item.unknown_tags = ()
-    try:
-        item.producer_id, item.producer_epoch, item.committed = _unpack_int64_int16_bool(data, at)
-    except StructError:
-        raise truncation(data, at, "q h ?", "producer_id", "producer_epoch", "committed") from None
-    at += 11
-    item.__class__ = EndTxnRequest
-    return item, at
+class EndTxnRequest(Message, frozen=True, gc=False):
+    """The request of EndTxn."""
 
+    transactional_id: str = ""
+    """The transactional id. (0 to 5)"""
+    producer_id: int = 0
+    """The producer's id. (0 to 5)"""
+    producer_epoch: int = 0
+    """The producer's epoch. (0 to 5)"""
+    committed: bool = False
+    """Whether the transaction is committed, rather than aborted. (0 to 5)"""
+    unknown_tags: Tags = ()
 
-def _encode_end_txn_request_v0(out: list[bytes], item: Any) -> None:
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out += (
-        TEXT[item.transactional_id],
-        _pack_int64_int16_bool(item.producer_id, item.producer_epoch, item.committed),
-    )
+    API_KEY: ClassVar[int] = 26
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 5
+    FLEXIBLE_FROM: ClassVar[int] = 3
 
-
-def _decode_end_txn_request_v3(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(EndTxnRequestDraft)
-    try:
-        size = data[at]
-    except IndexError:
-        raise truncation(data, at, "B", "transactional_id") from None
-    at += 1
-    if 0 < size < 128 and (stop := at + size - 1) <= end:
-        item.transactional_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.transactional_id, at = compact_text(data, at, size, "transactional_id")
-    try:
-        item.producer_id, item.producer_epoch, item.committed, tagged = (
-            _unpack_int64_int16_bool_byte(data, at)
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["EndTxnRequest", int]:
+        flexible = version >= 3
+        transactional_id, at = read_text(data, at, flexible, "transactional_id")
+        producer_id, producer_epoch, committed = fixed(
+            _layout_int64_int16_bool, data, at, "producer_id", "producer_epoch", "committed"
         )
-    except StructError:
-        raise truncation(
-            data, at, "q h ? B", "producer_id", "producer_epoch", "committed", "unknown_tags"
-        ) from None
-    at += 12
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = EndTxnRequest
-    return item, at
+        at += 11
+        unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
+        return EndTxnRequest(
+            transactional_id, producer_id, producer_epoch, committed, unknown_tags
+        ), at
 
-
-def _encode_end_txn_request_v3(out: list[bytes], item: Any) -> None:
-    out += (
-        COMPACT_TEXT[item.transactional_id],
-        _pack_int64_int16_bool_zero(item.producer_id, item.producer_epoch, item.committed),
-    )
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
-
-
-def _decode_end_txn_response_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(EndTxnResponseDraft)
-    item.producer_id = -1
-    item.producer_epoch = -1
-    item.unknown_tags = ()
-    try:
-        item.throttle_time_ms, item.error_code = _unpack_int32_int16(data, at)
-    except StructError:
-        raise truncation(data, at, "i h", "throttle_time_ms", "error_code") from None
-    at += 6
-    item.__class__ = EndTxnResponse
-    return item, at
-
-
-def _encode_end_txn_response_v0(out: list[bytes], item: Any) -> None:
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out.append(_pack_int32_int16(item.throttle_time_ms, item.error_code))
-
-
-def _decode_end_txn_response_v3(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(EndTxnResponseDraft)
-    item.producer_id = -1
-    item.producer_epoch = -1
-    try:
-        item.throttle_time_ms, item.error_code, tagged = _unpack_int32_int16_byte(data, at)
-    except StructError:
-        raise truncation(
-            data, at, "i h B", "throttle_time_ms", "error_code", "unknown_tags"
-        ) from None
-    at += 7
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = EndTxnResponse
-    return item, at
-
-
-def _encode_end_txn_response_v3(out: list[bytes], item: Any) -> None:
-    out.append(_pack_int32_int16_zero(item.throttle_time_ms, item.error_code))
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
-
-
-def _decode_end_txn_response_v5(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(EndTxnResponseDraft)
-    try:
-        item.throttle_time_ms, item.error_code, item.producer_id, item.producer_epoch, tagged = (
-            _unpack_int32_int16_int64_int16_byte(data, at)
+    def write(self, out: list[bytes], version: int) -> None:
+        flexible = version >= 3
+        string = COMPACT_TEXT if flexible else TEXT
+        if not flexible and self.unknown_tags:
+            raise absent("unknown_tags", self.unknown_tags)
+        out += (
+            string[self.transactional_id],
+            _pack_int64_int16_bool(self.producer_id, self.producer_epoch, self.committed),
         )
-    except StructError:
-        raise truncation(
-            data,
-            at,
-            "i h q h B",
-            "throttle_time_ms",
-            "error_code",
-            "producer_id",
-            "producer_epoch",
-            "unknown_tags",
-        ) from None
-    at += 17
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = EndTxnResponse
-    return item, at
+        if flexible:
+            put_unknown_tags(out, self.unknown_tags)
 
 
-def _encode_end_txn_response_v5(out: list[bytes], item: Any) -> None:
-    out.append(
-        _pack_int32_int16_int64_int16_zero(
-            item.throttle_time_ms, item.error_code, item.producer_id, item.producer_epoch
+class EndTxnResponse(Message, frozen=True, gc=False):
+    """The response of EndTxn."""
+
+    throttle_time_ms: int = 0
+    """For how long the client should hold back, in milliseconds. (0 to 5)"""
+    error_code: int = 0
+    """0, or the reason for the failure. (0 to 5)"""
+    producer_id: int = -1
+    """The producer's id for its next transaction; -1 on error. (5)"""
+    producer_epoch: int = -1
+    """The producer's epoch for its next transaction; -1 on error. (5)"""
+    unknown_tags: Tags = ()
+
+    API_KEY: ClassVar[int] = 26
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 5
+    FLEXIBLE_FROM: ClassVar[int] = 3
+
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["EndTxnResponse", int]:
+        flexible = version >= 3
+        throttle_time_ms, error_code = fixed(
+            _layout_int32_int16, data, at, "throttle_time_ms", "error_code"
         )
-    )
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
+        at += 6
+        if version >= 5:
+            producer_id, producer_epoch = fixed(
+                _layout_int64_int16, data, at, "producer_id", "producer_epoch"
+            )
+            at += 10
+        else:
+            producer_id = -1
+            producer_epoch = -1
+        unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
+        return EndTxnResponse(
+            throttle_time_ms, error_code, producer_id, producer_epoch, unknown_tags
+        ), at
 
-
-_END_TXN_REQUEST_LAYOUT_V0: Layout = (
-    ("transactional_id", "text"),
-    ("producer_id", "int64"),
-    ("producer_epoch", "int16"),
-    ("committed", "bool"),
-)
-EndTxnRequest.DECODERS = (
-    _decode_end_txn_request_v0,
-    _decode_end_txn_request_v0,
-    _decode_end_txn_request_v0,
-    _decode_end_txn_request_v3,
-    _decode_end_txn_request_v3,
-    _decode_end_txn_request_v3,
-)
-EndTxnRequest.ENCODERS = (
-    _encode_end_txn_request_v0,
-    _encode_end_txn_request_v0,
-    _encode_end_txn_request_v0,
-    _encode_end_txn_request_v3,
-    _encode_end_txn_request_v3,
-    _encode_end_txn_request_v3,
-)
-EndTxnRequest.LAYOUTS = (
-    _END_TXN_REQUEST_LAYOUT_V0,
-    _END_TXN_REQUEST_LAYOUT_V0,
-    _END_TXN_REQUEST_LAYOUT_V0,
-    _END_TXN_REQUEST_LAYOUT_V0,
-    _END_TXN_REQUEST_LAYOUT_V0,
-    _END_TXN_REQUEST_LAYOUT_V0,
-)
-_END_TXN_RESPONSE_LAYOUT_V0: Layout = (
-    ("throttle_time_ms", "int32"),
-    ("error_code", "int16"),
-)
-_END_TXN_RESPONSE_LAYOUT_V5: Layout = (
-    ("throttle_time_ms", "int32"),
-    ("error_code", "int16"),
-    ("producer_id", "int64"),
-    ("producer_epoch", "int16"),
-)
-EndTxnResponse.DECODERS = (
-    _decode_end_txn_response_v0,
-    _decode_end_txn_response_v0,
-    _decode_end_txn_response_v0,
-    _decode_end_txn_response_v3,
-    _decode_end_txn_response_v3,
-    _decode_end_txn_response_v5,
-)
-EndTxnResponse.ENCODERS = (
-    _encode_end_txn_response_v0,
-    _encode_end_txn_response_v0,
-    _encode_end_txn_response_v0,
-    _encode_end_txn_response_v3,
-    _encode_end_txn_response_v3,
-    _encode_end_txn_response_v5,
-)
-EndTxnResponse.LAYOUTS = (
-    _END_TXN_RESPONSE_LAYOUT_V0,
-    _END_TXN_RESPONSE_LAYOUT_V0,
-    _END_TXN_RESPONSE_LAYOUT_V0,
-    _END_TXN_RESPONSE_LAYOUT_V0,
-    _END_TXN_RESPONSE_LAYOUT_V0,
-    _END_TXN_RESPONSE_LAYOUT_V5,
-)
+    def write(self, out: list[bytes], version: int) -> None:
+        flexible = version >= 3
+        if not flexible and self.unknown_tags:
+            raise absent("unknown_tags", self.unknown_tags)
+        out.append(_pack_int32_int16(self.throttle_time_ms, self.error_code))
+        if version >= 5:
+            out.append(_pack_int64_int16(self.producer_id, self.producer_epoch))
+        if flexible:
+            put_unknown_tags(out, self.unknown_tags)

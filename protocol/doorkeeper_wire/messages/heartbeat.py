@@ -3,15 +3,16 @@
 
 from struct import Struct
 from struct import error as StructError
-from typing import Any, Self, cast
+from typing import ClassVar
 
 from doorkeeper_wire.java_text import JAVA
-from doorkeeper_wire.layout import Layout
-from doorkeeper_wire.message import Frozen, Message, Tags, new
+from doorkeeper_wire.message import NO_TAGS, Message, Tags
 from doorkeeper_wire.reading import (
     compact_nullable_text,
     compact_text,
+    fixed,
     nullable_text,
+    read_tags,
     tags,
     text,
     truncation,
@@ -22,380 +23,178 @@ from doorkeeper_wire.writing import (
     NULLABLE_TEXT,
     TEXT,
     absent,
+    put_unknown_tags,
     replace_empty_tags,
 )
 
 __all__ = ["HeartbeatRequest", "HeartbeatResponse"]
 
-
-class HeartbeatRequestDraft(Message):
-    """HeartbeatRequest while it is made."""
-
-    __slots__ = (
-        "group_id",
-        "generation_id",
-        "member_id",
-        "group_instance_id",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    group_id: str
-    generation_id: int
-    member_id: str
-    group_instance_id: str | None
-    unknown_tags: Tags
-
-
-class HeartbeatRequest(Frozen, HeartbeatRequestDraft):
-    """The request of Heartbeat.
-
-    Attributes:
-        group_id: The group's id. (0 to 4)
-        generation_id: The generation of the group. (0 to 4)
-        member_id: The member's id. (0 to 4)
-        group_instance_id: The id of a static member; null for others. (3 to 4)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    API_KEY = 12
-    MIN_VERSION = 0
-    MAX_VERSION = 4
-    FLEXIBLE_FROM = 4
-
-    def __new__(
-        cls,
-        *,
-        group_id: str = "",
-        generation_id: int = 0,
-        member_id: str = "",
-        group_instance_id: str | None = None,
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(HeartbeatRequestDraft)
-        self.group_id = group_id
-        self.generation_id = generation_id
-        self.member_id = member_id
-        self.group_instance_id = group_instance_id
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
-class HeartbeatResponseDraft(Message):
-    """HeartbeatResponse while it is made."""
-
-    __slots__ = (
-        "throttle_time_ms",
-        "error_code",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    throttle_time_ms: int
-    error_code: int
-    unknown_tags: Tags
-
-
-class HeartbeatResponse(Frozen, HeartbeatResponseDraft):
-    """The response of Heartbeat.
-
-    Attributes:
-        throttle_time_ms: For how long the client should hold back, in milliseconds. (1 to 4)
-        error_code: 0, or the reason for the failure. (0 to 4)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    API_KEY = 12
-    MIN_VERSION = 0
-    MAX_VERSION = 4
-    FLEXIBLE_FROM = 4
-
-    def __new__(
-        cls,
-        *,
-        throttle_time_ms: int = 0,
-        error_code: int = 0,
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(HeartbeatResponseDraft)
-        self.throttle_time_ms = throttle_time_ms
-        self.error_code = error_code
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
+_layout_int16 = Struct(">h")
+_pack_int16 = Struct(">h").pack
 _unpack_int16 = Struct(">h").unpack_from
+_layout_int32 = Struct(">i")
+_pack_int32 = Struct(">i").pack
 _unpack_int32_byte = Struct(">iB").unpack_from
 _unpack_int32_int16 = Struct(">ih").unpack_from
-_unpack_int32_int16_byte = Struct(">ihB").unpack_from
-_pack_int16 = Struct(">h").pack
-_pack_int32 = Struct(">i").pack
-_pack_int32_int16 = Struct(">ih").pack
 _pack_int32_int16_zero = Struct(">ihx").pack
 
 
-def _decode_heartbeat_request_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(HeartbeatRequestDraft)
-    try:
-        (size,) = _unpack_int16(data, at)
-    except StructError:
-        raise truncation(data, at, "h", "group_id") from None
-    at += 2
-    if size >= 0 and (stop := at + size) <= end:
-        item.group_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.group_id, at = text(data, at, size, "group_id")
-    try:
-        item.generation_id, size = _unpack_int32_int16(data, at)
-    except StructError:
-        raise truncation(data, at, "i h", "generation_id", "member_id") from None
-    at += 6
-    if size >= 0 and (stop := at + size) <= end:
-        item.member_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.member_id, at = text(data, at, size, "member_id")
-    item.group_instance_id = None
-    item.unknown_tags = ()
-    item.__class__ = HeartbeatRequest
-    return item, at
+class HeartbeatRequest(Message, frozen=True, gc=False):
+    """The request of Heartbeat."""
+
+    group_id: str = ""
+    """The group's id. (0 to 4)"""
+    generation_id: int = 0
+    """The generation of the group. (0 to 4)"""
+    member_id: str = ""
+    """The member's id. (0 to 4)"""
+    group_instance_id: str | None = None
+    """The id of a static member; null for others. (3 to 4)"""
+    unknown_tags: Tags = ()
+
+    API_KEY: ClassVar[int] = 12
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 4
+    FLEXIBLE_FROM: ClassVar[int] = 4
+
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["HeartbeatRequest", int]:
+        end = len(data)
+        if version >= 4:
+            try:
+                size = data[at]
+            except IndexError:
+                raise truncation(data, at, "B", "group_id") from None
+            at += 1
+            if 0 < size < 128 and (stop := at + size - 1) <= end:
+                group_id = data[at:stop].decode("utf-8", JAVA)
+                at = stop
+            else:
+                group_id, at = compact_text(data, at, size, "group_id")
+            try:
+                generation_id, size = _unpack_int32_byte(data, at)
+            except StructError:
+                raise truncation(data, at, "i B", "generation_id", "member_id") from None
+            at += 5
+            if 0 < size < 128 and (stop := at + size - 1) <= end:
+                member_id = data[at:stop].decode("utf-8", JAVA)
+                at = stop
+            else:
+                member_id, at = compact_text(data, at, size, "member_id")
+            try:
+                size = data[at]
+            except IndexError:
+                raise truncation(data, at, "B", "group_instance_id") from None
+            at += 1
+            if size == 0:
+                group_instance_id = None
+            elif size < 128 and (stop := at + size - 1) <= end:
+                group_instance_id = data[at:stop].decode("utf-8", JAVA)
+                at = stop
+            else:
+                group_instance_id, at = compact_nullable_text(data, at, size, "group_instance_id")
+            try:
+                tagged = data[at]
+            except IndexError:
+                raise truncation(data, at, "B", "unknown_tags") from None
+            at += 1
+            unknown_tags = NO_TAGS
+            if tagged:
+                unknown_tags, at = tags(data, at, tagged, "unknown_tags")
+            return HeartbeatRequest(
+                group_id, generation_id, member_id, group_instance_id, unknown_tags
+            ), at
+        else:
+            try:
+                (size,) = _unpack_int16(data, at)
+            except StructError:
+                raise truncation(data, at, "h", "group_id") from None
+            at += 2
+            if size >= 0 and (stop := at + size) <= end:
+                group_id = data[at:stop].decode("utf-8", JAVA)
+                at = stop
+            else:
+                group_id, at = text(data, at, size, "group_id")
+            try:
+                generation_id, size = _unpack_int32_int16(data, at)
+            except StructError:
+                raise truncation(data, at, "i h", "generation_id", "member_id") from None
+            at += 6
+            if size >= 0 and (stop := at + size) <= end:
+                member_id = data[at:stop].decode("utf-8", JAVA)
+                at = stop
+            else:
+                member_id, at = text(data, at, size, "member_id")
+            if version >= 3:
+                try:
+                    (size,) = _unpack_int16(data, at)
+                except StructError:
+                    raise truncation(data, at, "h", "group_instance_id") from None
+                at += 2
+                if size < 0:
+                    group_instance_id = None
+                elif (stop := at + size) <= end:
+                    group_instance_id = data[at:stop].decode("utf-8", JAVA)
+                    at = stop
+                else:
+                    group_instance_id, at = nullable_text(data, at, size, "group_instance_id")
+            else:
+                group_instance_id = None
+            unknown_tags = NO_TAGS
+            return HeartbeatRequest(
+                group_id, generation_id, member_id, group_instance_id, unknown_tags
+            ), at
+
+    def write(self, out: list[bytes], version: int) -> None:
+        flexible = version >= 4
+        string = COMPACT_TEXT if flexible else TEXT
+        nullable_string = COMPACT_NULLABLE_TEXT if flexible else NULLABLE_TEXT
+        if version < 3 and self.group_instance_id is not None:
+            raise absent("group_instance_id", self.group_instance_id)
+        if not flexible and self.unknown_tags:
+            raise absent("unknown_tags", self.unknown_tags)
+        out += (string[self.group_id], _pack_int32(self.generation_id), string[self.member_id])
+        if version >= 3:
+            out.append(nullable_string[self.group_instance_id])
+        if flexible:
+            put_unknown_tags(out, self.unknown_tags)
 
 
-def _encode_heartbeat_request_v0(out: list[bytes], item: Any) -> None:
-    if item.group_instance_id is not None:
-        raise absent("group_instance_id", item.group_instance_id)
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out += TEXT[item.group_id], _pack_int32(item.generation_id), TEXT[item.member_id]
+class HeartbeatResponse(Message, frozen=True, gc=False):
+    """The response of Heartbeat."""
 
+    throttle_time_ms: int = 0
+    """For how long the client should hold back, in milliseconds. (1 to 4)"""
+    error_code: int = 0
+    """0, or the reason for the failure. (0 to 4)"""
+    unknown_tags: Tags = ()
 
-def _decode_heartbeat_request_v3(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(HeartbeatRequestDraft)
-    try:
-        (size,) = _unpack_int16(data, at)
-    except StructError:
-        raise truncation(data, at, "h", "group_id") from None
-    at += 2
-    if size >= 0 and (stop := at + size) <= end:
-        item.group_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.group_id, at = text(data, at, size, "group_id")
-    try:
-        item.generation_id, size = _unpack_int32_int16(data, at)
-    except StructError:
-        raise truncation(data, at, "i h", "generation_id", "member_id") from None
-    at += 6
-    if size >= 0 and (stop := at + size) <= end:
-        item.member_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.member_id, at = text(data, at, size, "member_id")
-    try:
-        (size,) = _unpack_int16(data, at)
-    except StructError:
-        raise truncation(data, at, "h", "group_instance_id") from None
-    at += 2
-    if size < 0:
-        item.group_instance_id = None
-    elif (stop := at + size) <= end:
-        item.group_instance_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.group_instance_id, at = nullable_text(data, at, size, "group_instance_id")
-    item.unknown_tags = ()
-    item.__class__ = HeartbeatRequest
-    return item, at
+    API_KEY: ClassVar[int] = 12
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 4
+    FLEXIBLE_FROM: ClassVar[int] = 4
 
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["HeartbeatResponse", int]:
+        flexible = version >= 4
+        if version >= 1:
+            (throttle_time_ms,) = fixed(_layout_int32, data, at, "throttle_time_ms")
+            at += 4
+        else:
+            throttle_time_ms = 0
+        (error_code,) = fixed(_layout_int16, data, at, "error_code")
+        at += 2
+        unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
+        return HeartbeatResponse(throttle_time_ms, error_code, unknown_tags), at
 
-def _encode_heartbeat_request_v3(out: list[bytes], item: Any) -> None:
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out += (
-        TEXT[item.group_id],
-        _pack_int32(item.generation_id),
-        TEXT[item.member_id],
-        NULLABLE_TEXT[item.group_instance_id],
-    )
-
-
-def _decode_heartbeat_request_v4(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(HeartbeatRequestDraft)
-    try:
-        size = data[at]
-    except IndexError:
-        raise truncation(data, at, "B", "group_id") from None
-    at += 1
-    if 0 < size < 128 and (stop := at + size - 1) <= end:
-        item.group_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.group_id, at = compact_text(data, at, size, "group_id")
-    try:
-        item.generation_id, size = _unpack_int32_byte(data, at)
-    except StructError:
-        raise truncation(data, at, "i B", "generation_id", "member_id") from None
-    at += 5
-    if 0 < size < 128 and (stop := at + size - 1) <= end:
-        item.member_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.member_id, at = compact_text(data, at, size, "member_id")
-    try:
-        size = data[at]
-    except IndexError:
-        raise truncation(data, at, "B", "group_instance_id") from None
-    at += 1
-    if size == 0:
-        item.group_instance_id = None
-    elif size < 128 and (stop := at + size - 1) <= end:
-        item.group_instance_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.group_instance_id, at = compact_nullable_text(data, at, size, "group_instance_id")
-    try:
-        tagged = data[at]
-    except IndexError:
-        raise truncation(data, at, "B", "unknown_tags") from None
-    at += 1
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = HeartbeatRequest
-    return item, at
-
-
-def _encode_heartbeat_request_v4(out: list[bytes], item: Any) -> None:
-    out += (
-        COMPACT_TEXT[item.group_id],
-        _pack_int32(item.generation_id),
-        COMPACT_TEXT[item.member_id],
-        COMPACT_NULLABLE_TEXT[item.group_instance_id],
-        b"\x00",
-    )
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
-
-
-def _decode_heartbeat_response_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(HeartbeatResponseDraft)
-    item.throttle_time_ms = 0
-    item.unknown_tags = ()
-    try:
-        (item.error_code,) = _unpack_int16(data, at)
-    except StructError:
-        raise truncation(data, at, "h", "error_code") from None
-    at += 2
-    item.__class__ = HeartbeatResponse
-    return item, at
-
-
-def _encode_heartbeat_response_v0(out: list[bytes], item: Any) -> None:
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out.append(_pack_int16(item.error_code))
-
-
-def _decode_heartbeat_response_v1(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(HeartbeatResponseDraft)
-    item.unknown_tags = ()
-    try:
-        item.throttle_time_ms, item.error_code = _unpack_int32_int16(data, at)
-    except StructError:
-        raise truncation(data, at, "i h", "throttle_time_ms", "error_code") from None
-    at += 6
-    item.__class__ = HeartbeatResponse
-    return item, at
-
-
-def _encode_heartbeat_response_v1(out: list[bytes], item: Any) -> None:
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out.append(_pack_int32_int16(item.throttle_time_ms, item.error_code))
-
-
-def _decode_heartbeat_response_v4(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(HeartbeatResponseDraft)
-    try:
-        item.throttle_time_ms, item.error_code, tagged = _unpack_int32_int16_byte(data, at)
-    except StructError:
-        raise truncation(
-            data, at, "i h B", "throttle_time_ms", "error_code", "unknown_tags"
-        ) from None
-    at += 7
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = HeartbeatResponse
-    return item, at
-
-
-def _encode_heartbeat_response_v4(out: list[bytes], item: Any) -> None:
-    out.append(_pack_int32_int16_zero(item.throttle_time_ms, item.error_code))
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
-
-
-_HEARTBEAT_REQUEST_LAYOUT_V0: Layout = (
-    ("group_id", "text"),
-    ("generation_id", "int32"),
-    ("member_id", "text"),
-)
-_HEARTBEAT_REQUEST_LAYOUT_V3: Layout = (
-    ("group_id", "text"),
-    ("generation_id", "int32"),
-    ("member_id", "text"),
-    ("group_instance_id", "nullable text"),
-)
-HeartbeatRequest.DECODERS = (
-    _decode_heartbeat_request_v0,
-    _decode_heartbeat_request_v0,
-    _decode_heartbeat_request_v0,
-    _decode_heartbeat_request_v3,
-    _decode_heartbeat_request_v4,
-)
-HeartbeatRequest.ENCODERS = (
-    _encode_heartbeat_request_v0,
-    _encode_heartbeat_request_v0,
-    _encode_heartbeat_request_v0,
-    _encode_heartbeat_request_v3,
-    _encode_heartbeat_request_v4,
-)
-HeartbeatRequest.LAYOUTS = (
-    _HEARTBEAT_REQUEST_LAYOUT_V0,
-    _HEARTBEAT_REQUEST_LAYOUT_V0,
-    _HEARTBEAT_REQUEST_LAYOUT_V0,
-    _HEARTBEAT_REQUEST_LAYOUT_V3,
-    _HEARTBEAT_REQUEST_LAYOUT_V3,
-)
-_HEARTBEAT_RESPONSE_LAYOUT_V0: Layout = (("error_code", "int16"),)
-_HEARTBEAT_RESPONSE_LAYOUT_V1: Layout = (
-    ("throttle_time_ms", "int32"),
-    ("error_code", "int16"),
-)
-HeartbeatResponse.DECODERS = (
-    _decode_heartbeat_response_v0,
-    _decode_heartbeat_response_v1,
-    _decode_heartbeat_response_v1,
-    _decode_heartbeat_response_v1,
-    _decode_heartbeat_response_v4,
-)
-HeartbeatResponse.ENCODERS = (
-    _encode_heartbeat_response_v0,
-    _encode_heartbeat_response_v1,
-    _encode_heartbeat_response_v1,
-    _encode_heartbeat_response_v1,
-    _encode_heartbeat_response_v4,
-)
-HeartbeatResponse.LAYOUTS = (
-    _HEARTBEAT_RESPONSE_LAYOUT_V0,
-    _HEARTBEAT_RESPONSE_LAYOUT_V1,
-    _HEARTBEAT_RESPONSE_LAYOUT_V1,
-    _HEARTBEAT_RESPONSE_LAYOUT_V1,
-    _HEARTBEAT_RESPONSE_LAYOUT_V1,
-)
+    def write(self, out: list[bytes], version: int) -> None:
+        if version >= 4:
+            out.append(_pack_int32_int16_zero(self.throttle_time_ms, self.error_code))
+            if self.unknown_tags:
+                replace_empty_tags(out, self.unknown_tags)
+        else:
+            if self.unknown_tags:
+                raise absent("unknown_tags", self.unknown_tags)
+            if version >= 1:
+                out.append(_pack_int32(self.throttle_time_ms))
+            out.append(_pack_int16(self.error_code))

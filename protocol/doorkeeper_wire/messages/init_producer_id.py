@@ -2,388 +2,119 @@
 """Gives a producer an id and an epoch (KIP-98, KIP-360)."""
 
 from struct import Struct
-from struct import error as StructError
-from typing import Any, Self, cast
+from typing import ClassVar
 
-from doorkeeper_wire.java_text import JAVA
-from doorkeeper_wire.layout import Layout
-from doorkeeper_wire.message import Frozen, Message, Tags, new
-from doorkeeper_wire.reading import compact_nullable_text, nullable_text, tags, truncation
-from doorkeeper_wire.writing import COMPACT_NULLABLE_TEXT, NULLABLE_TEXT, absent, replace_empty_tags
+from doorkeeper_wire.message import Message, Tags
+from doorkeeper_wire.reading import fixed, read_nullable_text, read_tags
+from doorkeeper_wire.writing import COMPACT_NULLABLE_TEXT, NULLABLE_TEXT, absent, put_unknown_tags
 
 __all__ = ["InitProducerIdRequest", "InitProducerIdResponse"]
 
-
-class InitProducerIdRequestDraft(Message):
-    """InitProducerIdRequest while it is made."""
-
-    __slots__ = (
-        "transactional_id",
-        "transaction_timeout_ms",
-        "producer_id",
-        "producer_epoch",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    transactional_id: str | None
-    transaction_timeout_ms: int
-    producer_id: int
-    producer_epoch: int
-    unknown_tags: Tags
-
-
-class InitProducerIdRequest(Frozen, InitProducerIdRequestDraft):
-    """The request of InitProducerId.
-
-    Attributes:
-        transactional_id: The transactional id; null for a producer that is only idempotent. (0 to 5)
-        transaction_timeout_ms: After how many milliseconds an open transaction is aborted. (0 to 5)
-        producer_id: The producer's present id; -1 without one. (3 to 5)
-        producer_epoch: The producer's present epoch; -1 without one. (3 to 5)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    API_KEY = 22
-    MIN_VERSION = 0
-    MAX_VERSION = 5
-    FLEXIBLE_FROM = 2
-
-    def __new__(
-        cls,
-        *,
-        transactional_id: str | None = "",
-        transaction_timeout_ms: int = 0,
-        producer_id: int = -1,
-        producer_epoch: int = -1,
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(InitProducerIdRequestDraft)
-        self.transactional_id = transactional_id
-        self.transaction_timeout_ms = transaction_timeout_ms
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
-class InitProducerIdResponseDraft(Message):
-    """InitProducerIdResponse while it is made."""
-
-    __slots__ = (
-        "throttle_time_ms",
-        "error_code",
-        "producer_id",
-        "producer_epoch",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    throttle_time_ms: int
-    error_code: int
-    producer_id: int
-    producer_epoch: int
-    unknown_tags: Tags
-
-
-class InitProducerIdResponse(Frozen, InitProducerIdResponseDraft):
-    """The response of InitProducerId.
-
-    Attributes:
-        throttle_time_ms: For how long the client should hold back, in milliseconds. (0 to 5)
-        error_code: 0, or the reason for the failure. (0 to 5)
-        producer_id: The producer's id. (0 to 5)
-        producer_epoch: The producer's epoch. (0 to 5)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    API_KEY = 22
-    MIN_VERSION = 0
-    MAX_VERSION = 5
-    FLEXIBLE_FROM = 2
-
-    def __new__(
-        cls,
-        *,
-        throttle_time_ms: int = 0,
-        error_code: int = 0,
-        producer_id: int = -1,
-        producer_epoch: int = 0,
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(InitProducerIdResponseDraft)
-        self.throttle_time_ms = throttle_time_ms
-        self.error_code = error_code
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
-_unpack_int16 = Struct(">h").unpack_from
-_unpack_int32 = Struct(">i").unpack_from
-_unpack_int32_byte = Struct(">iB").unpack_from
-_unpack_int32_int16_int64_int16 = Struct(">ihqh").unpack_from
-_unpack_int32_int16_int64_int16_byte = Struct(">ihqhB").unpack_from
-_unpack_int32_int64_int16_byte = Struct(">iqhB").unpack_from
+_layout_int32 = Struct(">i")
 _pack_int32 = Struct(">i").pack
+_layout_int32_int16_int64_int16 = Struct(">ihqh")
 _pack_int32_int16_int64_int16 = Struct(">ihqh").pack
-_pack_int32_int16_int64_int16_zero = Struct(">ihqhx").pack
-_pack_int32_int64_int16_zero = Struct(">iqhx").pack
-_pack_int32_zero = Struct(">ix").pack
+_layout_int64_int16 = Struct(">qh")
+_pack_int64_int16 = Struct(">qh").pack
 
 
-def _decode_init_producer_id_request_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(InitProducerIdRequestDraft)
-    try:
-        (size,) = _unpack_int16(data, at)
-    except StructError:
-        raise truncation(data, at, "h", "transactional_id") from None
-    at += 2
-    if size < 0:
-        item.transactional_id = None
-    elif (stop := at + size) <= end:
-        item.transactional_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.transactional_id, at = nullable_text(data, at, size, "transactional_id")
-    item.producer_id = -1
-    item.producer_epoch = -1
-    item.unknown_tags = ()
-    try:
-        (item.transaction_timeout_ms,) = _unpack_int32(data, at)
-    except StructError:
-        raise truncation(data, at, "i", "transaction_timeout_ms") from None
-    at += 4
-    item.__class__ = InitProducerIdRequest
-    return item, at
+class InitProducerIdRequest(Message, frozen=True, gc=False):
+    """The request of InitProducerId."""
+
+    transactional_id: str | None = ""
+    """The transactional id; null for a producer that is only idempotent. (0 to 5)"""
+    transaction_timeout_ms: int = 0
+    """After how many milliseconds an open transaction is aborted. (0 to 5)"""
+    producer_id: int = -1
+    """The producer's present id; -1 without one. (3 to 5)"""
+    producer_epoch: int = -1
+    """The producer's present epoch; -1 without one. (3 to 5)"""
+    unknown_tags: Tags = ()
+
+    API_KEY: ClassVar[int] = 22
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 5
+    FLEXIBLE_FROM: ClassVar[int] = 2
+
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["InitProducerIdRequest", int]:
+        flexible = version >= 2
+        transactional_id, at = read_nullable_text(data, at, flexible, "transactional_id")
+        (transaction_timeout_ms,) = fixed(_layout_int32, data, at, "transaction_timeout_ms")
+        at += 4
+        if version >= 3:
+            producer_id, producer_epoch = fixed(
+                _layout_int64_int16, data, at, "producer_id", "producer_epoch"
+            )
+            at += 10
+        else:
+            producer_id = -1
+            producer_epoch = -1
+        unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
+        return InitProducerIdRequest(
+            transactional_id, transaction_timeout_ms, producer_id, producer_epoch, unknown_tags
+        ), at
+
+    def write(self, out: list[bytes], version: int) -> None:
+        flexible = version >= 2
+        nullable_string = COMPACT_NULLABLE_TEXT if flexible else NULLABLE_TEXT
+        if version < 3 and self.producer_id != -1:
+            raise absent("producer_id", self.producer_id)
+        if version < 3 and self.producer_epoch != -1:
+            raise absent("producer_epoch", self.producer_epoch)
+        if not flexible and self.unknown_tags:
+            raise absent("unknown_tags", self.unknown_tags)
+        out += (nullable_string[self.transactional_id], _pack_int32(self.transaction_timeout_ms))
+        if version >= 3:
+            out.append(_pack_int64_int16(self.producer_id, self.producer_epoch))
+        if flexible:
+            put_unknown_tags(out, self.unknown_tags)
 
 
-def _encode_init_producer_id_request_v0(out: list[bytes], item: Any) -> None:
-    if item.producer_id != -1:
-        raise absent("producer_id", item.producer_id)
-    if item.producer_epoch != -1:
-        raise absent("producer_epoch", item.producer_epoch)
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out += NULLABLE_TEXT[item.transactional_id], _pack_int32(item.transaction_timeout_ms)
+class InitProducerIdResponse(Message, frozen=True, gc=False):
+    """The response of InitProducerId."""
 
+    throttle_time_ms: int = 0
+    """For how long the client should hold back, in milliseconds. (0 to 5)"""
+    error_code: int = 0
+    """0, or the reason for the failure. (0 to 5)"""
+    producer_id: int = -1
+    """The producer's id. (0 to 5)"""
+    producer_epoch: int = 0
+    """The producer's epoch. (0 to 5)"""
+    unknown_tags: Tags = ()
 
-def _decode_init_producer_id_request_v2(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(InitProducerIdRequestDraft)
-    try:
-        size = data[at]
-    except IndexError:
-        raise truncation(data, at, "B", "transactional_id") from None
-    at += 1
-    if size == 0:
-        item.transactional_id = None
-    elif size < 128 and (stop := at + size - 1) <= end:
-        item.transactional_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.transactional_id, at = compact_nullable_text(data, at, size, "transactional_id")
-    item.producer_id = -1
-    item.producer_epoch = -1
-    try:
-        item.transaction_timeout_ms, tagged = _unpack_int32_byte(data, at)
-    except StructError:
-        raise truncation(data, at, "i B", "transaction_timeout_ms", "unknown_tags") from None
-    at += 5
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = InitProducerIdRequest
-    return item, at
+    API_KEY: ClassVar[int] = 22
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 5
+    FLEXIBLE_FROM: ClassVar[int] = 2
 
-
-def _encode_init_producer_id_request_v2(out: list[bytes], item: Any) -> None:
-    if item.producer_id != -1:
-        raise absent("producer_id", item.producer_id)
-    if item.producer_epoch != -1:
-        raise absent("producer_epoch", item.producer_epoch)
-    out += (
-        COMPACT_NULLABLE_TEXT[item.transactional_id],
-        _pack_int32_zero(item.transaction_timeout_ms),
-    )
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
-
-
-def _decode_init_producer_id_request_v3(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(InitProducerIdRequestDraft)
-    try:
-        size = data[at]
-    except IndexError:
-        raise truncation(data, at, "B", "transactional_id") from None
-    at += 1
-    if size == 0:
-        item.transactional_id = None
-    elif size < 128 and (stop := at + size - 1) <= end:
-        item.transactional_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.transactional_id, at = compact_nullable_text(data, at, size, "transactional_id")
-    try:
-        item.transaction_timeout_ms, item.producer_id, item.producer_epoch, tagged = (
-            _unpack_int32_int64_int16_byte(data, at)
-        )
-    except StructError:
-        raise truncation(
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["InitProducerIdResponse", int]:
+        flexible = version >= 2
+        throttle_time_ms, error_code, producer_id, producer_epoch = fixed(
+            _layout_int32_int16_int64_int16,
             data,
             at,
-            "i q h B",
-            "transaction_timeout_ms",
-            "producer_id",
-            "producer_epoch",
-            "unknown_tags",
-        ) from None
-    at += 15
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = InitProducerIdRequest
-    return item, at
-
-
-def _encode_init_producer_id_request_v3(out: list[bytes], item: Any) -> None:
-    out += (
-        COMPACT_NULLABLE_TEXT[item.transactional_id],
-        _pack_int32_int64_int16_zero(
-            item.transaction_timeout_ms, item.producer_id, item.producer_epoch
-        ),
-    )
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
-
-
-def _decode_init_producer_id_response_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(InitProducerIdResponseDraft)
-    item.unknown_tags = ()
-    try:
-        item.throttle_time_ms, item.error_code, item.producer_id, item.producer_epoch = (
-            _unpack_int32_int16_int64_int16(data, at)
-        )
-    except StructError:
-        raise truncation(
-            data, at, "i h q h", "throttle_time_ms", "error_code", "producer_id", "producer_epoch"
-        ) from None
-    at += 16
-    item.__class__ = InitProducerIdResponse
-    return item, at
-
-
-def _encode_init_producer_id_response_v0(out: list[bytes], item: Any) -> None:
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out.append(
-        _pack_int32_int16_int64_int16(
-            item.throttle_time_ms, item.error_code, item.producer_id, item.producer_epoch
-        )
-    )
-
-
-def _decode_init_producer_id_response_v2(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(InitProducerIdResponseDraft)
-    try:
-        item.throttle_time_ms, item.error_code, item.producer_id, item.producer_epoch, tagged = (
-            _unpack_int32_int16_int64_int16_byte(data, at)
-        )
-    except StructError:
-        raise truncation(
-            data,
-            at,
-            "i h q h B",
             "throttle_time_ms",
             "error_code",
             "producer_id",
             "producer_epoch",
-            "unknown_tags",
-        ) from None
-    at += 17
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = InitProducerIdResponse
-    return item, at
-
-
-def _encode_init_producer_id_response_v2(out: list[bytes], item: Any) -> None:
-    out.append(
-        _pack_int32_int16_int64_int16_zero(
-            item.throttle_time_ms, item.error_code, item.producer_id, item.producer_epoch
         )
-    )
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
+        at += 16
+        unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
+        return InitProducerIdResponse(
+            throttle_time_ms, error_code, producer_id, producer_epoch, unknown_tags
+        ), at
 
-
-_INIT_PRODUCER_ID_REQUEST_LAYOUT_V0: Layout = (
-    ("transactional_id", "nullable text"),
-    ("transaction_timeout_ms", "int32"),
-)
-_INIT_PRODUCER_ID_REQUEST_LAYOUT_V3: Layout = (
-    ("transactional_id", "nullable text"),
-    ("transaction_timeout_ms", "int32"),
-    ("producer_id", "int64"),
-    ("producer_epoch", "int16"),
-)
-InitProducerIdRequest.DECODERS = (
-    _decode_init_producer_id_request_v0,
-    _decode_init_producer_id_request_v0,
-    _decode_init_producer_id_request_v2,
-    _decode_init_producer_id_request_v3,
-    _decode_init_producer_id_request_v3,
-    _decode_init_producer_id_request_v3,
-)
-InitProducerIdRequest.ENCODERS = (
-    _encode_init_producer_id_request_v0,
-    _encode_init_producer_id_request_v0,
-    _encode_init_producer_id_request_v2,
-    _encode_init_producer_id_request_v3,
-    _encode_init_producer_id_request_v3,
-    _encode_init_producer_id_request_v3,
-)
-InitProducerIdRequest.LAYOUTS = (
-    _INIT_PRODUCER_ID_REQUEST_LAYOUT_V0,
-    _INIT_PRODUCER_ID_REQUEST_LAYOUT_V0,
-    _INIT_PRODUCER_ID_REQUEST_LAYOUT_V0,
-    _INIT_PRODUCER_ID_REQUEST_LAYOUT_V3,
-    _INIT_PRODUCER_ID_REQUEST_LAYOUT_V3,
-    _INIT_PRODUCER_ID_REQUEST_LAYOUT_V3,
-)
-_INIT_PRODUCER_ID_RESPONSE_LAYOUT_V0: Layout = (
-    ("throttle_time_ms", "int32"),
-    ("error_code", "int16"),
-    ("producer_id", "int64"),
-    ("producer_epoch", "int16"),
-)
-InitProducerIdResponse.DECODERS = (
-    _decode_init_producer_id_response_v0,
-    _decode_init_producer_id_response_v0,
-    _decode_init_producer_id_response_v2,
-    _decode_init_producer_id_response_v2,
-    _decode_init_producer_id_response_v2,
-    _decode_init_producer_id_response_v2,
-)
-InitProducerIdResponse.ENCODERS = (
-    _encode_init_producer_id_response_v0,
-    _encode_init_producer_id_response_v0,
-    _encode_init_producer_id_response_v2,
-    _encode_init_producer_id_response_v2,
-    _encode_init_producer_id_response_v2,
-    _encode_init_producer_id_response_v2,
-)
-InitProducerIdResponse.LAYOUTS = (
-    _INIT_PRODUCER_ID_RESPONSE_LAYOUT_V0,
-    _INIT_PRODUCER_ID_RESPONSE_LAYOUT_V0,
-    _INIT_PRODUCER_ID_RESPONSE_LAYOUT_V0,
-    _INIT_PRODUCER_ID_RESPONSE_LAYOUT_V0,
-    _INIT_PRODUCER_ID_RESPONSE_LAYOUT_V0,
-    _INIT_PRODUCER_ID_RESPONSE_LAYOUT_V0,
-)
+    def write(self, out: list[bytes], version: int) -> None:
+        flexible = version >= 2
+        if not flexible and self.unknown_tags:
+            raise absent("unknown_tags", self.unknown_tags)
+        out.append(
+            _pack_int32_int16_int64_int16(
+                self.throttle_time_ms, self.error_code, self.producer_id, self.producer_epoch
+            )
+        )
+        if flexible:
+            put_unknown_tags(out, self.unknown_tags)

@@ -2,84 +2,37 @@
 """The record of the removal of an ACL in the metadata log of a cluster, type 19, after its type and version."""
 
 from struct import Struct
-from struct import error as StructError
-from typing import Any, Self, cast
+from typing import ClassVar
 
-from doorkeeper_wire.layout import Layout
-from doorkeeper_wire.message import Frozen, Message, Tags, new
-from doorkeeper_wire.reading import tags, truncation
-from doorkeeper_wire.writing import check_uuid, replace_empty_tags
+from doorkeeper_wire.message import Message, Tags
+from doorkeeper_wire.reading import fixed, read_tags
+from doorkeeper_wire.writing import check_uuid, put_unknown_tags
 
 __all__ = ["RemoveAccessControlEntryRecord"]
 
-
-class RemoveAccessControlEntryRecordDraft(Message):
-    """RemoveAccessControlEntryRecord while it is made."""
-
-    __slots__ = (
-        "id",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    id: bytes
-    unknown_tags: Tags
+_layout_uuid = Struct(">16s")
+_pack_uuid = Struct(">16s").pack
 
 
-class RemoveAccessControlEntryRecord(Frozen, RemoveAccessControlEntryRecordDraft):
-    """The record of the removal of an ACL in the metadata log of a cluster, type 19, after its type and version.
+class RemoveAccessControlEntryRecord(Message, frozen=True, gc=False):
+    """The record of the removal of an ACL in the metadata log of a cluster, type 19, after its type and version."""
 
-    Attributes:
-        id: The id of the record that added the ACL. (0)
-        unknown_tags: Tagged fields that this code does not know.
-    """
+    id: bytes = b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+    """The id of the record that added the ACL. (0)"""
+    unknown_tags: Tags = ()
 
-    __slots__ = ()
-    MIN_VERSION = 0
-    MAX_VERSION = 0
-    FLEXIBLE_FROM = 0
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
 
-    def __new__(
-        cls,
-        *,
-        id: bytes = b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(RemoveAccessControlEntryRecordDraft)
-        self.id = id
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["RemoveAccessControlEntryRecord", int]:
+        (id,) = fixed(_layout_uuid, data, at, "id")
+        at += 16
+        unknown_tags, at = read_tags(data, at, "unknown_tags")
+        return RemoveAccessControlEntryRecord(id, unknown_tags), at
 
-
-_unpack_uuid_byte = Struct(">16sB").unpack_from
-_pack_uuid_zero = Struct(">16sx").pack
-
-
-def _decode_remove_access_control_entry_record_v0(
-    data: bytes, at: int, end: int
-) -> tuple[Any, int]:
-    item = new(RemoveAccessControlEntryRecordDraft)
-    try:
-        item.id, tagged = _unpack_uuid_byte(data, at)
-    except StructError:
-        raise truncation(data, at, "16s B", "id", "unknown_tags") from None
-    at += 17
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = RemoveAccessControlEntryRecord
-    return item, at
-
-
-def _encode_remove_access_control_entry_record_v0(out: list[bytes], item: Any) -> None:
-    check_uuid(item.id)
-    out.append(_pack_uuid_zero(item.id))
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
-
-
-_REMOVE_ACCESS_CONTROL_ENTRY_RECORD_LAYOUT_V0: Layout = (("id", "uuid"),)
-RemoveAccessControlEntryRecord.DECODERS = (_decode_remove_access_control_entry_record_v0,)
-RemoveAccessControlEntryRecord.ENCODERS = (_encode_remove_access_control_entry_record_v0,)
-RemoveAccessControlEntryRecord.LAYOUTS = (_REMOVE_ACCESS_CONTROL_ENTRY_RECORD_LAYOUT_V0,)
+    def write(self, out: list[bytes], version: int) -> None:
+        check_uuid(self.id)
+        out.append(_pack_uuid(self.id))
+        put_unknown_tags(out, self.unknown_tags)

@@ -2,277 +2,94 @@
 """Lets a delegation token live longer."""
 
 from struct import Struct
-from struct import error as StructError
-from typing import Any, Self, cast
+from typing import ClassVar
 
-from doorkeeper_wire.layout import Layout
-from doorkeeper_wire.message import Frozen, Message, Tags, new
-from doorkeeper_wire.reading import compact_octets, octets, tags, truncation
-from doorkeeper_wire.writing import UVARINT, absent, replace_empty_tags
+from doorkeeper_wire.message import Message, Tags
+from doorkeeper_wire.reading import fixed, read_octets, read_tags
+from doorkeeper_wire.writing import absent, length, put_unknown_tags
 
 __all__ = ["RenewDelegationTokenRequest", "RenewDelegationTokenResponse"]
 
-
-class RenewDelegationTokenRequestDraft(Message):
-    """RenewDelegationTokenRequest while it is made."""
-
-    __slots__ = (
-        "hmac",
-        "renew_period_ms",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    SECRETS = ("hmac",)
-    hmac: bytes
-    renew_period_ms: int
-    unknown_tags: Tags
-
-
-class RenewDelegationTokenRequest(Frozen, RenewDelegationTokenRequestDraft):
-    """The request of RenewDelegationToken.
-
-    Attributes:
-        hmac: Which token: the password with which it logs in, before base64. (0 to 2)
-        renew_period_ms: For how many milliseconds from now; 0 or less for what the server allows. (0 to 2)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    API_KEY = 39
-    MIN_VERSION = 0
-    MAX_VERSION = 2
-    FLEXIBLE_FROM = 2
-
-    def __new__(
-        cls,
-        *,
-        hmac: bytes = b"",
-        renew_period_ms: int = 0,
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(RenewDelegationTokenRequestDraft)
-        self.hmac = hmac
-        self.renew_period_ms = renew_period_ms
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
-class RenewDelegationTokenResponseDraft(Message):
-    """RenewDelegationTokenResponse while it is made."""
-
-    __slots__ = (
-        "error_code",
-        "expiry_timestamp_ms",
-        "throttle_time_ms",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    error_code: int
-    expiry_timestamp_ms: int
-    throttle_time_ms: int
-    unknown_tags: Tags
-
-
-class RenewDelegationTokenResponse(Frozen, RenewDelegationTokenResponseDraft):
-    """The response of RenewDelegationToken.
-
-    Attributes:
-        error_code: 0, or why the token is as it was. (0 to 2)
-        expiry_timestamp_ms: When the token expires now. (0 to 2)
-        throttle_time_ms: For how long the client should hold back, in milliseconds. (0 to 2)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    API_KEY = 39
-    MIN_VERSION = 0
-    MAX_VERSION = 2
-    FLEXIBLE_FROM = 2
-
-    def __new__(
-        cls,
-        *,
-        error_code: int = 0,
-        expiry_timestamp_ms: int = 0,
-        throttle_time_ms: int = 0,
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(RenewDelegationTokenResponseDraft)
-        self.error_code = error_code
-        self.expiry_timestamp_ms = expiry_timestamp_ms
-        self.throttle_time_ms = throttle_time_ms
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
-_unpack_int16_int64_int32 = Struct(">hqi").unpack_from
-_unpack_int16_int64_int32_byte = Struct(">hqiB").unpack_from
-_unpack_int32 = Struct(">i").unpack_from
-_unpack_int64 = Struct(">q").unpack_from
-_unpack_int64_byte = Struct(">qB").unpack_from
+_layout_int16_int64_int32 = Struct(">hqi")
 _pack_int16_int64_int32 = Struct(">hqi").pack
-_pack_int16_int64_int32_zero = Struct(">hqix").pack
-_pack_int32 = Struct(">i").pack
+_layout_int64 = Struct(">q")
 _pack_int64 = Struct(">q").pack
-_pack_int64_zero = Struct(">qx").pack
 
 
-def _decode_renew_delegation_token_request_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(RenewDelegationTokenRequestDraft)
-    try:
-        (size,) = _unpack_int32(data, at)
-    except StructError:
-        raise truncation(data, at, "i", "hmac") from None
-    at += 4
-    if size >= 0 and (stop := at + size) <= end:
-        item.hmac = data[at:stop]
-        at = stop
-    else:
-        item.hmac, at = octets(data, at, size, "hmac")
-    item.unknown_tags = ()
-    try:
-        (item.renew_period_ms,) = _unpack_int64(data, at)
-    except StructError:
-        raise truncation(data, at, "q", "renew_period_ms") from None
-    at += 8
-    item.__class__ = RenewDelegationTokenRequest
-    return item, at
+class RenewDelegationTokenRequest(Message, frozen=True, gc=False):
+    """The request of RenewDelegationToken."""
+
+    hmac: bytes = b""
+    """Which token: the password with which it logs in, before base64. (0 to 2)"""
+    renew_period_ms: int = 0
+    """For how many milliseconds from now; 0 or less for what the server allows. (0 to 2)"""
+    unknown_tags: Tags = ()
+
+    SECRETS: ClassVar[frozenset[str]] = frozenset({"hmac"})
+    API_KEY: ClassVar[int] = 39
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int] = 2
+
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["RenewDelegationTokenRequest", int]:
+        flexible = version >= 2
+        hmac, at = read_octets(data, at, flexible, "hmac")
+        (renew_period_ms,) = fixed(_layout_int64, data, at, "renew_period_ms")
+        at += 8
+        unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
+        return RenewDelegationTokenRequest(hmac, renew_period_ms, unknown_tags), at
+
+    def write(self, out: list[bytes], version: int) -> None:
+        flexible = version >= 2
+        if not flexible and self.unknown_tags:
+            raise absent("unknown_tags", self.unknown_tags)
+        out += (length(self.hmac, flexible), self.hmac, _pack_int64(self.renew_period_ms))
+        if flexible:
+            put_unknown_tags(out, self.unknown_tags)
 
 
-def _encode_renew_delegation_token_request_v0(out: list[bytes], item: Any) -> None:
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out += _pack_int32(len(item.hmac)), item.hmac, _pack_int64(item.renew_period_ms)
+class RenewDelegationTokenResponse(Message, frozen=True, gc=False):
+    """The response of RenewDelegationToken."""
 
+    error_code: int = 0
+    """0, or why the token is as it was. (0 to 2)"""
+    expiry_timestamp_ms: int = 0
+    """When the token expires now. (0 to 2)"""
+    throttle_time_ms: int = 0
+    """For how long the client should hold back, in milliseconds. (0 to 2)"""
+    unknown_tags: Tags = ()
 
-def _decode_renew_delegation_token_request_v2(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(RenewDelegationTokenRequestDraft)
-    try:
-        size = data[at]
-    except IndexError:
-        raise truncation(data, at, "B", "hmac") from None
-    at += 1
-    if 0 < size < 128 and (stop := at + size - 1) <= end:
-        item.hmac = data[at:stop]
-        at = stop
-    else:
-        item.hmac, at = compact_octets(data, at, size, "hmac")
-    try:
-        item.renew_period_ms, tagged = _unpack_int64_byte(data, at)
-    except StructError:
-        raise truncation(data, at, "q B", "renew_period_ms", "unknown_tags") from None
-    at += 9
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = RenewDelegationTokenRequest
-    return item, at
+    API_KEY: ClassVar[int] = 39
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int] = 2
 
-
-def _encode_renew_delegation_token_request_v2(out: list[bytes], item: Any) -> None:
-    out += UVARINT[len(item.hmac) + 1], item.hmac, _pack_int64_zero(item.renew_period_ms)
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
-
-
-def _decode_renew_delegation_token_response_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(RenewDelegationTokenResponseDraft)
-    item.unknown_tags = ()
-    try:
-        item.error_code, item.expiry_timestamp_ms, item.throttle_time_ms = (
-            _unpack_int16_int64_int32(data, at)
-        )
-    except StructError:
-        raise truncation(
-            data, at, "h q i", "error_code", "expiry_timestamp_ms", "throttle_time_ms"
-        ) from None
-    at += 14
-    item.__class__ = RenewDelegationTokenResponse
-    return item, at
-
-
-def _encode_renew_delegation_token_response_v0(out: list[bytes], item: Any) -> None:
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out.append(
-        _pack_int16_int64_int32(item.error_code, item.expiry_timestamp_ms, item.throttle_time_ms)
-    )
-
-
-def _decode_renew_delegation_token_response_v2(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(RenewDelegationTokenResponseDraft)
-    try:
-        item.error_code, item.expiry_timestamp_ms, item.throttle_time_ms, tagged = (
-            _unpack_int16_int64_int32_byte(data, at)
-        )
-    except StructError:
-        raise truncation(
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["RenewDelegationTokenResponse", int]:
+        flexible = version >= 2
+        error_code, expiry_timestamp_ms, throttle_time_ms = fixed(
+            _layout_int16_int64_int32,
             data,
             at,
-            "h q i B",
             "error_code",
             "expiry_timestamp_ms",
             "throttle_time_ms",
-            "unknown_tags",
-        ) from None
-    at += 15
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = RenewDelegationTokenResponse
-    return item, at
-
-
-def _encode_renew_delegation_token_response_v2(out: list[bytes], item: Any) -> None:
-    out.append(
-        _pack_int16_int64_int32_zero(
-            item.error_code, item.expiry_timestamp_ms, item.throttle_time_ms
         )
-    )
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
+        at += 14
+        unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
+        return RenewDelegationTokenResponse(
+            error_code, expiry_timestamp_ms, throttle_time_ms, unknown_tags
+        ), at
 
-
-_RENEW_DELEGATION_TOKEN_REQUEST_LAYOUT_V0: Layout = (
-    ("hmac", "bytes"),
-    ("renew_period_ms", "int64"),
-)
-RenewDelegationTokenRequest.DECODERS = (
-    _decode_renew_delegation_token_request_v0,
-    _decode_renew_delegation_token_request_v0,
-    _decode_renew_delegation_token_request_v2,
-)
-RenewDelegationTokenRequest.ENCODERS = (
-    _encode_renew_delegation_token_request_v0,
-    _encode_renew_delegation_token_request_v0,
-    _encode_renew_delegation_token_request_v2,
-)
-RenewDelegationTokenRequest.LAYOUTS = (
-    _RENEW_DELEGATION_TOKEN_REQUEST_LAYOUT_V0,
-    _RENEW_DELEGATION_TOKEN_REQUEST_LAYOUT_V0,
-    _RENEW_DELEGATION_TOKEN_REQUEST_LAYOUT_V0,
-)
-_RENEW_DELEGATION_TOKEN_RESPONSE_LAYOUT_V0: Layout = (
-    ("error_code", "int16"),
-    ("expiry_timestamp_ms", "int64"),
-    ("throttle_time_ms", "int32"),
-)
-RenewDelegationTokenResponse.DECODERS = (
-    _decode_renew_delegation_token_response_v0,
-    _decode_renew_delegation_token_response_v0,
-    _decode_renew_delegation_token_response_v2,
-)
-RenewDelegationTokenResponse.ENCODERS = (
-    _encode_renew_delegation_token_response_v0,
-    _encode_renew_delegation_token_response_v0,
-    _encode_renew_delegation_token_response_v2,
-)
-RenewDelegationTokenResponse.LAYOUTS = (
-    _RENEW_DELEGATION_TOKEN_RESPONSE_LAYOUT_V0,
-    _RENEW_DELEGATION_TOKEN_RESPONSE_LAYOUT_V0,
-    _RENEW_DELEGATION_TOKEN_RESPONSE_LAYOUT_V0,
-)
+    def write(self, out: list[bytes], version: int) -> None:
+        flexible = version >= 2
+        if not flexible and self.unknown_tags:
+            raise absent("unknown_tags", self.unknown_tags)
+        out.append(
+            _pack_int16_int64_int32(
+                self.error_code, self.expiry_timestamp_ms, self.throttle_time_ms
+            )
+        )
+        if flexible:
+            put_unknown_tags(out, self.unknown_tags)

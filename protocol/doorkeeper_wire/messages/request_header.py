@@ -3,190 +3,105 @@
 
 from struct import Struct
 from struct import error as StructError
-from typing import Any, Self, cast
+from typing import ClassVar
 
 from doorkeeper_wire.java_text import JAVA
-from doorkeeper_wire.layout import Layout
-from doorkeeper_wire.message import Frozen, Message, Tags, new
+from doorkeeper_wire.message import NO_TAGS, Message, Tags
 from doorkeeper_wire.reading import nullable_text, tags, truncation
 from doorkeeper_wire.writing import NULLABLE_TEXT, absent, replace_empty_tags
 
 __all__ = ["RequestHeader"]
 
-
-class RequestHeaderDraft(Message):
-    """RequestHeader while it is made."""
-
-    __slots__ = (
-        "api_key",
-        "api_version",
-        "correlation_id",
-        "client_id",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    api_key: int
-    api_version: int
-    correlation_id: int
-    client_id: str | None
-    unknown_tags: Tags
-
-
-class RequestHeader(Frozen, RequestHeaderDraft):
-    """What stands before the body of every request. Version 0 served one API that is gone; version 1 goes with the versions of an API that are not flexible, version 2 with those that are.
-
-    Attributes:
-        api_key: The number of the API. (0 to 2)
-        api_version: The version in which the body is laid out. (0 to 2)
-        correlation_id: Any number that the client likes; the answer repeats it. (0 to 2)
-        client_id: A name that the client gives itself; null for none. It keeps the old 16 bit length in version 2 too, so that a server can read it before it knows the version. (1 to 2)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    MIN_VERSION = 0
-    MAX_VERSION = 2
-    FLEXIBLE_FROM = 2
-
-    def __new__(
-        cls,
-        *,
-        api_key: int = 0,
-        api_version: int = 0,
-        correlation_id: int = 0,
-        client_id: str | None = "",
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(RequestHeaderDraft)
-        self.api_key = api_key
-        self.api_version = api_version
-        self.correlation_id = correlation_id
-        self.client_id = client_id
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
+_unpack_int16 = Struct(">h").unpack_from
+_pack_int16_int16_int32 = Struct(">hhi").pack
 _unpack_int16_int16_int32 = Struct(">hhi").unpack_from
 _unpack_int16_int16_int32_int16 = Struct(">hhih").unpack_from
-_pack_int16_int16_int32 = Struct(">hhi").pack
 
 
-def _decode_request_header_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(RequestHeaderDraft)
-    item.client_id = ""
-    item.unknown_tags = ()
-    try:
-        item.api_key, item.api_version, item.correlation_id = _unpack_int16_int16_int32(data, at)
-    except StructError:
-        raise truncation(data, at, "h h i", "api_key", "api_version", "correlation_id") from None
-    at += 8
-    item.__class__ = RequestHeader
-    return item, at
+class RequestHeader(Message, frozen=True, gc=False):
+    """What stands before the body of every request. Version 0 served one API that is gone; version 1 goes with the versions of an API that are not flexible, version 2 with those that are."""
 
+    api_key: int = 0
+    """The number of the API. (0 to 2)"""
+    api_version: int = 0
+    """The version in which the body is laid out. (0 to 2)"""
+    correlation_id: int = 0
+    """Any number that the client likes; the answer repeats it. (0 to 2)"""
+    client_id: str | None = ""
+    """A name that the client gives itself; null for none. It keeps the old 16 bit length in version 2 too, so that a server can read it before it knows the version. (1 to 2)"""
+    unknown_tags: Tags = ()
 
-def _encode_request_header_v0(out: list[bytes], item: Any) -> None:
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out.append(_pack_int16_int16_int32(item.api_key, item.api_version, item.correlation_id))
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int] = 2
 
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["RequestHeader", int]:
+        end = len(data)
+        if version >= 2:
+            try:
+                api_key, api_version, correlation_id, size = _unpack_int16_int16_int32_int16(
+                    data, at
+                )
+            except StructError:
+                raise truncation(
+                    data, at, "h h i h", "api_key", "api_version", "correlation_id", "client_id"
+                ) from None
+            at += 10
+            if size < 0:
+                client_id = None
+            elif (stop := at + size) <= end:
+                client_id = data[at:stop].decode("utf-8", JAVA)
+                at = stop
+            else:
+                client_id, at = nullable_text(data, at, size, "client_id")
+            try:
+                tagged = data[at]
+            except IndexError:
+                raise truncation(data, at, "B", "unknown_tags") from None
+            at += 1
+            unknown_tags = NO_TAGS
+            if tagged:
+                unknown_tags, at = tags(data, at, tagged, "unknown_tags")
+            return RequestHeader(api_key, api_version, correlation_id, client_id, unknown_tags), at
+        else:
+            try:
+                api_key, api_version, correlation_id = _unpack_int16_int16_int32(data, at)
+            except StructError:
+                raise truncation(
+                    data, at, "h h i", "api_key", "api_version", "correlation_id"
+                ) from None
+            at += 8
+            if version >= 1:
+                try:
+                    (size,) = _unpack_int16(data, at)
+                except StructError:
+                    raise truncation(data, at, "h", "client_id") from None
+                at += 2
+                if size < 0:
+                    client_id = None
+                elif (stop := at + size) <= end:
+                    client_id = data[at:stop].decode("utf-8", JAVA)
+                    at = stop
+                else:
+                    client_id, at = nullable_text(data, at, size, "client_id")
+            else:
+                client_id = ""
+            unknown_tags = NO_TAGS
+            return RequestHeader(api_key, api_version, correlation_id, client_id, unknown_tags), at
 
-def _decode_request_header_v1(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(RequestHeaderDraft)
-    try:
-        item.api_key, item.api_version, item.correlation_id, size = _unpack_int16_int16_int32_int16(
-            data, at
-        )
-    except StructError:
-        raise truncation(
-            data, at, "h h i h", "api_key", "api_version", "correlation_id", "client_id"
-        ) from None
-    at += 10
-    if size < 0:
-        item.client_id = None
-    elif (stop := at + size) <= end:
-        item.client_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.client_id, at = nullable_text(data, at, size, "client_id")
-    item.unknown_tags = ()
-    item.__class__ = RequestHeader
-    return item, at
-
-
-def _encode_request_header_v1(out: list[bytes], item: Any) -> None:
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out += (
-        _pack_int16_int16_int32(item.api_key, item.api_version, item.correlation_id),
-        NULLABLE_TEXT[item.client_id],
-    )
-
-
-def _decode_request_header_v2(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(RequestHeaderDraft)
-    try:
-        item.api_key, item.api_version, item.correlation_id, size = _unpack_int16_int16_int32_int16(
-            data, at
-        )
-    except StructError:
-        raise truncation(
-            data, at, "h h i h", "api_key", "api_version", "correlation_id", "client_id"
-        ) from None
-    at += 10
-    if size < 0:
-        item.client_id = None
-    elif (stop := at + size) <= end:
-        item.client_id = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.client_id, at = nullable_text(data, at, size, "client_id")
-    try:
-        tagged = data[at]
-    except IndexError:
-        raise truncation(data, at, "B", "unknown_tags") from None
-    at += 1
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = RequestHeader
-    return item, at
-
-
-def _encode_request_header_v2(out: list[bytes], item: Any) -> None:
-    out += (
-        _pack_int16_int16_int32(item.api_key, item.api_version, item.correlation_id),
-        NULLABLE_TEXT[item.client_id],
-        b"\x00",
-    )
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
-
-
-_REQUEST_HEADER_LAYOUT_V0: Layout = (
-    ("api_key", "int16"),
-    ("api_version", "int16"),
-    ("correlation_id", "int32"),
-)
-_REQUEST_HEADER_LAYOUT_V1: Layout = (
-    ("api_key", "int16"),
-    ("api_version", "int16"),
-    ("correlation_id", "int32"),
-    ("client_id", "nullable text"),
-)
-RequestHeader.DECODERS = (
-    _decode_request_header_v0,
-    _decode_request_header_v1,
-    _decode_request_header_v2,
-)
-RequestHeader.ENCODERS = (
-    _encode_request_header_v0,
-    _encode_request_header_v1,
-    _encode_request_header_v2,
-)
-RequestHeader.LAYOUTS = (
-    _REQUEST_HEADER_LAYOUT_V0,
-    _REQUEST_HEADER_LAYOUT_V1,
-    _REQUEST_HEADER_LAYOUT_V1,
-)
+    def write(self, out: list[bytes], version: int) -> None:
+        if version >= 2:
+            out += (
+                _pack_int16_int16_int32(self.api_key, self.api_version, self.correlation_id),
+                NULLABLE_TEXT[self.client_id],
+                b"\x00",
+            )
+            if self.unknown_tags:
+                replace_empty_tags(out, self.unknown_tags)
+        else:
+            if self.unknown_tags:
+                raise absent("unknown_tags", self.unknown_tags)
+            out.append(_pack_int16_int16_int32(self.api_key, self.api_version, self.correlation_id))
+            if version >= 1:
+                out.append(NULLABLE_TEXT[self.client_id])

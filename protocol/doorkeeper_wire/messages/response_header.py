@@ -3,109 +3,58 @@
 
 from struct import Struct
 from struct import error as StructError
-from typing import Any, Self, cast
+from typing import ClassVar
 
-from doorkeeper_wire.layout import Layout
-from doorkeeper_wire.message import Frozen, Message, Tags, new
+from doorkeeper_wire.message import NO_TAGS, Message, Tags
 from doorkeeper_wire.reading import tags, truncation
 from doorkeeper_wire.writing import absent, replace_empty_tags
 
 __all__ = ["ResponseHeader"]
 
-
-class ResponseHeaderDraft(Message):
-    """ResponseHeader while it is made."""
-
-    __slots__ = (
-        "correlation_id",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    correlation_id: int
-    unknown_tags: Tags
-
-
-class ResponseHeader(Frozen, ResponseHeaderDraft):
-    """What stands before the body of every answer. ApiVersions answers with version 0, whatever its own version.
-
-    Attributes:
-        correlation_id: The number of the request that is answered. (0 to 1)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    MIN_VERSION = 0
-    MAX_VERSION = 1
-    FLEXIBLE_FROM = 1
-
-    def __new__(
-        cls,
-        *,
-        correlation_id: int = 0,
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(ResponseHeaderDraft)
-        self.correlation_id = correlation_id
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
+_pack_int32 = Struct(">i").pack
 _unpack_int32 = Struct(">i").unpack_from
 _unpack_int32_byte = Struct(">iB").unpack_from
-_pack_int32 = Struct(">i").pack
 _pack_int32_zero = Struct(">ix").pack
 
 
-def _decode_response_header_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(ResponseHeaderDraft)
-    item.unknown_tags = ()
-    try:
-        (item.correlation_id,) = _unpack_int32(data, at)
-    except StructError:
-        raise truncation(data, at, "i", "correlation_id") from None
-    at += 4
-    item.__class__ = ResponseHeader
-    return item, at
+class ResponseHeader(Message, frozen=True, gc=False):
+    """What stands before the body of every answer. ApiVersions answers with version 0, whatever its own version."""
 
+    correlation_id: int = 0
+    """The number of the request that is answered. (0 to 1)"""
+    unknown_tags: Tags = ()
 
-def _encode_response_header_v0(out: list[bytes], item: Any) -> None:
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out.append(_pack_int32(item.correlation_id))
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int] = 1
 
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["ResponseHeader", int]:
+        if version >= 1:
+            try:
+                correlation_id, tagged = _unpack_int32_byte(data, at)
+            except StructError:
+                raise truncation(data, at, "i B", "correlation_id", "unknown_tags") from None
+            at += 5
+            unknown_tags = NO_TAGS
+            if tagged:
+                unknown_tags, at = tags(data, at, tagged, "unknown_tags")
+            return ResponseHeader(correlation_id, unknown_tags), at
+        else:
+            unknown_tags = NO_TAGS
+            try:
+                (correlation_id,) = _unpack_int32(data, at)
+            except StructError:
+                raise truncation(data, at, "i", "correlation_id") from None
+            at += 4
+            return ResponseHeader(correlation_id, unknown_tags), at
 
-def _decode_response_header_v1(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(ResponseHeaderDraft)
-    try:
-        item.correlation_id, tagged = _unpack_int32_byte(data, at)
-    except StructError:
-        raise truncation(data, at, "i B", "correlation_id", "unknown_tags") from None
-    at += 5
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = ResponseHeader
-    return item, at
-
-
-def _encode_response_header_v1(out: list[bytes], item: Any) -> None:
-    out.append(_pack_int32_zero(item.correlation_id))
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
-
-
-_RESPONSE_HEADER_LAYOUT_V0: Layout = (("correlation_id", "int32"),)
-ResponseHeader.DECODERS = (
-    _decode_response_header_v0,
-    _decode_response_header_v1,
-)
-ResponseHeader.ENCODERS = (
-    _encode_response_header_v0,
-    _encode_response_header_v1,
-)
-ResponseHeader.LAYOUTS = (
-    _RESPONSE_HEADER_LAYOUT_V0,
-    _RESPONSE_HEADER_LAYOUT_V0,
-)
+    def write(self, out: list[bytes], version: int) -> None:
+        if version >= 1:
+            out.append(_pack_int32_zero(self.correlation_id))
+            if self.unknown_tags:
+                replace_empty_tags(out, self.unknown_tags)
+        else:
+            if self.unknown_tags:
+                raise absent("unknown_tags", self.unknown_tags)
+            out.append(_pack_int32(self.correlation_id))

@@ -3,16 +3,16 @@
 
 from struct import Struct
 from struct import error as StructError
-from typing import Any, Self, cast
+from typing import ClassVar
 
-from doorkeeper_wire.java_text import JAVA
-from doorkeeper_wire.layout import Layout
-from doorkeeper_wire.message import Frozen, Message, Tags, new
+from doorkeeper_wire.message import NO_TAGS, Message, Tags
 from doorkeeper_wire.reading import (
-    compact_nullable_text,
     compact_octets,
-    nullable_text,
+    fixed,
     octets,
+    read_nullable_text,
+    read_octets,
+    read_tags,
     tags,
     truncation,
 )
@@ -21,347 +21,136 @@ from doorkeeper_wire.writing import (
     NULLABLE_TEXT,
     UVARINT,
     absent,
+    length,
+    put_unknown_tags,
     replace_empty_tags,
 )
 
 __all__ = ["SaslAuthenticateRequest", "SaslAuthenticateResponse"]
 
-
-class SaslAuthenticateRequestDraft(Message):
-    """SaslAuthenticateRequest while it is made."""
-
-    __slots__ = (
-        "auth_bytes",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    SECRETS = ("auth_bytes",)
-    auth_bytes: bytes
-    unknown_tags: Tags
-
-
-class SaslAuthenticateRequest(Frozen, SaslAuthenticateRequestDraft):
-    """The request of SaslAuthenticate.
-
-    Attributes:
-        auth_bytes: The token of the client; its meaning is the mechanism's. (0 to 2)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    API_KEY = 36
-    MIN_VERSION = 0
-    MAX_VERSION = 2
-    FLEXIBLE_FROM = 2
-
-    def __new__(
-        cls,
-        *,
-        auth_bytes: bytes = b"",
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(SaslAuthenticateRequestDraft)
-        self.auth_bytes = auth_bytes
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
-class SaslAuthenticateResponseDraft(Message):
-    """SaslAuthenticateResponse while it is made."""
-
-    __slots__ = (
-        "error_code",
-        "error_message",
-        "auth_bytes",
-        "session_lifetime_ms",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    SECRETS = ("auth_bytes",)
-    error_code: int
-    error_message: str | None
-    auth_bytes: bytes
-    session_lifetime_ms: int
-    unknown_tags: Tags
-
-
-class SaslAuthenticateResponse(Frozen, SaslAuthenticateResponseDraft):
-    """The response of SaslAuthenticate.
-
-    Attributes:
-        error_code: 0, or 58 when the client is refused. (0 to 2)
-        error_message: The refusal in words; null for the stock text, empty on success. (0 to 2)
-        auth_bytes: The token of the server; its meaning is the mechanism's. (0 to 2)
-        session_lifetime_ms: After how many milliseconds the client must authenticate again; 0 for never. (1 to 2)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    API_KEY = 36
-    MIN_VERSION = 0
-    MAX_VERSION = 2
-    FLEXIBLE_FROM = 2
-
-    def __new__(
-        cls,
-        *,
-        error_code: int = 0,
-        error_message: str | None = "",
-        auth_bytes: bytes = b"",
-        session_lifetime_ms: int = 0,
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(SaslAuthenticateResponseDraft)
-        self.error_code = error_code
-        self.error_message = error_message
-        self.auth_bytes = auth_bytes
-        self.session_lifetime_ms = session_lifetime_ms
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
-_unpack_int16_byte = Struct(">hB").unpack_from
-_unpack_int16_int16 = Struct(">hh").unpack_from
-_unpack_int32 = Struct(">i").unpack_from
-_unpack_int64 = Struct(">q").unpack_from
-_unpack_int64_byte = Struct(">qB").unpack_from
+_layout_int16 = Struct(">h")
 _pack_int16 = Struct(">h").pack
 _pack_int32 = Struct(">i").pack
+_unpack_int32 = Struct(">i").unpack_from
+_layout_int64 = Struct(">q")
 _pack_int64 = Struct(">q").pack
 _pack_int64_zero = Struct(">qx").pack
 
 
-def _decode_sasl_authenticate_request_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(SaslAuthenticateRequestDraft)
-    try:
-        (size,) = _unpack_int32(data, at)
-    except StructError:
-        raise truncation(data, at, "i", "auth_bytes") from None
-    at += 4
-    if size >= 0 and (stop := at + size) <= end:
-        item.auth_bytes = data[at:stop]
-        at = stop
-    else:
-        item.auth_bytes, at = octets(data, at, size, "auth_bytes")
-    item.unknown_tags = ()
-    item.__class__ = SaslAuthenticateRequest
-    return item, at
+class SaslAuthenticateRequest(Message, frozen=True, gc=False):
+    """The request of SaslAuthenticate."""
+
+    auth_bytes: bytes = b""
+    """The token of the client; its meaning is the mechanism's. (0 to 2)"""
+    unknown_tags: Tags = ()
+
+    SECRETS: ClassVar[frozenset[str]] = frozenset({"auth_bytes"})
+    API_KEY: ClassVar[int] = 36
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int] = 2
+
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["SaslAuthenticateRequest", int]:
+        end = len(data)
+        if version >= 2:
+            try:
+                size = data[at]
+            except IndexError:
+                raise truncation(data, at, "B", "auth_bytes") from None
+            at += 1
+            if 0 < size < 128 and (stop := at + size - 1) <= end:
+                auth_bytes = data[at:stop]
+                at = stop
+            else:
+                auth_bytes, at = compact_octets(data, at, size, "auth_bytes")
+            try:
+                tagged = data[at]
+            except IndexError:
+                raise truncation(data, at, "B", "unknown_tags") from None
+            at += 1
+            unknown_tags = NO_TAGS
+            if tagged:
+                unknown_tags, at = tags(data, at, tagged, "unknown_tags")
+            return SaslAuthenticateRequest(auth_bytes, unknown_tags), at
+        else:
+            try:
+                (size,) = _unpack_int32(data, at)
+            except StructError:
+                raise truncation(data, at, "i", "auth_bytes") from None
+            at += 4
+            if size >= 0 and (stop := at + size) <= end:
+                auth_bytes = data[at:stop]
+                at = stop
+            else:
+                auth_bytes, at = octets(data, at, size, "auth_bytes")
+            unknown_tags = NO_TAGS
+            return SaslAuthenticateRequest(auth_bytes, unknown_tags), at
+
+    def write(self, out: list[bytes], version: int) -> None:
+        flexible = version >= 2
+        if not flexible and self.unknown_tags:
+            raise absent("unknown_tags", self.unknown_tags)
+        out += (length(self.auth_bytes, flexible), self.auth_bytes)
+        if flexible:
+            put_unknown_tags(out, self.unknown_tags)
 
 
-def _encode_sasl_authenticate_request_v0(out: list[bytes], item: Any) -> None:
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out += _pack_int32(len(item.auth_bytes)), item.auth_bytes
+class SaslAuthenticateResponse(Message, frozen=True, gc=False):
+    """The response of SaslAuthenticate."""
 
+    error_code: int = 0
+    """0, or 58 when the client is refused. (0 to 2)"""
+    error_message: str | None = ""
+    """The refusal in words; null for the stock text, empty on success. (0 to 2)"""
+    auth_bytes: bytes = b""
+    """The token of the server; its meaning is the mechanism's. (0 to 2)"""
+    session_lifetime_ms: int = 0
+    """After how many milliseconds the client must authenticate again; 0 for never. (1 to 2)"""
+    unknown_tags: Tags = ()
 
-def _decode_sasl_authenticate_request_v2(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(SaslAuthenticateRequestDraft)
-    try:
-        size = data[at]
-    except IndexError:
-        raise truncation(data, at, "B", "auth_bytes") from None
-    at += 1
-    if 0 < size < 128 and (stop := at + size - 1) <= end:
-        item.auth_bytes = data[at:stop]
-        at = stop
-    else:
-        item.auth_bytes, at = compact_octets(data, at, size, "auth_bytes")
-    try:
-        tagged = data[at]
-    except IndexError:
-        raise truncation(data, at, "B", "unknown_tags") from None
-    at += 1
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = SaslAuthenticateRequest
-    return item, at
+    SECRETS: ClassVar[frozenset[str]] = frozenset({"auth_bytes"})
+    API_KEY: ClassVar[int] = 36
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int] = 2
 
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["SaslAuthenticateResponse", int]:
+        flexible = version >= 2
+        (error_code,) = fixed(_layout_int16, data, at, "error_code")
+        at += 2
+        error_message, at = read_nullable_text(data, at, flexible, "error_message")
+        auth_bytes, at = read_octets(data, at, flexible, "auth_bytes")
+        if version >= 1:
+            (session_lifetime_ms,) = fixed(_layout_int64, data, at, "session_lifetime_ms")
+            at += 8
+        else:
+            session_lifetime_ms = 0
+        unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
+        return SaslAuthenticateResponse(
+            error_code, error_message, auth_bytes, session_lifetime_ms, unknown_tags
+        ), at
 
-def _encode_sasl_authenticate_request_v2(out: list[bytes], item: Any) -> None:
-    out += UVARINT[len(item.auth_bytes) + 1], item.auth_bytes, b"\x00"
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
-
-
-def _decode_sasl_authenticate_response_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(SaslAuthenticateResponseDraft)
-    try:
-        item.error_code, size = _unpack_int16_int16(data, at)
-    except StructError:
-        raise truncation(data, at, "h h", "error_code", "error_message") from None
-    at += 4
-    if size < 0:
-        item.error_message = None
-    elif (stop := at + size) <= end:
-        item.error_message = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.error_message, at = nullable_text(data, at, size, "error_message")
-    try:
-        (size,) = _unpack_int32(data, at)
-    except StructError:
-        raise truncation(data, at, "i", "auth_bytes") from None
-    at += 4
-    if size >= 0 and (stop := at + size) <= end:
-        item.auth_bytes = data[at:stop]
-        at = stop
-    else:
-        item.auth_bytes, at = octets(data, at, size, "auth_bytes")
-    item.session_lifetime_ms = 0
-    item.unknown_tags = ()
-    item.__class__ = SaslAuthenticateResponse
-    return item, at
-
-
-def _encode_sasl_authenticate_response_v0(out: list[bytes], item: Any) -> None:
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out += (
-        _pack_int16(item.error_code),
-        NULLABLE_TEXT[item.error_message],
-        _pack_int32(len(item.auth_bytes)),
-        item.auth_bytes,
-    )
-
-
-def _decode_sasl_authenticate_response_v1(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(SaslAuthenticateResponseDraft)
-    try:
-        item.error_code, size = _unpack_int16_int16(data, at)
-    except StructError:
-        raise truncation(data, at, "h h", "error_code", "error_message") from None
-    at += 4
-    if size < 0:
-        item.error_message = None
-    elif (stop := at + size) <= end:
-        item.error_message = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.error_message, at = nullable_text(data, at, size, "error_message")
-    try:
-        (size,) = _unpack_int32(data, at)
-    except StructError:
-        raise truncation(data, at, "i", "auth_bytes") from None
-    at += 4
-    if size >= 0 and (stop := at + size) <= end:
-        item.auth_bytes = data[at:stop]
-        at = stop
-    else:
-        item.auth_bytes, at = octets(data, at, size, "auth_bytes")
-    item.unknown_tags = ()
-    try:
-        (item.session_lifetime_ms,) = _unpack_int64(data, at)
-    except StructError:
-        raise truncation(data, at, "q", "session_lifetime_ms") from None
-    at += 8
-    item.__class__ = SaslAuthenticateResponse
-    return item, at
-
-
-def _encode_sasl_authenticate_response_v1(out: list[bytes], item: Any) -> None:
-    if item.unknown_tags:
-        raise absent("unknown_tags", item.unknown_tags)
-    out += (
-        _pack_int16(item.error_code),
-        NULLABLE_TEXT[item.error_message],
-        _pack_int32(len(item.auth_bytes)),
-        item.auth_bytes,
-        _pack_int64(item.session_lifetime_ms),
-    )
-
-
-def _decode_sasl_authenticate_response_v2(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(SaslAuthenticateResponseDraft)
-    try:
-        item.error_code, size = _unpack_int16_byte(data, at)
-    except StructError:
-        raise truncation(data, at, "h B", "error_code", "error_message") from None
-    at += 3
-    if size == 0:
-        item.error_message = None
-    elif size < 128 and (stop := at + size - 1) <= end:
-        item.error_message = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.error_message, at = compact_nullable_text(data, at, size, "error_message")
-    try:
-        size = data[at]
-    except IndexError:
-        raise truncation(data, at, "B", "auth_bytes") from None
-    at += 1
-    if 0 < size < 128 and (stop := at + size - 1) <= end:
-        item.auth_bytes = data[at:stop]
-        at = stop
-    else:
-        item.auth_bytes, at = compact_octets(data, at, size, "auth_bytes")
-    try:
-        item.session_lifetime_ms, tagged = _unpack_int64_byte(data, at)
-    except StructError:
-        raise truncation(data, at, "q B", "session_lifetime_ms", "unknown_tags") from None
-    at += 9
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = SaslAuthenticateResponse
-    return item, at
-
-
-def _encode_sasl_authenticate_response_v2(out: list[bytes], item: Any) -> None:
-    out += (
-        _pack_int16(item.error_code),
-        COMPACT_NULLABLE_TEXT[item.error_message],
-        UVARINT[len(item.auth_bytes) + 1],
-        item.auth_bytes,
-        _pack_int64_zero(item.session_lifetime_ms),
-    )
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
-
-
-_SASL_AUTHENTICATE_REQUEST_LAYOUT_V0: Layout = (("auth_bytes", "bytes"),)
-SaslAuthenticateRequest.DECODERS = (
-    _decode_sasl_authenticate_request_v0,
-    _decode_sasl_authenticate_request_v0,
-    _decode_sasl_authenticate_request_v2,
-)
-SaslAuthenticateRequest.ENCODERS = (
-    _encode_sasl_authenticate_request_v0,
-    _encode_sasl_authenticate_request_v0,
-    _encode_sasl_authenticate_request_v2,
-)
-SaslAuthenticateRequest.LAYOUTS = (
-    _SASL_AUTHENTICATE_REQUEST_LAYOUT_V0,
-    _SASL_AUTHENTICATE_REQUEST_LAYOUT_V0,
-    _SASL_AUTHENTICATE_REQUEST_LAYOUT_V0,
-)
-_SASL_AUTHENTICATE_RESPONSE_LAYOUT_V0: Layout = (
-    ("error_code", "int16"),
-    ("error_message", "nullable text"),
-    ("auth_bytes", "bytes"),
-)
-_SASL_AUTHENTICATE_RESPONSE_LAYOUT_V1: Layout = (
-    ("error_code", "int16"),
-    ("error_message", "nullable text"),
-    ("auth_bytes", "bytes"),
-    ("session_lifetime_ms", "int64"),
-)
-SaslAuthenticateResponse.DECODERS = (
-    _decode_sasl_authenticate_response_v0,
-    _decode_sasl_authenticate_response_v1,
-    _decode_sasl_authenticate_response_v2,
-)
-SaslAuthenticateResponse.ENCODERS = (
-    _encode_sasl_authenticate_response_v0,
-    _encode_sasl_authenticate_response_v1,
-    _encode_sasl_authenticate_response_v2,
-)
-SaslAuthenticateResponse.LAYOUTS = (
-    _SASL_AUTHENTICATE_RESPONSE_LAYOUT_V0,
-    _SASL_AUTHENTICATE_RESPONSE_LAYOUT_V1,
-    _SASL_AUTHENTICATE_RESPONSE_LAYOUT_V1,
-)
+    def write(self, out: list[bytes], version: int) -> None:
+        if version >= 2:
+            out += (
+                _pack_int16(self.error_code),
+                COMPACT_NULLABLE_TEXT[self.error_message],
+                UVARINT[len(self.auth_bytes) + 1],
+                self.auth_bytes,
+                _pack_int64_zero(self.session_lifetime_ms),
+            )
+            if self.unknown_tags:
+                replace_empty_tags(out, self.unknown_tags)
+        else:
+            if self.unknown_tags:
+                raise absent("unknown_tags", self.unknown_tags)
+            out += (
+                _pack_int16(self.error_code),
+                NULLABLE_TEXT[self.error_message],
+                _pack_int32(len(self.auth_bytes)),
+                self.auth_bytes,
+            )
+            if version >= 1:
+                out.append(_pack_int64(self.session_lifetime_ms))

@@ -2,158 +2,59 @@
 """The client names the SASL mechanism that it wants. After version 0 the tokens follow bare, after version 1 in SaslAuthenticate."""
 
 from struct import Struct
-from struct import error as StructError
-from typing import Any, Self, cast
+from typing import ClassVar
 
-from doorkeeper_wire.java_text import JAVA
-from doorkeeper_wire.layout import Items, Layout
-from doorkeeper_wire.message import NEVER, Frozen, Message, new
-from doorkeeper_wire.reading import array, text, texts, truncation
+from doorkeeper_wire.message import NEVER, Message
+from doorkeeper_wire.reading import fixed, read_count, read_text, texts
 from doorkeeper_wire.writing import TEXT
 
 __all__ = ["SaslHandshakeRequest", "SaslHandshakeResponse"]
 
-
-class SaslHandshakeRequestDraft(Message):
-    """SaslHandshakeRequest while it is made."""
-
-    __slots__ = ("mechanism",)
-    FIELDS = __slots__
-    mechanism: str
-
-
-class SaslHandshakeRequest(Frozen, SaslHandshakeRequestDraft):
-    """The request of SaslHandshake.
-
-    Attributes:
-        mechanism: The mechanism, for example PLAIN. (0 to 1)
-    """
-
-    __slots__ = ()
-    API_KEY = 17
-    MIN_VERSION = 0
-    MAX_VERSION = 1
-    FLEXIBLE_FROM = NEVER
-
-    def __new__(
-        cls,
-        *,
-        mechanism: str = "",
-    ) -> Self:
-        self = new(SaslHandshakeRequestDraft)
-        self.mechanism = mechanism
-        self.__class__ = cls
-        return cast("Self", self)
-
-
-class SaslHandshakeResponseDraft(Message):
-    """SaslHandshakeResponse while it is made."""
-
-    __slots__ = (
-        "error_code",
-        "mechanisms",
-    )
-    FIELDS = __slots__
-    error_code: int
-    mechanisms: tuple[str, ...]
-
-
-class SaslHandshakeResponse(Frozen, SaslHandshakeResponseDraft):
-    """The response of SaslHandshake.
-
-    Attributes:
-        error_code: 0, 33 for a mechanism that is not offered, 34 out of turn. (0 to 1)
-        mechanisms: The mechanisms offered. (0 to 1)
-    """
-
-    __slots__ = ()
-    API_KEY = 17
-    MIN_VERSION = 0
-    MAX_VERSION = 1
-    FLEXIBLE_FROM = NEVER
-
-    def __new__(
-        cls,
-        *,
-        error_code: int = 0,
-        mechanisms: tuple[str, ...] = (),
-    ) -> Self:
-        self = new(SaslHandshakeResponseDraft)
-        self.error_code = error_code
-        self.mechanisms = mechanisms
-        self.__class__ = cls
-        return cast("Self", self)
-
-
-_unpack_int16 = Struct(">h").unpack_from
-_unpack_int16_int32 = Struct(">hi").unpack_from
+_layout_int16 = Struct(">h")
 _pack_int16_int32 = Struct(">hi").pack
 
 
-def _decode_sasl_handshake_request_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(SaslHandshakeRequestDraft)
-    try:
-        (size,) = _unpack_int16(data, at)
-    except StructError:
-        raise truncation(data, at, "h", "mechanism") from None
-    at += 2
-    if size >= 0 and (stop := at + size) <= end:
-        item.mechanism = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.mechanism, at = text(data, at, size, "mechanism")
-    item.__class__ = SaslHandshakeRequest
-    return item, at
+class SaslHandshakeRequest(Message, frozen=True, gc=False):
+    """The request of SaslHandshake."""
+
+    mechanism: str = ""
+    """The mechanism, for example PLAIN. (0 to 1)"""
+
+    API_KEY: ClassVar[int] = 17
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int] = NEVER
+
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["SaslHandshakeRequest", int]:
+        mechanism, at = read_text(data, at, False, "mechanism")
+        return SaslHandshakeRequest(mechanism), at
+
+    def write(self, out: list[bytes], version: int) -> None:
+        out.append(TEXT[self.mechanism])
 
 
-def _encode_sasl_handshake_request_v0(out: list[bytes], item: Any) -> None:
-    out.append(TEXT[item.mechanism])
+class SaslHandshakeResponse(Message, frozen=True, gc=False):
+    """The response of SaslHandshake."""
 
+    error_code: int = 0
+    """0, 33 for a mechanism that is not offered, 34 out of turn. (0 to 1)"""
+    mechanisms: tuple[str, ...] = ()
+    """The mechanisms offered. (0 to 1)"""
 
-def _decode_sasl_handshake_response_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(SaslHandshakeResponseDraft)
-    try:
-        item.error_code, count = _unpack_int16_int32(data, at)
-    except StructError:
-        raise truncation(data, at, "h i", "error_code", "mechanisms") from None
-    at += 6
-    count, at = array(data, at, count, 2, "mechanisms")
-    item.mechanisms, at = texts(data, at, count, "mechanisms")
-    item.__class__ = SaslHandshakeResponse
-    return item, at
+    API_KEY: ClassVar[int] = 17
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int] = NEVER
 
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["SaslHandshakeResponse", int]:
+        (error_code,) = fixed(_layout_int16, data, at, "error_code")
+        at += 2
+        size, at = read_count(data, at, False, 2, "mechanisms")
+        mechanisms, at = texts(data, at, size, False, "mechanisms")
+        return SaslHandshakeResponse(error_code, mechanisms), at
 
-def _encode_sasl_handshake_response_v0(out: list[bytes], item: Any) -> None:
-    out.append(_pack_int16_int32(item.error_code, len(item.mechanisms)))
-    out += [TEXT[each] for each in item.mechanisms]
-
-
-_SASL_HANDSHAKE_REQUEST_LAYOUT_V0: Layout = (("mechanism", "text"),)
-SaslHandshakeRequest.DECODERS = (
-    _decode_sasl_handshake_request_v0,
-    _decode_sasl_handshake_request_v0,
-)
-SaslHandshakeRequest.ENCODERS = (
-    _encode_sasl_handshake_request_v0,
-    _encode_sasl_handshake_request_v0,
-)
-SaslHandshakeRequest.LAYOUTS = (
-    _SASL_HANDSHAKE_REQUEST_LAYOUT_V0,
-    _SASL_HANDSHAKE_REQUEST_LAYOUT_V0,
-)
-_SASL_HANDSHAKE_RESPONSE_LAYOUT_V0: Layout = (
-    ("error_code", "int16"),
-    ("mechanisms", Items("text")),
-)
-SaslHandshakeResponse.DECODERS = (
-    _decode_sasl_handshake_response_v0,
-    _decode_sasl_handshake_response_v0,
-)
-SaslHandshakeResponse.ENCODERS = (
-    _encode_sasl_handshake_response_v0,
-    _encode_sasl_handshake_response_v0,
-)
-SaslHandshakeResponse.LAYOUTS = (
-    _SASL_HANDSHAKE_RESPONSE_LAYOUT_V0,
-    _SASL_HANDSHAKE_RESPONSE_LAYOUT_V0,
-)
+    def write(self, out: list[bytes], version: int) -> None:
+        out.append(_pack_int16_int32(self.error_code, len(self.mechanisms)))
+        out += [TEXT[name] for name in self.mechanisms]

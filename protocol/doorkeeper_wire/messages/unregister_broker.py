@@ -2,181 +2,75 @@
 """Removes the registration of a broker (KIP-500)."""
 
 from struct import Struct
-from struct import error as StructError
-from typing import Any, Self, cast
+from typing import ClassVar
 
-from doorkeeper_wire.java_text import JAVA
-from doorkeeper_wire.layout import Layout
-from doorkeeper_wire.message import Frozen, Message, Tags, new
-from doorkeeper_wire.reading import compact_nullable_text, tags, truncation
-from doorkeeper_wire.writing import COMPACT_NULLABLE_TEXT, replace_empty_tags
+from doorkeeper_wire.message import Message, Tags
+from doorkeeper_wire.reading import fixed, read_nullable_text, read_tags
+from doorkeeper_wire.writing import COMPACT_NULLABLE_TEXT, put_unknown_tags
 
 __all__ = ["UnregisterBrokerRequest", "UnregisterBrokerResponse"]
 
-
-class UnregisterBrokerRequestDraft(Message):
-    """UnregisterBrokerRequest while it is made."""
-
-    __slots__ = (
-        "broker_id",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    broker_id: int
-    unknown_tags: Tags
-
-
-class UnregisterBrokerRequest(Frozen, UnregisterBrokerRequestDraft):
-    """The request of UnregisterBroker.
-
-    Attributes:
-        broker_id: The broker's id. (0)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    API_KEY = 64
-    MIN_VERSION = 0
-    MAX_VERSION = 0
-    FLEXIBLE_FROM = 0
-
-    def __new__(
-        cls,
-        *,
-        broker_id: int = 0,
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(UnregisterBrokerRequestDraft)
-        self.broker_id = broker_id
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
-class UnregisterBrokerResponseDraft(Message):
-    """UnregisterBrokerResponse while it is made."""
-
-    __slots__ = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
-    FIELDS = __slots__
-    throttle_time_ms: int
-    error_code: int
-    error_message: str | None
-    unknown_tags: Tags
-
-
-class UnregisterBrokerResponse(Frozen, UnregisterBrokerResponseDraft):
-    """The response of UnregisterBroker.
-
-    Attributes:
-        throttle_time_ms: For how long the client should hold back, in milliseconds. (0)
-        error_code: 0, or the reason for the failure. (0)
-        error_message: The error in words; null for the stock text or none. (0)
-        unknown_tags: Tagged fields that this code does not know.
-    """
-
-    __slots__ = ()
-    API_KEY = 64
-    MIN_VERSION = 0
-    MAX_VERSION = 0
-    FLEXIBLE_FROM = 0
-
-    def __new__(
-        cls,
-        *,
-        throttle_time_ms: int = 0,
-        error_code: int = 0,
-        error_message: str | None = "",
-        unknown_tags: Tags = (),
-    ) -> Self:
-        self = new(UnregisterBrokerResponseDraft)
-        self.throttle_time_ms = throttle_time_ms
-        self.error_code = error_code
-        self.error_message = error_message
-        self.unknown_tags = unknown_tags
-        self.__class__ = cls
-        return cast("Self", self)
-
-
-_unpack_int32_byte = Struct(">iB").unpack_from
-_unpack_int32_int16_byte = Struct(">ihB").unpack_from
+_layout_int32 = Struct(">i")
+_pack_int32 = Struct(">i").pack
+_layout_int32_int16 = Struct(">ih")
 _pack_int32_int16 = Struct(">ih").pack
-_pack_int32_zero = Struct(">ix").pack
 
 
-def _decode_unregister_broker_request_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(UnregisterBrokerRequestDraft)
-    try:
-        item.broker_id, tagged = _unpack_int32_byte(data, at)
-    except StructError:
-        raise truncation(data, at, "i B", "broker_id", "unknown_tags") from None
-    at += 5
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = UnregisterBrokerRequest
-    return item, at
+class UnregisterBrokerRequest(Message, frozen=True, gc=False):
+    """The request of UnregisterBroker."""
+
+    broker_id: int = 0
+    """The broker's id. (0)"""
+    unknown_tags: Tags = ()
+
+    API_KEY: ClassVar[int] = 64
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["UnregisterBrokerRequest", int]:
+        (broker_id,) = fixed(_layout_int32, data, at, "broker_id")
+        at += 4
+        unknown_tags, at = read_tags(data, at, "unknown_tags")
+        return UnregisterBrokerRequest(broker_id, unknown_tags), at
+
+    def write(self, out: list[bytes], version: int) -> None:
+        out.append(_pack_int32(self.broker_id))
+        put_unknown_tags(out, self.unknown_tags)
 
 
-def _encode_unregister_broker_request_v0(out: list[bytes], item: Any) -> None:
-    out.append(_pack_int32_zero(item.broker_id))
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
+class UnregisterBrokerResponse(Message, frozen=True, gc=False):
+    """The response of UnregisterBroker."""
 
+    throttle_time_ms: int = 0
+    """For how long the client should hold back, in milliseconds. (0)"""
+    error_code: int = 0
+    """0, or the reason for the failure. (0)"""
+    error_message: str | None = ""
+    """The error in words; null for the stock text or none. (0)"""
+    unknown_tags: Tags = ()
 
-def _decode_unregister_broker_response_v0(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    item = new(UnregisterBrokerResponseDraft)
-    try:
-        item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_byte(data, at)
-    except StructError:
-        raise truncation(
-            data, at, "i h B", "throttle_time_ms", "error_code", "error_message"
-        ) from None
-    at += 7
-    if size == 0:
-        item.error_message = None
-    elif size < 128 and (stop := at + size - 1) <= end:
-        item.error_message = data[at:stop].decode("utf-8", JAVA)
-        at = stop
-    else:
-        item.error_message, at = compact_nullable_text(data, at, size, "error_message")
-    try:
-        tagged = data[at]
-    except IndexError:
-        raise truncation(data, at, "B", "unknown_tags") from None
-    at += 1
-    if tagged:
-        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-    else:
-        item.unknown_tags = ()
-    item.__class__ = UnregisterBrokerResponse
-    return item, at
+    API_KEY: ClassVar[int] = 64
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
 
+    @staticmethod
+    def read(data: bytes, at: int, version: int) -> tuple["UnregisterBrokerResponse", int]:
+        throttle_time_ms, error_code = fixed(
+            _layout_int32_int16, data, at, "throttle_time_ms", "error_code"
+        )
+        at += 6
+        error_message, at = read_nullable_text(data, at, True, "error_message")
+        unknown_tags, at = read_tags(data, at, "unknown_tags")
+        return UnregisterBrokerResponse(
+            throttle_time_ms, error_code, error_message, unknown_tags
+        ), at
 
-def _encode_unregister_broker_response_v0(out: list[bytes], item: Any) -> None:
-    out += (
-        _pack_int32_int16(item.throttle_time_ms, item.error_code),
-        COMPACT_NULLABLE_TEXT[item.error_message],
-        b"\x00",
-    )
-    if item.unknown_tags:
-        replace_empty_tags(out, item.unknown_tags)
-
-
-_UNREGISTER_BROKER_REQUEST_LAYOUT_V0: Layout = (("broker_id", "int32"),)
-UnregisterBrokerRequest.DECODERS = (_decode_unregister_broker_request_v0,)
-UnregisterBrokerRequest.ENCODERS = (_encode_unregister_broker_request_v0,)
-UnregisterBrokerRequest.LAYOUTS = (_UNREGISTER_BROKER_REQUEST_LAYOUT_V0,)
-_UNREGISTER_BROKER_RESPONSE_LAYOUT_V0: Layout = (
-    ("throttle_time_ms", "int32"),
-    ("error_code", "int16"),
-    ("error_message", "nullable text"),
-)
-UnregisterBrokerResponse.DECODERS = (_decode_unregister_broker_response_v0,)
-UnregisterBrokerResponse.ENCODERS = (_encode_unregister_broker_response_v0,)
-UnregisterBrokerResponse.LAYOUTS = (_UNREGISTER_BROKER_RESPONSE_LAYOUT_V0,)
+    def write(self, out: list[bytes], version: int) -> None:
+        out += (
+            _pack_int32_int16(self.throttle_time_ms, self.error_code),
+            COMPACT_NULLABLE_TEXT[self.error_message],
+        )
+        put_unknown_tags(out, self.unknown_tags)

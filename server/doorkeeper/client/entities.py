@@ -304,7 +304,7 @@ def _results(answer: object) -> Iterator[tuple[tuple[object, ...], ApiError | No
         yield (TopicEntity, getattr(each, name)), error_of(each.error_code, each.error_message)
 
 
-_ROWS: Final = {
+_ROWS: Final[dict[type, tuple[str, str]]] = {
     CreateTopicsResponse: ("topics", "name"),
     CreatePartitionsResponse: ("results", "name"),
     IncrementalAlterConfigsResponse: ("responses", "resource_name"),

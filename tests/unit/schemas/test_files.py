@@ -10,9 +10,9 @@ from doorkeeper.server.api.operations import REQUIRED
 from doorkeeper_schemas import __main__ as command
 from doorkeeper_schemas.apis import ApiEntry, check_messages, read_apis
 from doorkeeper_schemas.operations import OPERATIONS, RESOURCES, operations_source
-from doorkeeper_schemas.reading import SchemaError
 from doorkeeper_schemas.unserved import unserved_source
 from doorkeeper_wire.api_keys import ApiKey
+from doorkeeper_wire.declared.schema_file import SchemaError
 from testkit.schema_files import ODD, module_of
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from doorkeeper_schemas.model import Module
 from doorkeeper_schemas.modules import messages_source
-from doorkeeper_schemas.reading import SchemaError
-from doorkeeper_schemas.trees import message_tree
+from doorkeeper_wire.declared import faults
+from doorkeeper_wire.declared.model import Module
+from doorkeeper_wire.declared.schema_file import SchemaError
+from doorkeeper_wire.declared.trees import message_tree
 from doorkeeper_wire.errors import Malformed, Unencodable, Unsupported
 from testkit.schema_files import ODD, generated_module, module_of
 from testkit.wire_values import plain
@@ -51,14 +52,16 @@ def test_a_tag_of_another_version(odd: ModuleType) -> None:
 
 def test_names_that_are_taken(tmp_path: Path) -> None:
     """A struct cannot have the name of something that generated code imports."""
-    module = module_of(tmp_path, ODD.replace("Piece", "Layout"))
+    module = module_of(tmp_path, ODD.replace("Piece", "Record"))
 
-    with pytest.raises(SchemaError, match=r"odd\.yaml: Layout: the name is taken"):
+    with pytest.raises(SchemaError, match=r"odd\.yaml: Record: the name is taken"):
         messages_source(module)
 
 
-def test_null_by_version(odd: ModuleType) -> None:
+def test_null_by_version(module: Module, odd: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """A null is written where the version has it, and refused where not."""
+    monkeypatch.setattr(faults, "message", {"Odd": module.messages[0]}.__getitem__)
+
     assert odd.Odd(blob=None).encode(2) == b"\x00\xff\x00"
     with pytest.raises(Unencodable, match="blob: None where null is not allowed"):
         odd.Odd(blob=None).encode(1)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.server.schema.kind import Item
-from doorkeeper_schemas.reading import SchemaError
 from doorkeeper_schemas.states import StateKind, declared_state_source, read_states
+from doorkeeper_wire.declared.schema_file import SchemaError
 
 if TYPE_CHECKING:
     from pathlib import Path

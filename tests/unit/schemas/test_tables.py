@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper_schemas.reading import SchemaError
 from doorkeeper_schemas.records import Events, Field, Record, read_events
 from doorkeeper_schemas.tables import read_tables, table_of
+from doorkeeper_wire.declared.schema_file import SchemaError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,7 +13,6 @@ from doorkeeper_wire.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
 )
-from doorkeeper_wire.declared.contents import MODULES
 from doorkeeper_wire.errors import Malformed, Unsupported
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -23,12 +22,12 @@ from doorkeeper_wire.messages.consumer_protocol_assignment import TopicPartition
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
-from testkit.wire_values import message_class
+from testkit.wire_values import message_class, message_names
 
 if TYPE_CHECKING:
     from doorkeeper_wire.message import Message
 
-EVERY_MESSAGE = pytest.mark.parametrize("kind", [message_class(name) for name in MODULES])
+EVERY_MESSAGE = pytest.mark.parametrize("kind", [message_class(name) for name in message_names()])
 
 
 @EVERY_MESSAGE
@@ -42,16 +41,16 @@ def test_every_field_has_a_default(kind: type[Message]) -> None:
 
 def test_messages_are_values() -> None:
     """Equal by type and fields, hashable, picklable and copied with changes, never changed."""
-    message = CreateAclsRequest(creations=(AclCreation(host="*"),))
+    message: Any = CreateAclsRequest(creations=(AclCreation(host="*"),))
 
     assert message == CreateAclsRequest(creations=(AclCreation(host="*"),))
     assert hash(message) == hash(copy.deepcopy(message))
     assert pickle.loads(pickle.dumps(message)) == message
     assert message.replace(creations=()) == CreateAclsRequest() != message
-    assert AclCreation() != SaslHandshakeRequest()
-    with pytest.raises(AttributeError, match="messages do not change"):
+    assert message != SaslHandshakeRequest()
+    with pytest.raises(AttributeError, match="immutable"):
         message.creations = ()
-    with pytest.raises(AttributeError, match="messages do not change"):
+    with pytest.raises(AttributeError, match="immutable"):
         del message.creations
     with pytest.raises(TypeError):
         message.replace(nothing=1)

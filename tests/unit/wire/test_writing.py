@@ -159,5 +159,5 @@ def test_a_struct_without_null() -> None:
     member: Any = StreamsMember(assignment=cast("Any", None))
     response = StreamsGroupDescribeResponse(groups=(StreamsGroup(members=(member,)),))
 
-    with pytest.raises(Unencodable, match=r"members\.assignment: None is no such struct"):
+    with pytest.raises(Unencodable, match=r"members\.assignment: None where null is not allowed"):
         response.encode(0)

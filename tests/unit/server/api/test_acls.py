@@ -38,7 +38,7 @@ EVERYTHING = DescribeAclsRequest(
 
 def but(**fields: object) -> DescribeAclsRequest:
     """Return the request for everything, with some fields set."""
-    values = {name: getattr(EVERYTHING, name) for name in DescribeAclsRequest.FIELDS}
+    values = {name: getattr(EVERYTHING, name) for name in DescribeAclsRequest.__struct_fields__}
     del values["unknown_tags"]
     return DescribeAclsRequest(**{**values, **fields})
 

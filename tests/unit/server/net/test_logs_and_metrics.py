@@ -240,7 +240,7 @@ async def test_a_wait_divides_the_time_of_an_update() -> None:
 
 async def test_refused_and_timed_out_updates_are_counted() -> None:
     """What has no room at all, and items that were not complete in time."""
-    world = Metered(Limits(updates_waiting_max=2, update_timeout_ms=1))
+    world = Metered(Limits(updates_waiting_max=2, update_timeout_ms=100))
     first, second = world.channel(), world.channel()
 
     first.data_received(create(["a", "b", "c"]))

@@ -19,7 +19,7 @@ from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResource, DescribeAclsResponse
 
-HOLDS_ACLS: Final = frozenset({DescribeAclsResponse, DeleteAclsResponse})
+HOLDS_ACLS: Final[frozenset[type]] = frozenset({DescribeAclsResponse, DeleteAclsResponse})
 """The responses that the rules apply to."""
 
 NAMES_SOFTWARE_FROM: Final = 3

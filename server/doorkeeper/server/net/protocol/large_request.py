@@ -40,7 +40,7 @@ class Handles(Protocol):
 
 def arrays_of(value: object) -> Iterator[list[Any]]:
     """Yield the long arrays of a message as lists, which outlive it."""
-    for name in getattr(value, "FIELDS", ()):
+    for name in getattr(value, "__struct_fields__", ()):
         items = getattr(value, name)
         if isinstance(items, tuple):
             if len(items) > SLICE_ITEMS:

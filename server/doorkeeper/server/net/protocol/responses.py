@@ -21,7 +21,7 @@ from doorkeeper.server.net.protocol.exchange import Closed
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.headers import RequestHeader, encode_response
-from doorkeeper_wire.layout import Items, Layout
+from doorkeeper_wire.message import Record, arrays_of_structs
 
 SIZE_BYTES: Final = 4
 """The length of the size prefix of a frame, which does not count itself."""
@@ -62,29 +62,27 @@ def request_fields(header: RequestHeader, principal: Principal) -> dict[str, obj
 
 
 @cache
-def _item_paths(kind: type[object]) -> tuple[tuple[str, ...], ...]:
+def _item_paths(kind: type[Record]) -> tuple[tuple[str, ...], ...]:
     """Return the fields that lead to items with error codes: ("topics", "partitions")."""
-    paths: dict[tuple[str, ...], None] = {}
-    for layout in getattr(kind, "LAYOUTS", ()):
-        for name, items in _arrays_of_structs(layout):
-            if ("error_code", "int16") in items:
-                paths[(name,)] = None
-                continue
-            for inner, inner_items in _arrays_of_structs(items):
-                if ("error_code", "int16") in inner_items:
-                    paths[name, inner] = None
+    paths: list[tuple[str, ...]] = []
+    for name, items in arrays_of_structs(kind):
+        if "error_code" in items.__struct_fields__:
+            paths.append((name,))
+            continue
+        paths += [
+            (name, inner)
+            for inner, inner_items in arrays_of_structs(items)
+            if "error_code" in inner_items.__struct_fields__
+        ]
     return tuple(paths)
-
-
-def _arrays_of_structs(layout: Layout) -> Iterator[tuple[str, Layout]]:
-    for name, kind in layout:
-        if isinstance(kind, Items) and not isinstance(kind.of, str):
-            yield name, kind.of
 
 
 def items_of(response: Response) -> Iterator[Any]:
     """Yield the items of a response that have error codes, in the order of its fields."""
-    for name, *inner in _item_paths(response.__class__):
+    kind = response.__class__
+    if not issubclass(kind, Record):  # a refusal of an API without a handler
+        return
+    for name, *inner in _item_paths(kind):
         items = getattr(response, name) or ()
         for field in inner:
             items = chain.from_iterable(getattr(item, field) or () for item in items)

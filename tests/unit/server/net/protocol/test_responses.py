@@ -70,7 +70,7 @@ def test_items_that_have_codes_are_looked_at() -> None:
     """Where the whole answer has no code, items have one: it is found in each API's refusal."""
     for api in apis():
         kind = response_of(api)
-        if "error_code" not in kind.FIELDS:  # type: ignore[attr-defined]
+        if "error_code" not in kind.__struct_fields__:  # type: ignore[attr-defined]
             declared = tree(f"{api.name}Request", api.max_version)
             frame = declared.build(Filling(sparse=False).record(declared))
             request, _ = api.request.decode(frame, 0, api.max_version)

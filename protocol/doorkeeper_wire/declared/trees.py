@@ -7,7 +7,7 @@ from typing import Any
 
 from construct import Float64b, Int8sb, Int16sb, Int16ub, Int32sb, Int64sb
 
-from doorkeeper_schemas.model import NONE, Field, Message, Versions
+from doorkeeper_wire.declared.model import NONE, Field, Message, Versions
 from doorkeeper_wire.declared.nodes import (
     BOOL,
     UUID,
