@@ -10,7 +10,7 @@ history      doorkeeper history, doorkeeper watch
 clusters     doorkeeper clusters; cluster_comparison reads every broker of one
 learn        doorkeeper learn
 audit        doorkeeper audit
-config       doorkeeper config
+config       doorkeeper config; origins: the values in effect and where they are from
 examples     doorkeeper examples
 completion   doorkeeper completion, and the completions of values
 

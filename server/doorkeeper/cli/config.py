@@ -12,9 +12,9 @@ import click
 
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.options import array_option, config_option, load_settings, override_option
+from doorkeeper.cli.origins import origins_of
 from doorkeeper.cli.sample_files import SAMPLE_CONFIGURATION, sample_file
 from doorkeeper.cli.terminal import fail, printable
-from doorkeeper.server.config.origins import origins_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection

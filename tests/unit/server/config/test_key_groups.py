@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from doorkeeper.cli.origins import origins_of
 from doorkeeper.server.config.keys import LOG_LEVELS
-from doorkeeper.server.config.origins import origins_of
 from testkit.settings import loaded_from, problems_of, settings_of
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.plugins import AlterConfigPolicy, ConfigAlteration, CreateTopicPolicy
-from doorkeeper.server.resources.policies.loading import ALTER_CONFIG, CREATE_TOPIC, policy_of
+from doorkeeper.server.app.policies import ALTER_CONFIG, CREATE_TOPIC, policy_of
 from testkit.policies import Topics
 
 HERE = __name__
