@@ -22,10 +22,6 @@ class ApiKey(IntEnum):
 '''
 
 
-PRIVATE_FROM = 10_000
-"""The first key for APIs that Kafka does not have."""
-
-
 class ApiEntry(NamedTuple):
     """An API; ``broker`` are the lowest and the highest version that a broker lists, if known."""
 

@@ -11,8 +11,8 @@ from typing import Any
 from construct import Bytes, ConstructError, FormatField, Renamed
 from hypothesis import strategies as st
 
-from doorkeeper_schemas.apis import PRIVATE_FROM
 from doorkeeper_wire.declared import messages, tree
+from doorkeeper_wire.declared.model import PRIVATE_FROM
 from doorkeeper_wire.declared.nodes import (
     Array,
     Flag,

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.server.api.operations import REQUIRED, Requirement
 from doorkeeper.server.api.registry import APIS, OPTIONAL, by_key
-from doorkeeper_schemas.apis import PRIVATE_FROM, read_apis
+from doorkeeper_schemas.apis import read_apis
+from doorkeeper_wire.declared.model import PRIVATE_FROM
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:

@@ -5,6 +5,9 @@ from typing import TypeAlias
 
 NEVER = 32767
 
+PRIVATE_FROM = 10_000
+"""The first key for APIs that Kafka does not have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Empty:

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from doorkeeper.server.schema.change import Change, Committed, Origin
 
 CLOSE_TIMEOUT_S: Final = 10.0
+
+PROBLEM_S: Final = 1.0
+"""For how long changes are answered with an error after one that was not recorded."""
 """How long the end of the process waits for an unresponsive disk."""
 
 
@@ -80,6 +83,8 @@ class AuditLog:
         self.on_decision = self._merging.on_decision
         """Counts decisions of an authorizer."""
         self._last_change: asyncio.Future[str | None] | None = None
+        # Why changes of the last second were not recorded.
+        self._problems: list[str] = []
         """Completed when the last change, and all before it, are written."""
         self._stopping = False
         self.records_decisions = settings[AUDIT_DECISIONS] is not Recorded.NONE
@@ -145,6 +150,7 @@ class AuditLog:
             return
         events = partial(change_events, change, revision, origin)
         self._last_change = self._loop.create_future()
+        self._last_change.add_done_callback(self._keep_problem)
         self._queue.put_events(
             QueuedEvents(
                 self._now_ns(), events, changes=1, must_be_kept=True, waiter=self._last_change
@@ -218,13 +224,21 @@ class AuditLog:
         during the failure.
         """
         last = self._last_change
-        if last is None:
-            return None
-        # Not the future itself: a waiter may be cancelled, and others wait too.
-        await asyncio.wait((last,))
-        if last is self._last_change:
-            self._last_change = None
-        return last.result()
+        if last is not None:
+            # Not the future itself: a waiter may be cancelled, and others wait too.
+            await asyncio.wait((last,))
+            if last is self._last_change:
+                self._last_change = None
+        # Changes are recorded in order, so those before the last one have a result. The thread may
+        # have taken one alone and failed, and succeeded with the next.
+        return next(iter(self._problems), None)
+
+    def _keep_problem(self, change: asyncio.Future[str | None]) -> None:
+        problem = None if change.cancelled() else change.result()
+        if problem is not None:
+            self._problems.append(problem)
+            # Whoever waits for it asks within a few turns of the loop.
+            self._loop.call_later(PROBLEM_S, self._problems.remove, problem)
 
     # --- the end
 

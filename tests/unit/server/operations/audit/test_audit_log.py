@@ -91,3 +91,23 @@ async def test_a_full_disk_refuses_changes(tmp_path: Path, monkeypatch: pytest.M
     usual.close()
     assert [event["kind"] for event in lines_in(tmp_path / "s")] == ["change", "stop"]
     assert [event["kind"] for event in lines_in(tmp_path / "u")] == ["dropped", "stop"]
+
+
+async def test_a_change_that_failed_is_not_answered_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the thread fails with one change alone, and succeeds with the one behind it."""
+    trail = opened(tmp_path, sync=Sync.STRICT)
+    waiters: list[asyncio.Future[str | None]] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(trail._queue, "put_events", lambda item: waiters.append(item.waiter))
+        trail.record_commit(CHANGE)
+        trail.record_commit(CHANGE)
+
+    of_the_first = asyncio.ensure_future(trail.wait_until_recorded())
+    await asyncio.sleep(0)
+    waiters[0].set_result("Input/output error")
+    waiters[1].set_result(None)
+
+    assert await of_the_first == "Input/output error"
+    trail.close()
