@@ -114,7 +114,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         self._threshold = self._authorizer_log.threshold
         self.policy = Policy()
         self._form = FORMS[AUTHORIZER_LOG_FORMAT.default_value]
-        self._log = StateLog(MemoryStore())
+        self._state_log = StateLog(MemoryStore())
         self._owns_log = True
         self._loaded: asyncio.Future[None] | None = None
         self._ready = False
@@ -131,7 +131,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
 
     def at_one_state(self, authorizer_log: AuthorizerLog) -> StandardAuthorizer:
         other = copy(self)
-        other.attach(cast("StateLog", _OneState(self._log.state)))
+        other.attach(cast("StateLog", _OneState(self._state_log.state)))
         other.write_to(authorizer_log)
         return other
 
@@ -140,7 +140,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
 
     def attach(self, log: StateLog) -> None:
         """Keep the ACLs in this log; before ``start``. Without a log they live in memory only."""
-        self._log = log
+        self._state_log = log
         self._owns_log = False
 
     def configure(self, configs: Mapping[str, str]) -> None:
@@ -170,7 +170,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
     def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Awaitable[None]]:
         """Start the log unless it is started; early-start listeners do not wait for the ACLs."""
         loop = asyncio.get_running_loop()
-        log = self._log
+        log = self._state_log
         # The server starts its log before; without ``attach`` the own log is started here.
         loading = log.loaded if hasattr(log, "loaded") else log.start()
         early: asyncio.Future[None] = loop.create_future()
@@ -213,7 +213,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         """
         if not self._ready:
             raise self._pending()
-        return self._log.state.acls
+        return self._state_log.state.acls
 
     def _pending(self) -> DecisionPending:
         assert self._loaded is not None, "it is asked after its start"
@@ -231,7 +231,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         user = context.principal
         principal, host = f"{user.principal_type}:{user.name}", context.client_address
         is_super = principal in self.policy.super_users
-        state = self._log.state
+        state = self._state_log.state
         # A node that is cut off from its store may miss a DENY.
         if state.stale and not is_super:
             return self._deny_stale(context, actions)
@@ -292,7 +292,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
             action.resource.resource_type,
             action.resource.name,
         )
-        return explain(self.policy, self._log.state.acls, question)
+        return explain(self.policy, self._state_log.state.acls, question)
 
     async def create_acls(
         self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
@@ -301,7 +301,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         if not self._ready or self._closed:
             return [AclCreateResult(_not_active())] * len(bindings)
         # The rules are those of the release that the cluster follows.
-        check = partial(check_binding, networks=self._log.state.acls.matches_networks)
+        check = partial(check_binding, networks=self._state_log.state.acls.matches_networks)
         refusals = await map_in_turns(check, bindings)
         accepted = bindings
         if any(refusals):
@@ -313,7 +313,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         plan = partial(plan_creation, accepted, ids)
         outcome = _CREATED
         try:
-            for hint in (await self._log.submit(plan, origin_of(context))).result:
+            for hint in (await self._state_log.submit(plan, origin_of(context))).result:
                 _LOG.info("%s", hint)
         except StorageError as error:
             outcome = AclCreateResult(not_stored(error, _UNCHANGED))
@@ -338,7 +338,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         try:
             if accepted:
                 plan = partial(plan_deletion, accepted)
-                matches = (await self._log.submit(plan, origin_of(context))).result
+                matches = (await self._state_log.submit(plan, origin_of(context))).result
         except StorageError as error:
             failure = not_stored(error, _UNCHANGED)
         except ApiError as error:
@@ -364,7 +364,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         return find(self.snapshot, wanted)
 
     def acl_count(self) -> int:
-        return self._log.state.acls.count if self._ready else -1
+        return self._state_log.state.acls.count if self._ready else -1
 
     def authorize_by_resource_type(
         self,
@@ -378,11 +378,11 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         probe = Action(operation, resource, resource_reference_count=0, log_if_denied=False)
         if self.authorize(context, [probe])[0] is _ALLOWED:
             return _ALLOWED
-        if self._log.state.stale:
+        if self._state_log.state.stale:
             return _DENIED
         user = context.principal
         allowed = allowed_on_some(
-            self._log.state.acls,
+            self._state_log.state.acls,
             resource_type,
             operation,
             principal=f"{user.principal_type}:{user.name}",
@@ -404,7 +404,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         principal, host = f"{user.principal_type}:{user.name}", context.client_address
         if principal in self.policy.super_users:
             return [full_mask(resource.resource_type) for resource in resources]
-        state = self._log.state
+        state = self._state_log.state
         if state.stale:
             return [0] * len(resources)
         snapshot = state.acls
@@ -424,7 +424,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         )
         if self._owns_log and self._loaded is not None:
             # Kept, because the loop holds only a weak reference.
-            self._closing = asyncio.get_running_loop().create_task(self._log.aclose())
+            self._closing = asyncio.get_running_loop().create_task(self._state_log.aclose())
 
 
 def _not_literal(pattern_type: PatternType) -> ValueError:

@@ -360,7 +360,7 @@ async def test_a_state_that_is_too_old_allows_nothing() -> None:
     actions = [to(READ, topic("aa")), to(READ, topic("elsewhere"))]
     allowed = authorizer.authorize(alice, actions)
 
-    authorizer._log.amend(stale=True)
+    authorizer._state_log.amend(stale=True)
 
     assert allowed == [ALLOWED, ALLOWED]
     audit.lines.clear()
@@ -371,5 +371,5 @@ async def test_a_state_that_is_too_old_allows_nothing() -> None:
     assert authorizer.authorized_operations(alice, [topic("aa")]) == [0]
     by_type = authorizer.authorize_by_resource_type(alice, READ, ResourceType.TOPIC)
     assert by_type is DENIED
-    authorizer._log.amend(stale=False)
+    authorizer._state_log.amend(stale=False)
     assert authorizer.authorize(alice, actions) == allowed
