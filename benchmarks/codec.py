@@ -120,7 +120,7 @@ def metadata_response(topics: int) -> MetadataResponse:
 def plain(value: Any) -> Any:
     """Return a message as dictionaries and tuples, for the tree."""
     if hasattr(value, "FIELDS"):
-        return {name: plain(getattr(value, name)) for name in value.FIELDS}
+        return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
     return tuple(plain(item) for item in value) if isinstance(value, tuple) else value
 
 

@@ -322,7 +322,7 @@ class RandomRequests:
 
 def _telling(step: Step) -> Step:
     """Return the step with every flag that asks for operations, where its version has one."""
-    changes = {name: True for name in step.request.FIELDS if name.endswith("operations")}
+    changes = {name: True for name in step.request.__struct_fields__ if name.endswith("operations")}
     return step._replace(request=fitting(step.request.replace(**changes), step.version))
 
 
