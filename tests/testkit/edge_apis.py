@@ -210,6 +210,7 @@ class EdgeNode:
 
     node_id = 1
     authorizer = None
+    decisions = None
     state = EMPTY
     cluster_id = "4L6g3nShT-eMCtK--X86sw"
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.api.node import ApiRange, AuthorizerReads
     from doorkeeper.server.authorizer.contract import Authorizer
+    from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.resources.tokens import SignedToken
 
@@ -80,6 +81,7 @@ class ANode:
         self.time_ms = 1_700_000_000_000
         self.policies = Policies()
         self._ids = count(1000)
+        self.decisions: GuardedAuthorizer | None = None
         self.acl_rows: AclRows | None = None
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:

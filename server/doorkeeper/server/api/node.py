@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from doorkeeper.base.errors import ApiError
     from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
+    from doorkeeper.server.authorizer.guard import QuietDecisions
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.resources.cluster import Broker, Group, Topic
     from doorkeeper.server.resources.settings.operations import AlteredResource
@@ -113,6 +114,17 @@ class AuthorizerReads(Protocol):
         ...
 
 
+class DecisionCounter(Protocol):
+    """Decisions that may be taken again without asking: ``authorizer.guard``."""
+
+    @property
+    def decided(self) -> tuple[int, int]: ...
+
+    def quiet_since(self, before: tuple[int, int]) -> QuietDecisions | None: ...
+
+    def decide_again(self, decisions: QuietDecisions) -> bool: ...
+
+
 class AclDescriber(Protocol):
     """The cache of encoded rows for DescribeAcls."""
 
@@ -192,6 +204,11 @@ class Node(Protocol):
     @property
     def policies(self) -> TopicPolicies:
         """Return the policies that may refuse new topics."""
+        ...
+
+    @property
+    def decisions(self) -> DecisionCounter | None:
+        """Return what counts decisions; None without an authorizer, and in other threads."""
         ...
 
     @property

@@ -20,7 +20,7 @@ from doorkeeper.server.resources.policies.guard import Policies
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from doorkeeper.server.api.node import AclDescriber, ApiRange, AuthorizerReads
+    from doorkeeper.server.api.node import AclDescriber, ApiRange, AuthorizerReads, DecisionCounter
     from doorkeeper.server.app.delegation_tokens import DelegationTokens
     from doorkeeper.server.config.listeners import Listener
     from doorkeeper.server.config.settings import Settings
@@ -77,6 +77,8 @@ class LiveNode:
         self.tokens = tokens
         self.policies = Policies() if policies is None else policies
         """The policies of topics and configurations."""
+        self.decisions: DecisionCounter | None = None
+        """The guard of the authorizer, for answers that are repeated."""
         self.acl_rows: AclDescriber | None = None
         """Encoded rows of ACLs for DescribeAcls, with an authorizer that has a snapshot."""
         self._log = log
@@ -120,6 +122,7 @@ class LiveNode:
         other = copy(self)
         other._log = cast("StateLog", _OneState(self._log.state))  # noqa: SLF001  of its own class
         other.authorizer = authorizer
+        other.decisions = None
         other.policies = on_loop(self.policies)
         return other
 

@@ -16,7 +16,7 @@ import asyncio
 import logging
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar, cast
 
 from doorkeeper.acls.model import SortedBindings
 from doorkeeper.acls.operations import full_mask
@@ -43,6 +43,7 @@ from doorkeeper_wire.api_keys import API_NAMES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.model import (
         AclBinding,
         AclBindingFilter,
@@ -91,6 +92,14 @@ _DENIED = AuthorizationResult.DENIED
 _UPDATES: Final = frozenset({CREATION.method, DELETION.method})
 
 _LISTS: Final[frozenset[type]] = frozenset({list, SortedBindings})
+
+
+class QuietDecisions(NamedTuple):
+    """Allowed decisions that left nothing but their number, and what they depended on."""
+
+    allowed: int
+    policy: Policy
+    snapshot: Snapshot
 
 
 class GuardedAuthorizer:
@@ -176,6 +185,42 @@ class GuardedAuthorizer:
         if self.on_decision is not None:
             self.on_decision(context, actions, results)
         return results
+
+    @property
+    def decided(self) -> tuple[int, int]:
+        """Return the numbers of allowed and of denied decisions."""
+        return self.allowed, self.denied
+
+    def quiet_since(self, before: tuple[int, int]) -> QuietDecisions | None:
+        """Return the decisions since ``before``, if they left nothing but their number.
+
+        That is: all are allowed, by an authorizer that answers from the state; nobody records
+        decisions, and the authorizer log has no lines of what is allowed.
+        """
+        if self._at_once is None or self.denied != before[1] or not self._is_quiet(self._at_once):
+            return None
+        try:
+            snapshot = self._at_once.snapshot
+        except DecisionPending:
+            return None
+        return QuietDecisions(self.allowed - before[0], self._at_once.policy, snapshot)
+
+    def decide_again(self, decisions: QuietDecisions) -> bool:
+        """Count decisions again; return False, and count nothing, if they may be others now."""
+        inner = self._at_once
+        if (
+            inner is None
+            or inner.policy is not decisions.policy
+            or inner.snapshot is not decisions.snapshot
+            or not self._is_quiet(inner)
+        ):
+            return False
+        self.allowed += decisions.allowed
+        return True
+
+    def _is_quiet(self, inner: AnswersAtOnce) -> bool:
+        is_recorded = self.on_decision is not None or self.on_type_decision is not None
+        return not is_recorded and inner.authorizer_log.threshold.level > logging.DEBUG
 
     def for_thread(self) -> AnswersAtOnce | None:
         """Return the authorizer if any thread may ask it; else None."""

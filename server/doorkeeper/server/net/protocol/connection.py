@@ -120,8 +120,13 @@ class Connection(Conversation):
         session = self.session
         if (
             known.state is not self.node.state
+            or known.settings is not self.node.settings
             or self.request_records is not None
             or (session.expires_s is not None and session.admit(known.api_key, now_s) is not _SERVE)
+        ):
+            return None
+        if known.decisions is not None and (
+            self.node.decisions is None or not self.node.decisions.decide_again(known.decisions)
         ):
             return None
         self.counts.requests += 1

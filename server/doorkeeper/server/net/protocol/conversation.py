@@ -78,7 +78,8 @@ DECODED_HERE_BYTES_MAX: Final = 8_192
 HANDLED_HERE_ELEMENTS_MAX: Final = 64
 """Requests of more elements are handled in a thread: each may take 10 us, and 20 if denied."""
 
-REPEATED_APIS: Final = frozenset({API_VERSIONS, int(ApiKey.METADATA)})
+DESCRIBE_ACLS: Final = int(ApiKey.DESCRIBE_ACLS)
+REPEATED_APIS: Final = frozenset({API_VERSIONS, int(ApiKey.METADATA), DESCRIBE_ACLS})
 """APIs of which some answers may be repeated: see ``_keep``."""
 
 _WAITING: Final[frozenset[type]] = frozenset({Update, DelayedResponse})
@@ -218,6 +219,9 @@ class Conversation:
         request: Any,  # noqa: ANN401 - the API's own class
     ) -> Advance:
         """Call the handler."""
+        is_repeated = api.key in REPEATED_APIS
+        decisions = self.node.decisions if is_repeated else None
+        before = decisions.decided if decisions is not None else None
         try:
             outcome: Any = api.handle(request, self.context(header), self.node)
         except Malformed as error:
@@ -243,8 +247,8 @@ class Conversation:
             chunks = outcome.chunks(header.api_version, len(add_header(header, b"")))
             return ChunkedResponse(chunks, api, request, header, outcome)
         answer = self._answer(api, request, header, outcome)
-        if api.key in REPEATED_APIS:
-            self._keep(request, header, body, outcome, answer)
+        if is_repeated:
+            self._keep(request, header, body, outcome, answer, before)
         return answer
 
     def _keep(
@@ -254,21 +258,29 @@ class Conversation:
         body: Body,
         response: Response,
         answer: bytes,
+        before: tuple[int, int] | None,
     ) -> None:
         """Keep an answer for the same request, if nothing happens but that it is answered.
 
-        ApiVersions, and Metadata without topics: no permission is asked for, so that there is
-        nothing that an audit log, an authorizer log or a counter would have to be told again.
+        The decisions that were taken for it, since ``before``, must be quiet: there is nothing
+        that an audit log or an authorizer log would have to be told again.
         """
         frame, offset = body
-        is_metadata = header.api_key != API_VERSIONS
-        if is_metadata and (
-            request.topics != ()
-            or not header.api_version  # all topics
-            or request.include_cluster_authorized_operations
+        self.repeatable = None
+        node = self.node
+        decisions = None
+        if node.authorizer is not None and _needs_permission(header, request):
+            if node.decisions is None or before is None:
+                return
+            decisions = node.decisions.quiet_since(before)
+            if decisions is None:
+                return
+        # What is withheld from a client is counted each time.
+        settings = node.settings
+        if header.api_key == DESCRIBE_ACLS and (
+            settings[CLIENTS_WITHHOLD] or settings[CLIENTS_ANSWER_MAX_BYTES]
         ):
             return
-        self.repeatable = None
         size = len(frame) + len(answer)
         # Trailing bytes are counted each time.
         ends_well = offset + len(request.encode(header.api_version)) == len(frame)
@@ -276,7 +288,7 @@ class Conversation:
             asked = len(frame).to_bytes(4) + frame[:4] + frame[8:]
             code = error_code_of(response)
             self.repeatable = RepeatableAnswer(
-                asked, self.node.state, answer[:4], answer[8:], header.api_key, code
+                asked, node.state, settings, decisions, answer[:4], answer[8:], header.api_key, code
             )
 
     # --- answers
@@ -462,3 +474,15 @@ def _refusing_api(header: RequestHeader, served: Api | None) -> Api | None:
     if served is None or (api and api.min_version <= header.api_version <= api.max_version):
         return api
     return served
+
+
+def _needs_permission(header: RequestHeader, request: Any) -> bool:  # noqa: ANN401 - of REPEATED_APIS
+    """Return whether a request of ``REPEATED_APIS`` is authorized."""
+    if header.api_key == API_VERSIONS:
+        return False
+    return (
+        header.api_key == DESCRIBE_ACLS
+        or request.topics != ()
+        or not header.api_version  # all topics
+        or request.include_cluster_authorized_operations
+    )

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.api.node import Response, Update
     from doorkeeper.server.authorizer.contract import DecisionPending
+    from doorkeeper.server.authorizer.guard import QuietDecisions
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.security.contract import Step
     from doorkeeper.server.state.state import State
     from doorkeeper_wire.headers import RequestHeader
@@ -128,12 +130,14 @@ class Closed(NamedTuple):
 class RepeatableAnswer(NamedTuple):
     """An answer that is given again, and its ``size``, without the correlation id between them.
 
-    ``request`` is the frame without its correlation id, behind its size; ``state`` is what the
-    answer was made of.
+    ``request`` is the frame without its correlation id, behind its size; ``state`` and ``settings``
+    are what the answer was made of, ``decisions`` those that were taken for it.
     """
 
     request: bytes
     state: State
+    settings: Settings
+    decisions: QuietDecisions | None
     size: bytes
     body: bytes
     api_key: int
