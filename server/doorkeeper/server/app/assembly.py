@@ -50,7 +50,7 @@ from doorkeeper.server.app.policies import policies_of
 from doorkeeper.server.app.reconfiguration import Reconfiguration
 from doorkeeper.server.app.services import NodeServices
 from doorkeeper.server.app.single_user import OperatorAuthorizer
-from doorkeeper.server.app.stores import check_release, open_store, utc_ms
+from doorkeeper.server.app.stores import check_release, log_credentials, open_store, utc_ms
 from doorkeeper.server.authorizer.awaitables import forget
 from doorkeeper.server.authorizer.contract import Endpoint
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
@@ -77,7 +77,6 @@ from doorkeeper.server.resources.policies.guard import Policies
 from doorkeeper.server.runtime.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
 from doorkeeper.server.runtime.metrics.requests import RequestMeter
 from doorkeeper.server.runtime.metrics.series import Meters
-from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.server.security.provider import Sources
 from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.store import StorageError
@@ -96,7 +95,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
     from doorkeeper.server.operations.logs.pipeline import Logger, Logs
     from doorkeeper.server.resources.cluster import Group
-    from doorkeeper.server.schema.change import Committed
     from doorkeeper.server.state.postgres.membership import Membership
     from doorkeeper.server.state.store import Store
 
@@ -480,21 +478,7 @@ class Assembly:
             max_age_s=max_age_ms / 1000 if max_age_ms >= 0 else None,
         )
         self._opened.push_async_callback(self.log.aclose)
-        self.log.subscribe(self._note_credentials, CREDENTIAL)
-
-    def _note_credentials(self, committed: Committed) -> None:
-        """Log changes of SCRAM credentials by this node."""
-        edit = committed.change.get(CREDENTIAL)
-        if edit is None or committed.origin is None:
-            return
-        author = committed.origin.author
-        self._log.info(
-            "SCRAM credentials changed",
-            set=", ".join(f"{each.user} ({each.mechanism})" for each in edit.set),
-            deleted=", ".join(f"{each.user} ({each.mechanism})" for each in edit.deleted),
-            principal=author.principal,
-            host=author.host,
-        )
+        log_credentials(self.log, self._log)
 
     def _authorizer_log(self, settings: Settings) -> AuthorizerLog:
         def close_later(file: AuthorizerFile) -> None:

@@ -15,6 +15,7 @@ from doorkeeper.server.config.store_keys import (
     STORE_IDENTITY_FILE,
 )
 from doorkeeper.server.schema.change import NO_CHANGE
+from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.server.schema.features import NEWEST, release_change, release_of
 from doorkeeper.server.state.storage.files import DATABASE_NAME, prepare_folder
 from doorkeeper.server.state.storage.identity import IDENTITY_NAME
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.metrics.hooks import StoreMeter
-    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.change import Change, Committed
     from doorkeeper.server.schema.declared import StoredFeature
+    from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.store import Store
 
 NS_PER_MS: Final = 1_000_000
@@ -162,3 +164,22 @@ def check_release(settings: Settings, features: Iterable[StoredFeature]) -> None
         f"{KAFKA_RELEASE}: found {expected}, but the store follows Kafka {found}: set the key to"
         f" {found}, or change the store with doorkeeper store release {expected}"
     )
+
+
+def log_credentials(state_log: StateLog, logger: Logger) -> None:
+    """Log changes of SCRAM credentials by this node from now on."""
+
+    def note(committed: Committed) -> None:
+        edit = committed.change.get(CREDENTIAL)
+        if edit is None or committed.origin is None:
+            return
+        author = committed.origin.author
+        logger.info(
+            "SCRAM credentials changed",
+            set=", ".join(f"{each.user} ({each.mechanism})" for each in edit.set),
+            deleted=", ".join(f"{each.user} ({each.mechanism})" for each in edit.deleted),
+            principal=author.principal,
+            host=author.host,
+        )
+
+    state_log.subscribe(note, CREDENTIAL)
