@@ -283,7 +283,8 @@ class Connection(Conversation):
         self._queued = 0
 
     def _client_changed(self) -> None:
-        """Apply the frame limit of now: the client may have logged in."""
+        """Apply the frame limit of now: the client may have logged in; forget its last answer."""
+        self.repeatable = None
         self._input.size_max = self._frame_bytes_max
 
     # --- frames

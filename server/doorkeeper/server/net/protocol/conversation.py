@@ -267,6 +267,9 @@ class Conversation:
         """
         frame, offset = body
         self.repeatable = None
+        # First, since most descriptions of ACLs are longer.
+        if len(frame) + len(answer) > self._limits.repeated_bytes_max:
+            return
         node = self.node
         decisions = None
         if node.authorizer is not None and _needs_permission(header, request):
@@ -281,10 +284,9 @@ class Conversation:
             settings[CLIENTS_WITHHOLD] or settings[CLIENTS_ANSWER_MAX_BYTES]
         ):
             return
-        size = len(frame) + len(answer)
         # Trailing bytes are counted each time.
         ends_well = offset + len(request.encode(header.api_version)) == len(frame)
-        if ends_well and size <= self._limits.repeated_bytes_max:
+        if ends_well:
             asked = len(frame).to_bytes(4) + frame[:4] + frame[8:]
             code = error_code_of(response)
             self.repeatable = RepeatableAnswer(
