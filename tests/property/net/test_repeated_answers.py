@@ -249,9 +249,9 @@ async def test_a_repeated_answer_is_never_noticed(tmp_path: Path, seed: int) -> 
                     repeated += known is not None and known is pair.connections[0].repeatable
             if chance.random() < 0.4:
                 await chance.choice(CHANGES)(chance, server)
-    assert repeated > 50
+    assert repeated > 20
 
 
 def test_all_repeated_apis_are_asked_here() -> None:
     """One that is added there is added to the questions."""
-    assert set(REPEATED_APIS) == {3, 18, 29}
+    assert set(REPEATED_APIS) == {3, 18}

@@ -78,8 +78,7 @@ DECODED_HERE_BYTES_MAX: Final = 8_192
 HANDLED_HERE_ELEMENTS_MAX: Final = 64
 """Requests of more elements are handled in a thread: each may take 10 us, and 20 if denied."""
 
-DESCRIBE_ACLS: Final = int(ApiKey.DESCRIBE_ACLS)
-REPEATED_APIS: Final = frozenset({API_VERSIONS, int(ApiKey.METADATA), DESCRIBE_ACLS})
+REPEATED_APIS: Final = frozenset({API_VERSIONS, int(ApiKey.METADATA)})
 """APIs of which some answers may be repeated: see ``_keep``."""
 
 _WAITING: Final[frozenset[type]] = frozenset({Update, DelayedResponse})
@@ -267,7 +266,6 @@ class Conversation:
         """
         frame, offset = body
         self.repeatable = None
-        # First, since most descriptions of ACLs are longer.
         if len(frame) + len(answer) > self._limits.repeated_bytes_max:
             return
         node = self.node
@@ -278,19 +276,20 @@ class Conversation:
             decisions = node.decisions.quiet_since(before)
             if decisions is None:
                 return
-        # What is withheld from a client is counted each time.
-        settings = node.settings
-        if header.api_key == DESCRIBE_ACLS and (
-            settings[CLIENTS_WITHHOLD] or settings[CLIENTS_ANSWER_MAX_BYTES]
-        ):
-            return
         # Trailing bytes are counted each time.
         ends_well = offset + len(request.encode(header.api_version)) == len(frame)
         if ends_well:
             asked = len(frame).to_bytes(4) + frame[:4] + frame[8:]
             code = error_code_of(response)
             self.repeatable = RepeatableAnswer(
-                asked, node.state, settings, decisions, answer[:4], answer[8:], header.api_key, code
+                asked,
+                node.state,
+                node.settings,
+                decisions,
+                answer[:4],
+                answer[8:],
+                header.api_key,
+                code,
             )
 
     # --- answers
@@ -483,8 +482,7 @@ def _needs_permission(header: RequestHeader, request: Any) -> bool:  # noqa: ANN
     if header.api_key == API_VERSIONS:
         return False
     return (
-        header.api_key == DESCRIBE_ACLS
-        or request.topics != ()
+        request.topics != ()
         or not header.api_version  # all topics
         or request.include_cluster_authorized_operations
     )
