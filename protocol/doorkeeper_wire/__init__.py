@@ -8,9 +8,9 @@
 
 The messages are in `doorkeeper_wire.messages.<api>`, headers in `doorkeeper_wire.headers`, API keys
 in `doorkeeper_wire.api_keys`; `doorkeeper_wire.declared` has the same messages as `construct`
-trees, and is the only part with a dependency; `doorkeeper_wire.record_batches` reads the records of
-topics. Nothing generated is imported from here, so that the
-generator can run if its output is missing or wrong.
+trees, made in memory from the schemas; `doorkeeper_wire.record_batches` reads the records of
+topics. Nothing generated is imported from here, so that the generator can run if its output is
+missing or wrong.
 """
 
 from doorkeeper_wire.errors import (

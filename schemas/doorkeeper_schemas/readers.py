@@ -4,7 +4,8 @@ A message is read by `read(data, at, version)`, other structs are read several a
 `read_all(data, at, n, version)`. Both keep `at` at the first byte not yet read.
 """
 
-from dataclasses import dataclass, field, replace
+import dataclasses
+from dataclasses import dataclass, replace
 from struct import calcsize
 
 from doorkeeper_schemas.blocks import FLEXIBLE, Layouts, Scope, runs, scope_of
@@ -61,14 +62,16 @@ class _Block:
     scope: Scope
     indent: int
     several: set[str]
-    lines: list[str] = field(default_factory=list)
-    _run: list[tuple[str, str, str]] = field(default_factory=list)
+    lines: list[str] = dataclasses.field(default_factory=list)
+    _run: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
         """The values of the struct, in the order of its fields."""
         struct = self.scope.struct
-        return [each.name for each in struct.fields] + (["unknown_tags"] if struct.has_tags else [])
+        return [field.name for field in struct.fields] + (
+            ["unknown_tags"] if struct.has_tags else []
+        )
 
     def line(self, text: str, deeper: int = 0) -> None:
         self.lines.append("    " * (self.indent + deeper) + text)
@@ -100,12 +103,12 @@ class _Block:
         self.lines += inner.lines
 
     def _defaults(self, fields: list[Field]) -> None:
-        for each in fields:
-            self.line(f"{each.name} = {each.default!r}")
+        for field in fields:
+            self.line(f"{field.name} = {field.default!r}")
 
     def _fields(self, fields: list[Field]) -> None:
-        for each in fields:
-            self._field(each)
+        for field in fields:
+            self._field(field)
 
     def fixed(self, code: str, target: str, name: str) -> None:
         """Add a field to the run: its struct code, what it is assigned to, and its path."""
@@ -135,76 +138,78 @@ class _Block:
         self.line(f"at += {calcsize('>' + ''.join(codes))}")
         self._run.clear()
 
-    def _field(self, each: Field) -> None:
+    def _field(self, field: Field) -> None:
         """Read a field that the versions have."""
-        name = each.name
-        if each.is_array:
-            self._array(each)
-        elif each.kind in FIXED:
-            self.fixed(FIXED[each.kind][0], name, name)
-        elif each.kind in {"string", "bytes"}:
-            self._sized(each)
-        elif each.nullable != NONE:
+        name = field.name
+        if field.is_array:
+            self._array(field)
+        elif field.kind in FIXED:
+            self.fixed(FIXED[field.kind][0], name, name)
+        elif field.kind in {"string", "bytes"}:
+            self._sized(field)
+        elif field.nullable != NONE:
             self.fixed("b", "present", name)
             self.flush()
-            read = self._read_all(each, "1")
+            read = self._read_all(field, "1")
             self.line(f"({name},), at = {read} if present >= 0 else ((None,), at)")
         else:
             self.flush()
-            self.line(f"({name},), at = {self._read_all(each, '1')}")
+            self.line(f"({name},), at = {self._read_all(field, '1')}")
 
-    def _read_all(self, each: Field, count: str) -> str:
+    def _read_all(self, field: Field, count: str) -> str:
         prefix = ""
-        if each.kind in self.several:
-            prefix = ", " + self.scope.path(f"{each.name}.")
-        return f"{each.kind}.read_all(data, at, {count}, version{prefix})"
+        if field.kind in self.several:
+            prefix = ", " + self.scope.path(f"{field.name}.")
+        return f"{field.kind}.read_all(data, at, {count}, version{prefix})"
 
-    def _is_flexible(self, each: Field) -> str:
-        return self.scope.flexible_source if each.compact else "False"
+    def _is_flexible(self, field: Field) -> str:
+        return self.scope.flexible_source if field.compact else "False"
 
-    def _sized(self, each: Field) -> None:
-        word = "text" if each.kind == "string" else "octets"
-        path = self.scope.path(each.name)
-        always, never = self.scope.nullability(each)
+    def _sized(self, field: Field) -> None:
+        word = "text" if field.kind == "string" else "octets"
+        path = self.scope.path(field.name)
+        always, never = self.scope.nullability(field)
         if not self.scope.inline or not (always or never):
             self.flush()
-            function = self.scope.choice(each, f"read_nullable_{word}", f"read_{word}")
-            self.line(f"{each.name}, at = {function}(data, at, {self._is_flexible(each)}, {path})")
+            function = self.scope.choice(field, f"read_nullable_{word}", f"read_{word}")
+            self.line(
+                f"{field.name}, at = {function}(data, at, {self._is_flexible(field)}, {path})"
+            )
             return
-        compact = self._is_flexible(each) == "True"
-        self.fixed("B" if compact else "h" if word == "text" else "i", "size", each.name)
+        compact = self._is_flexible(field) == "True"
+        self.fixed("B" if compact else "h" if word == "text" else "i", "size", field.name)
         self.flush()
         value = 'data[at:stop].decode("utf-8", JAVA)' if word == "text" else "data[at:stop]"
         keyword, short = "if", "0 < size < 128 and " if compact else "size >= 0 and "
         if always:
             self.line(f"if size {'== 0' if compact else '< 0'}:")
-            self.line(f"{each.name} = None", 1)
+            self.line(f"{field.name} = None", 1)
             keyword, short = "elif", "size < 128 and " if compact else ""
         self.line(f"{keyword} {short}(stop := at + size{' - 1' if compact else ''}) <= end:")
-        self.line(f"{each.name} = {value}", 1)
+        self.line(f"{field.name} = {value}", 1)
         self.line("at = stop", 1)
         self.line("else:")
         function = f"{'compact_' if compact else ''}{'nullable_' if always else ''}{word}"
-        self.line(f"{each.name}, at = {function}(data, at, size, {path})", 1)
+        self.line(f"{field.name}, at = {function}(data, at, size, {path})", 1)
 
-    def _least(self, each: Field) -> str:
+    def _least(self, field: Field) -> str:
         """Return the expression of the least size of an element."""
-        low = max(self.scope.versions.low, each.versions.low)
-        high = min(self.scope.versions.high, each.versions.high)
+        low = max(self.scope.versions.low, field.versions.low)
+        high = min(self.scope.versions.high, field.versions.high)
         flexible_from = self.scope.struct.flexible_from
         found = [
-            bytes_min(each, flexible_from, version, is_element=True)
+            bytes_min(field, flexible_from, version, is_element=True)
             for version in range(low, high + 1)
         ]
         if len(set(found)) == 1:
             return str(found[0])
         return f"({', '.join(map(str, found))})[version{f' - {low}' if low else ''}]"
 
-    def _array(self, each: Field) -> None:
-        name, path = each.name, self.scope.path(each.name)
-        flexible = self._is_flexible(each)
-        always, never = self.scope.nullability(each)
-        least = self._least(each)
+    def _array(self, field: Field) -> None:
+        name, path = field.name, self.scope.path(field.name)
+        flexible = self._is_flexible(field)
+        always, never = self.scope.nullability(field)
+        least = self._least(field)
         if self.scope.inline and (always or never):
             compact = flexible == "True"
             self.fixed("B" if compact else "i", "size", name)
@@ -213,14 +218,14 @@ class _Block:
             self.line(f"size, at = {judge}(data, at, size, {least}, {path})")
         else:
             self.flush()
-            count = self.scope.choice(each, "read_nullable_count", "read_count")
+            count = self.scope.choice(field, "read_nullable_count", "read_count")
             self.line(f"size, at = {count}(data, at, {flexible}, {least}, {path})")
-        if each.is_struct:
-            read = self._read_all(each, "size")
-        elif each.kind == "string":
+        if field.is_struct:
+            read = self._read_all(field, "size")
+        elif field.kind == "string":
             read = f"texts(data, at, size, {flexible}, {path})"
         else:
-            read = f'numbers(data, at, size, "{FIXED[each.kind][0]}")'
+            read = f'numbers(data, at, size, "{FIXED[field.kind][0]}")'
         self.line(f"{name}, at = {read}" + ("" if never else " if size >= 0 else (None, at)"))
 
     def _tags(self) -> None:
@@ -248,8 +253,8 @@ class _Block:
     def _known_tags(self, known: list[Field], omitted: tuple[tuple[int, Versions], ...]) -> None:
         scope, path = self.scope, self.scope.path("unknown_tags")
         self.flush()
-        for each in known:
-            self.line(f"{each.name}: {type_of(each)} = {each.default!r}")
+        for field in known:
+            self.line(f"{field.name}: {type_of(field)} = {field.default!r}")
         self.line("unknown: list[tuple[int, bytes]] = []")
         head = f"tagged, at = read_tag_count(data, at, {path})"
         self.line(head + (" if flexible else (0, at)" if scope.flexible is None else ""))
@@ -258,18 +263,18 @@ class _Block:
         self.line(f"tag, size, at = tag_head(data, at, {path})")
         # Tagged fields are in flexible versions only.
         inner = scope.flexible_versions()
-        for tag, versions in [*((each.tag, each.versions) for each in known), *omitted]:
+        for tag, versions in [*((field.tag, field.versions) for field in known), *omitted]:
             missing = inner.missing(versions)
             if missing is not None:
                 self.line(f"if tag == {tag}" + (f" and {missing}:" if missing else ":"))
                 text = 'f"tag {tag} is not valid in this version"'
                 self.line(f"raise Malformed({path}, at, {text})", 1)
         word = "if"
-        for each in known:
-            if scope.condition(each.versions) is None:
+        for field in known:
+            if scope.condition(field.versions) is None:
                 continue
-            self.line(f"{word} tag == {each.tag}:")
-            self._deeper([each], replace(scope, inline=False))
+            self.line(f"{word} tag == {field.tag}:")
+            self._deeper([field], replace(scope, inline=False))
             word = "elif"
         if word == "elif":
             self.line("else:")

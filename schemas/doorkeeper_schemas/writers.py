@@ -4,8 +4,9 @@ Fixed-size fields are collected into runs; runs and texts are pieces, collected 
 something needs a statement of its own.
 """
 
+import dataclasses
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from doorkeeper_schemas.blocks import FLEXIBLE, Layouts, Scope, runs, scope_of
 from doorkeeper_schemas.structs import FIXED, Struct
@@ -63,9 +64,9 @@ class _Block:
     value: str
     several: set[str]
     out: str = "out"
-    lines: list[str] = field(default_factory=list)
-    _pieces: list[str] = field(default_factory=list)
-    _run: list[tuple[str, str]] = field(default_factory=list)
+    lines: list[str] = dataclasses.field(default_factory=list)
+    _pieces: list[str] = dataclasses.field(default_factory=list)
+    _run: list[tuple[str, str]] = dataclasses.field(default_factory=list)
 
     def line(self, text: str, deeper: int = 0) -> None:
         self.lines.append("    " * (self.indent + deeper) + text)
@@ -102,13 +103,13 @@ class _Block:
     def struct(self) -> None:
         """Write all fields."""
         self._refusals()
-        for each in self.scope.struct.fields:
+        for field in self.scope.struct.fields:
             if (
-                each.kind == "uuid"
-                and not each.is_array
-                and self.scope.condition(each.versions) is not None
+                field.kind == "uuid"
+                and not field.is_array
+                and self.scope.condition(field.versions) is not None
             ):
-                self.line(f"check_uuid({self.value}.{each.name})")
+                self.line(f"check_uuid({self.value}.{field.name})")
         for versions, fields in runs(self.scope.struct.ordinary):
             condition = self.scope.condition(versions)
             if condition:
@@ -116,8 +117,8 @@ class _Block:
                 self.line(f"if {condition}:")
                 self._deeper(fields)
             elif condition == "":
-                for each in fields:
-                    self._field(each)
+                for field in fields:
+                    self._field(field)
         if self.scope.struct.has_tags:
             self._tags()
         self.flush()
@@ -125,20 +126,20 @@ class _Block:
     def _deeper(self, fields: list[Field], out: str = "out", *, inline: bool | None = None) -> None:
         scope = self.scope if inline is None else replace(self.scope, inline=inline)
         inner = _Block(scope, self.indent + 1, self.value, self.several, out)
-        for each in fields:
-            inner._field(each)
+        for field in fields:
+            inner._field(field)
         inner.flush()
         self.lines += inner.lines
 
     def _refusals(self) -> None:
         """Refuse fields that are set, but that these versions lack."""
-        for each in self.scope.struct.fields:
-            missing = self.scope.missing(each.versions)
-            if each.ignorable or missing is None:
+        for field in self.scope.struct.fields:
+            missing = self.scope.missing(field.versions)
+            if field.ignorable or missing is None:
                 continue
-            value = f"{self.value}.{each.name}"
-            self.line(f"if {missing + ' and ' if missing else ''}{_is_set(value, each.default)}:")
-            self.line(f"raise absent({self.scope.path(each.name)}, {value})", 1)
+            value = f"{self.value}.{field.name}"
+            self.line(f"if {missing + ' and ' if missing else ''}{_is_set(value, field.default)}:")
+            self.line(f"raise absent({self.scope.path(field.name)}, {value})", 1)
         if self.scope.struct.has_tags and self.scope.flexible is not True:
             plain = "not flexible and " if self.scope.flexible is None else ""
             self.line(f"if {plain}{self.value}.unknown_tags:")
@@ -146,36 +147,36 @@ class _Block:
                 f"raise absent({self.scope.path('unknown_tags')}, {self.value}.unknown_tags)", 1
             )
 
-    def _field(self, each: Field) -> None:
+    def _field(self, field: Field) -> None:
         """Write a field that the versions have."""
-        value = f"{self.value}.{each.name}"
-        if each.is_array:
-            self._array(each, value)
-        elif each.kind in FIXED:
-            self.fixed(FIXED[each.kind][0], value)
-        elif each.kind == "string":
-            self.piece(f"{self._texts(each)}[{value}]")
-        elif each.kind == "bytes":
-            self._length(each, value)
-            self.piece(value if self.scope.condition(each.nullable) is None else f'{value} or b""')
-        elif each.nullable != NONE:
+        value = f"{self.value}.{field.name}"
+        if field.is_array:
+            self._array(field, value)
+        elif field.kind in FIXED:
+            self.fixed(FIXED[field.kind][0], value)
+        elif field.kind == "string":
+            self.piece(f"{self._texts(field)}[{value}]")
+        elif field.kind == "bytes":
+            self._length(field, value)
+            self.piece(value if self.scope.condition(field.nullable) is None else f'{value} or b""')
+        elif field.nullable != NONE:
             self.fixed("b", f"-1 if {value} is None else 1")
             self.flush()
             self.line(f"if {value} is not None:")
-            self.line(self._write_all(each, f"({value},)"), 1)
+            self.line(self._write_all(field, f"({value},)"), 1)
         else:
             self.flush()
-            self.line(self._write_all(each, f"({value},)"))
+            self.line(self._write_all(field, f"({value},)"))
 
-    def _write_all(self, each: Field, values: str) -> str:
+    def _write_all(self, field: Field, values: str) -> str:
         prefix = ""
-        if each.kind in self.several:
-            prefix = ", " + self.scope.path(f"{each.name}.")
-        return f"{each.kind}.write_all({self.out}, {values}, version{prefix})"
+        if field.kind in self.several:
+            prefix = ", " + self.scope.path(f"{field.name}.")
+        return f"{field.kind}.write_all({self.out}, {values}, version{prefix})"
 
-    def _texts(self, each: Field, *, nullable: bool = True) -> str:
+    def _texts(self, field: Field, *, nullable: bool = True) -> str:
         """Return the expression of the cache that encodes a text."""
-        flexible = self.scope.flexible if each.compact else False
+        flexible = self.scope.flexible if field.compact else False
         one, other = (
             ("nullable_string", "string") if flexible is None else ("NULLABLE_TEXT", "TEXT")
         )
@@ -183,40 +184,42 @@ class _Block:
             one, other = f"COMPACT_{one}", f"COMPACT_{other}"
         if not nullable:
             return other
-        return self.scope.choice(each, one, other)
+        return self.scope.choice(field, one, other)
 
-    def _length(self, each: Field, value: str) -> None:
+    def _length(self, field: Field, value: str) -> None:
         flexible = self.scope.flexible_source
-        never = self.scope.condition(each.nullable) is None
+        never = self.scope.condition(field.nullable) is None
         if never and flexible == "False":
             self.fixed("i", f"len({value})")
         elif never and flexible == "True":
             self.piece(f"UVARINT[len({value}) + 1]")
         else:
-            function = self.scope.choice(each, "nullable_length", "length")
+            function = self.scope.choice(field, "nullable_length", "length")
             self.piece(f"{function}({value}, {flexible})")
 
-    def _array(self, each: Field, value: str) -> None:
-        self._length(each, value)
-        if self.scope.condition(each.nullable) is not None:
+    def _array(self, field: Field, value: str) -> None:
+        self._length(field, value)
+        if self.scope.condition(field.nullable) is not None:
             value = f"{value} or ()"
-        if each.is_struct:
+        if field.is_struct:
             self.flush()
-            self.line(self._write_all(each, value))
-        elif each.kind == "string":
+            self.line(self._write_all(field, value))
+        elif field.kind == "string":
             self.flush()
             self.line(
-                f"{self.out} += [{self._texts(each, nullable=False)}[name] for name in {value}]"
+                f"{self.out} += [{self._texts(field, nullable=False)}[name] for name in {value}]"
             )
         else:
             size, values = f"len({value})", f"({value})" if " or " in value else value
-            self.piece(f'pack(f">{{{size}}}{FIXED[each.kind][0]}", *{values})')
+            self.piece(f'pack(f">{{{size}}}{FIXED[field.kind][0]}", *{values})')
 
     def _tags(self) -> None:
         scope, value = self.scope, f"{self.value}.unknown_tags"
         if scope.flexible is False:
             return
-        known = [each for each in scope.struct.tagged if scope.condition(each.versions) is not None]
+        known = [
+            field for field in scope.struct.tagged if scope.condition(field.versions) is not None
+        ]
         if known:
             self._known_tags(known)
         elif scope.inline:
@@ -239,20 +242,20 @@ class _Block:
             self.indent += 1
         self.line("known: list[tuple[int, bytes]] = []")
         self.line("part: list[bytes]")
-        for each in known:
-            condition = scope.condition(each.versions)
+        for field in known:
+            condition = scope.condition(field.versions)
             if (
                 condition
                 and self.scope.flexible is None
-                and each.versions.low <= self.scope.struct.flexible_from
-                and each.versions.high >= self.scope.versions.high
+                and field.versions.low <= self.scope.struct.flexible_from
+                and field.versions.high >= self.scope.versions.high
             ):
                 condition = ""
-            is_set = _is_set(f"{self.value}.{each.name}", each.default)
+            is_set = _is_set(f"{self.value}.{field.name}", field.default)
             self.line(f"if {condition + ' and ' if condition else ''}{is_set}:")
             self.line("part = []", 1)
-            self._deeper([each], "part", inline=False)
-            self.line(f'known.append(({each.tag}, b"".join(part)))', 1)
+            self._deeper([field], "part", inline=False)
+            self.line(f'known.append(({field.tag}, b"".join(part)))', 1)
         self.line(f"put_tags({self.out}, known, {self.value}.unknown_tags)")
         if self.scope.flexible is None:
             self.indent -= 1
