@@ -1,7 +1,7 @@
-"""Tables as plain data, and their schemas in Arrow, Polars and Spark.
+"""Tables as plain data, and their schemas in Arrow and Polars.
 
-None is imported before it is needed: Spark's workers need no Arrow schema, a machine without Java
-no Spark, and a run with nothing new no Arrow, whose import takes a fifth of its time.
+Neither is imported before it is needed: a run with nothing new needs no Arrow, whose import takes a
+fifth of its time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     import polars as pl
     import pyarrow as pa
-    from pyspark.sql.types import StructType
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +99,6 @@ def polars_schema(table: Table) -> pl.Schema:
     return pl.Schema({each.name: _polars_type(pl, each.type) for each in stored_columns(table)})
 
 
-def spark_schema(table: Table) -> StructType:
-    """Return a table's schema for Spark."""
-    from pyspark.sql import types
-
-    return _spark_struct(types, table.columns)
-
-
 def _arrow_field(pa: ModuleType, column: Column) -> object:
     return pa.field(column.name, _arrow_type(pa, column.type), nullable=column.nullable)
 
@@ -158,37 +150,4 @@ def _polars_scalars(pl: ModuleType) -> dict[str, pl.DataType]:
         "binary": pl.Binary(),
         "date": pl.Date(),
         "timestamp": pl.Datetime("us", "UTC"),
-    }
-
-
-def _spark_struct(types: ModuleType, columns: tuple[Column, ...]) -> object:
-    return types.StructType(
-        [
-            types.StructField(column.name, _spark_type(types, column.type), column.nullable)
-            for column in columns
-        ]
-    )
-
-
-def _spark_type(types: ModuleType, column_type: ColumnType) -> object:
-    match column_type:
-        case ListOf(item):
-            return types.ArrayType(_spark_type(types, item), containsNull=False)
-        case StructOf(columns):
-            return _spark_struct(types, columns)
-        case _:
-            return _spark_scalars(types)[column_type]
-
-
-def _spark_scalars(types: ModuleType) -> dict[str, Any]:
-    return {
-        "boolean": types.BooleanType(),
-        "int16": types.ShortType(),
-        "int32": types.IntegerType(),
-        "int64": types.LongType(),
-        "double": types.DoubleType(),
-        "string": types.StringType(),
-        "binary": types.BinaryType(),
-        "date": types.DateType(),
-        "timestamp": types.TimestampType(),
     }

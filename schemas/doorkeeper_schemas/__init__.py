@@ -9,5 +9,4 @@ From the schema files to the source that is checked in:
     schemas/operations.yaml  --operations-->  server/api/operations.py
     schemas/state/*.yaml     --states-->      server/schema/declared.py
     schemas/records/audit_event.json  --records, events-->  server/operations/audit/events.py
-    schemas/records/tables/*.json     --tables-->           doorkeeper_pipeline/schemas.py
 """

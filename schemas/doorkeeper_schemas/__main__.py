@@ -18,7 +18,6 @@ from doorkeeper_schemas.modules import messages_source
 from doorkeeper_schemas.operations import operations_source
 from doorkeeper_schemas.records import read_events
 from doorkeeper_schemas.states import declared_state_source, read_states
-from doorkeeper_schemas.tables import read_tables, table_of, tables_source
 from doorkeeper_schemas.unserved import unserved_source
 from doorkeeper_wire.declared.schema_file import SchemaError, read_module
 
@@ -45,18 +44,9 @@ def generated(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     yield _file(ROOT / "server/doorkeeper/server/api/operations.py", operations)
     declared = declared_state_source(read_states(root / "schemas/state"))
     yield _file(ROOT / "server/doorkeeper/server/schema/declared.py", declared)
-    yield from _records(root)
-
-
-def _records(root: Path) -> Iterator[tuple[Path, str]]:
-    """Yield what is made of the records that cross our own boundaries."""
     event = "schemas/records/audit_event.json"
-    events = read_events(root / event)
-    yield _file(
-        ROOT / "server/doorkeeper/server/operations/audit/events.py", events_source(events, event)
-    )
-    tables = [table_of(events, "audit_event"), *read_tables(root / "schemas/records/tables")]
-    yield _file(ROOT / "pipeline/doorkeeper_pipeline/schemas.py", tables_source(tables))
+    events = events_source(read_events(root / event), event)
+    yield _file(ROOT / "server/doorkeeper/server/operations/audit/events.py", events)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pyarrow as pa
 
-from doorkeeper_pipeline.columns import ListOf
+from doorkeeper_pipeline.columns import ListOf, arrow_schema
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.jobs.backtest import backtest
 from doorkeeper_pipeline.jobs.history import history
 from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
 from doorkeeper_pipeline.report.writing import frames_in
-from doorkeeper_pipeline.schemas import TABLES, arrow_schema
+from doorkeeper_pipeline.schemas import TABLES
 from synthetic.grants import proposal_of
 from synthetic.shape import SMALL
 from synthetic.traffic import world_of

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper_pipeline.schemas import DECISIONS, arrow_schema
+from doorkeeper_pipeline.columns import arrow_schema
+from doorkeeper_pipeline.schemas import DECISIONS
 from synthetic.lines import rule_text
 from synthetic.traffic import events
 from synthetic.writing import BEGIN_MS

@@ -1,10 +1,13 @@
-"""doorkeeper_pipeline.columns: tables for Arrow and for Spark."""
+"""doorkeeper_pipeline.columns: the schemas of tables."""
 
 from __future__ import annotations
 
+from importlib import resources
+
 import pytest
 
-from doorkeeper_pipeline.columns import Column, ListOf, StructOf, Table, arrow_schema, spark_schema
+from doorkeeper_pipeline.columns import Column, ListOf, StructOf, Table, arrow_schema, polars_schema
+from doorkeeper_pipeline.schemas import TABLES
 
 WHO = Column(name="who", type="string", meaning="Who.")
 SCALARS = ("boolean", "int16", "int32", "int64", "double", "string", "binary", "date", "timestamp")
@@ -34,15 +37,14 @@ def test_arrow() -> None:
     assert [field.name for field in schema if field.nullable] == ["who"]
 
 
-def test_spark() -> None:
-    """Spark's schema says the same as Arrow's."""
-    pytest.importorskip("pyspark")
+def test_declared_tables() -> None:
+    """Each file is a table of different columns, which have a meaning and a type in each schema."""
+    files = {path.name for path in resources.files("doorkeeper_pipeline.schemas").iterdir()}
 
-    schema = spark_schema(TABLE)
-
-    assert schema.simpleString() == (
-        "struct<a_boolean:boolean,a_int16:smallint,a_int32:int,a_int64:bigint,a_double:double,"
-        "a_string:string,a_binary:binary,a_date:date,a_timestamp:timestamp,"
-        "who:struct<who:string>,all:array<struct<who:string>>>"
-    )
-    assert [field.name for field in schema.fields if field.nullable] == ["who"]
+    assert {name for name in files if name.endswith(".json")} == {f"{name}.json" for name in TABLES}
+    for table in TABLES.values():
+        assert len(set(table.names)) == len(table.names)
+        assert set(table.partitioned_by) <= set(table.names)
+        assert all(column.meaning for column in table.columns)
+        assert polars_schema(table).names()[: len(table.names)] == list(table.names)
+        assert arrow_schema(table).names == list(table.names)

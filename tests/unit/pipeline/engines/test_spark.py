@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
 
-MANIFEST = ("runs", "files", "audit_event")
+MANIFEST = ("runs", "files")
 NOW = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
 
 

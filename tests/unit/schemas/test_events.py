@@ -1,4 +1,4 @@
-"""JSON schemas of events and tables of the pipeline."""
+"""JSON schemas of audit events."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper_schemas.records import Events, Field, Record, read_events
-from doorkeeper_schemas.tables import read_tables, table_of
+from doorkeeper_schemas.records import read_events
 from doorkeeper_wire.declared.schema_file import SchemaError
 
 if TYPE_CHECKING:
@@ -83,64 +82,3 @@ def test_errors_of_events(tmp_path: Path, schema: object, text: str) -> None:
         read_events(path)
 
     assert str(path) in str(caught.value)
-
-
-USES: dict[str, Any] = {
-    "layer": "gold",
-    "meaning": "One row is a grant.",
-    "partitioned_by": ["day"],
-    "columns": [
-        {"name": "day", "type": "date", "meaning": "The day."},
-        {"name": "rule", "type": "string", "nullable": True, "meaning": "What decided."},
-        {"name": "hosts", "type": {"list": "string"}, "meaning": "Where from."},
-        {
-            "name": "grant",
-            "type": {"struct": [{"name": "who", "type": "string", "meaning": "Who."}]},
-            "meaning": "What allowed it.",
-        },
-    ],
-}
-
-
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        ({"columns": []}, "different names"),
-        ({"columns": [*USES["columns"], USES["columns"][0]]}, "different names"),
-        ({"layer": 1}, "expected layer"),
-        ({"extra": 1}, "nothing else"),
-        ({"partitioned_by": ["month"]}, "nothing else"),
-        ({"columns": [{"name": "a"}]}, "uses: expected name, type, meaning"),
-        ({"columns": [{"name": "a", "type": "text", "meaning": "A."}]}, r"uses\.a: .*not text"),
-        (
-            {"columns": [{"name": "a", "type": "date", "nullable": "no", "meaning": "A."}]},
-            "expected name, type, meaning",
-        ),
-    ],
-)
-def test_errors_of_tables(tmp_path: Path, changes: dict[str, object], text: str) -> None:
-    """Whatever a file may not say is an error with its name and the place."""
-    (tmp_path / "uses.json").write_text(json.dumps({**USES, **changes}))
-
-    with pytest.raises(SchemaError, match=text) as caught:
-        read_tables(tmp_path)
-
-    assert "uses.json" in str(caught.value)
-
-
-def event(name: str, *fields: Field) -> Record:
-    return Record(name=name, kind=name, meaning="", fields=fields)
-
-
-SEQ = Field(name="seq", type="int64", nullable=False, meaning="Number.")
-
-
-def test_a_name_has_one_type() -> None:
-    """Two kinds whose fields of one name differ in type make no table."""
-    other = Field(name="seq", type="string", nullable=False, meaning="Number.")
-    events = Events(
-        title="An event", meaning="", kinds=(event("made", SEQ), event("gone", other)), parts=()
-    )
-
-    with pytest.raises(SchemaError, match="seq has two types"):
-        table_of(events, "event")
