@@ -22,6 +22,7 @@ from kafka.protocol import admin, metadata
 from kio.serial import entity_reader, entity_writer
 
 from doorkeeper_wire.declared import tree
+from doorkeeper_wire.message import Record
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 from doorkeeper_wire.messages.describe_acls import (
     AclDescription,
@@ -119,7 +120,7 @@ def metadata_response(topics: int) -> MetadataResponse:
 
 def plain(value: Any) -> Any:
     """Return a message as dictionaries and tuples, for the tree."""
-    if hasattr(value, "FIELDS"):
+    if isinstance(value, Record):
         return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
     return tuple(plain(item) for item in value) if isinstance(value, tuple) else value
 

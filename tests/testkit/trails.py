@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import zstandard
+from msgspec.structs import replace
 
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.settings import Settings
@@ -161,7 +162,7 @@ def audit_settings(folder: Path, **changes: object) -> Settings:
     values = {"dir": folder, "compression": "none", **changes}
     keys = {KEYS[f"doorkeeper.audit.{name.replace('_', '.')}"]: v for name, v in values.items()}
     settings = settings_of("")
-    return settings.replace(values={**settings.values, **keys})
+    return replace(settings, values={**settings.values, **keys})
 
 
 def lines_in(folder: Path) -> list[dict[str, Any]]:

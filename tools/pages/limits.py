@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from doorkeeper.base.key import Key
 from doorkeeper.base.values import INT_MAX
-from doorkeeper.server.net.limits import Limits
+from doorkeeper.server.net.limits import REASONS, Limits
 from testkit.checkout import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "limits.md"
@@ -30,14 +31,13 @@ def page() -> str:
     """Return the text of the page."""
     defaults = Limits()
     rows = [
-        f"| `{name}` | {_text(getattr(defaults, name))} | {_key(field.about['key'])} |"
-        f" {field.about['why']} |\n"
-        for name, field in Limits.FIELDS.items()
+        f"| `{name}` | {_text(getattr(defaults, name))} | {_key(reason.key)} | {reason.why} |\n"
+        for name, reason in REASONS.items()
     ]
     return HEAD + "".join(rows)
 
 
-def _key(key: str) -> str:
+def _key(key: Key[object] | None) -> str:
     return f"`{key}`" if key else "fixed"
 
 

@@ -16,6 +16,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.acls.cells import masks
 from doorkeeper.acls.model import (
     WILDCARD,
@@ -30,7 +32,6 @@ from doorkeeper.acls.model import (
 )
 from doorkeeper.acls.names import wildcard_covers
 from doorkeeper.acls.operations import ALLOW_TESTS, DENY_TESTS, allowed_mask, entries_of, full_mask
-from doorkeeper.base.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -68,7 +69,7 @@ class Question(NamedTuple):
     name: str
 
 
-class Policy(Value):
+class Policy(Struct, frozen=True, kw_only=True):
     """What decides beside the ACLs: ``super.users`` and ``allow.everyone.if.no.acl.found``."""
 
     super_users: frozenset[str] = frozenset()

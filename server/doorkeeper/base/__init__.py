@@ -10,6 +10,5 @@ tls                 keys, key stores and trust stores of TLS
 uuids               Kafka's uuids
 slices              long work in parts
 garbage_collection  short collections of Python's garbage collector
-value               immutable values
 version             the version of Doorkeeper
 """

@@ -11,15 +11,20 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypedDict, TypeVar, Unpack
 
-from doorkeeper.base.value import NOTHING, Value, hidden
+from msgspec import Struct
+
 from doorkeeper.base.values import Check, KeyType, Password, parse_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 T_co = TypeVar("T_co", covariant=True)
+
+NOTHING: Final = MappingProxyType[Any, Any]({})
+"""The default of mappings: read-only, so that all values can share it."""
 
 
 class Scope(Enum):
@@ -139,7 +144,7 @@ class Key(Generic[T_co]):
         return value  # type: ignore[no-any-return]
 
 
-class KeyValues(Value):
+class KeyValues(Struct, frozen=True, kw_only=True):
     """The values of the keys that may have a listener's prefix: ``values[KEY]`` is typed.
 
     ``values`` are valid texts by the key without prefix, in Kafka's precedence of prefixes and with
@@ -147,8 +152,12 @@ class KeyValues(Value):
     the same names.
     """
 
-    values: Mapping[str, str] = hidden(default=NOTHING)
+    values: Mapping[str, str] = NOTHING
     given_as: Mapping[str, str] = NOTHING
+
+    def __repr__(self) -> str:
+        shown = (name for name in self.__struct_fields__ if name not in ("values", "originals"))
+        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in shown)})"
 
     def __getitem__(self, key: Key[T_co]) -> T_co:
         text = self.values.get(key.name, "").strip()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from doorkeeper.acls.bulk import load
 from doorkeeper.acls.by_type import allowed_on_some
@@ -92,7 +93,7 @@ def test_default_deny(world: list[AclBinding], question: Question) -> None:
 @given(some.policies, some.worlds, some.questions)
 def test_super_user_first(policy: Policy, world: list[AclBinding], question: Question) -> None:
     """A super user may do everything, denied or not."""
-    policy = policy.replace(super_users=frozenset({question.principal}))
+    policy = replace(policy, super_users=frozenset({question.principal}))
 
     assert holds(policy, world, question)
     assert explain(policy, load(some.numbered(world)), question).rule is RuleKind.SUPER_USER

@@ -13,7 +13,7 @@ class TlsError(ValueError):
     """A setting cannot be used; the text begins with the key."""
 
 
-class TlsSettings(KeyValues):
+class TlsSettings(KeyValues, frozen=True, kw_only=True):
     """The TLS keys of one listener."""
 
     listener_name: str

@@ -10,6 +10,8 @@ import asyncio
 import weakref
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
+from msgspec.structs import replace
+
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.config.keys import MAX_CONNECTIONS, PRINCIPAL_BUILDER_CLASS
 from doorkeeper.server.config.naming import is_for_plug_ins
@@ -342,7 +344,8 @@ def is_unchanged(old: MechanismSettings, new: MechanismSettings) -> bool:
 
 
 def _essence(settings: MechanismSettings) -> MechanismSettings:
-    return settings.replace(
+    return replace(
+        settings,
         values={name: text for name, text in settings.values.items() if name not in _BOUNDS},
         given_as={name: key for name, key in settings.given_as.items() if name not in _BOUNDS},
         originals={

@@ -6,6 +6,8 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from msgspec.structs import replace
+
 from doorkeeper.server.api import registry
 from doorkeeper.server.config.keys import BROKER_RACK, CLIENTS_JOIN_GROUP
 from doorkeeper.server.config.store_keys import (
@@ -234,8 +236,8 @@ def membership_of(
 
     # A node must find the live host of the database before its own session expires.
     most_ms = max(1, settings[BROKER_SESSION_TIMEOUT_MS] // 3)
-    store = settings.store.replace(
-        connect_timeout_ms=min(settings.store.connect_timeout_ms, most_ms)
+    store = replace(
+        settings.store, connect_timeout_ms=min(settings.store.connect_timeout_ms, most_ms)
     )
     return Membership(
         partial(connector(store), partial(check_store, store_id=store_id)),

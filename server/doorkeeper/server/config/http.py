@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from doorkeeper.base.value import Value
+from msgspec import Struct
+
 from doorkeeper.server.config.http_keys import (
     HTTP_CERTIFICATE_FILE,
     HTTP_KEY_FILE,
@@ -26,7 +27,7 @@ _FILES: Final = (HTTP_CERTIFICATE_FILE, HTTP_KEY_FILE, HTTP_TOKENS_FILE, HTTP_US
 _FORMS: Final = "http://127.0.0.1:9404, or https://host:port"
 
 
-class HttpSettings(Value):
+class HttpSettings(Struct, frozen=True, kw_only=True):
     """Address and files of the operations port. Both files of https are set, or none."""
 
     host: str

@@ -42,7 +42,7 @@ _PORT_MAX = 65535
 _NOWHERE = ("0.0.0.0", "::", "0:0:0:0:0:0:0:0")  # noqa: S104  refused, not bound
 
 
-class Listener(KeyValues):
+class Listener(KeyValues, frozen=True, kw_only=True):
     """One address to listen on, and the options of its connections.
 
     ``host`` is empty for all interfaces. ``advertised_host`` is None for this machine's own name,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.base.key import KeyValues
-from doorkeeper.base.value import NOTHING, hidden
+from doorkeeper.base.key import NOTHING, KeyValues
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from doorkeeper.base.jaas import LoginModule
 
 
-class MechanismSettings(KeyValues):
+class MechanismSettings(KeyValues, frozen=True, kw_only=True):
     """Settings of one SASL mechanism on one listener: ``settings[KEY]`` is the value of a key.
 
     ``login_module`` is that of ``sasl.jaas.config`` or a JAAS file, or None. ``originals`` are all
@@ -23,4 +22,4 @@ class MechanismSettings(KeyValues):
     name: str
     listener_name: str
     login_module: LoginModule | None = None
-    originals: Mapping[str, str] = hidden(default=NOTHING)
+    originals: Mapping[str, str] = NOTHING

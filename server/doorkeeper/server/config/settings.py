@@ -6,8 +6,9 @@ import re
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from doorkeeper.base.key import Applies
-from doorkeeper.base.value import Value, hidden
 from doorkeeper.base.values import KeyType, without_login
 from doorkeeper.server.config.dynamic_values import DynamicValues
 from doorkeeper.server.config.jaas_file import NO_FILE, JaasFile
@@ -74,7 +75,7 @@ class DescribedKey(NamedTuple):
     synonyms: tuple[Synonym, ...]
 
 
-class Settings(Value):
+class Settings(Struct, frozen=True, kw_only=True):
     """All values: ``settings[KEY]`` is that of a key, and the fields are made from several.
 
     ``originals`` are the keys as given, for plug-ins; it contains secrets. ``given`` are the
@@ -82,15 +83,18 @@ class Settings(Value):
     combines both. ``jaas_file`` is the content of the file. ``store`` is None for the embedded one.
     """
 
-    values: Mapping[Key[object], Any] = hidden()
+    values: Mapping[Key[object], Any]
     listeners: tuple[Listener, ...]
     inter_broker_listener_name: str
     store: SharedStore | None
     http: HttpSettings | None
-    originals: Mapping[str, str] = hidden()
-    given: tuple[Entry, ...] = hidden(default=())
-    dynamic: DynamicValues = hidden(default=DynamicValues())
-    jaas_file: JaasFile = hidden(default=NO_FILE)
+    originals: Mapping[str, str]
+    given: tuple[Entry, ...] = ()
+    dynamic: DynamicValues = DynamicValues()
+    jaas_file: JaasFile = NO_FILE
+
+    def __repr__(self) -> str:
+        return f"Settings(listeners={self.listeners!r}, store={self.store!r}, http={self.http!r})"
 
     def __getitem__(self, key: Key[T]) -> T:
         """Return the value of a key on the server."""

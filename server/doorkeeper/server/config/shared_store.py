@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-from doorkeeper.base.value import Value, hidden
+from msgspec import Struct
+
 from doorkeeper.base.values import Password
 from doorkeeper.server.config.keys import BROKER_ID, NODE_ID
 from doorkeeper.server.config.raw_config import RawConfig
@@ -47,7 +48,7 @@ _PARAMETERS: Final = (
 _HOST: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\[\]:/@\s]+)(?::([0-9]{1,5}))?")
 
 
-class SharedStore(Value):
+class SharedStore(Struct, frozen=True, kw_only=True):
     """A PostgreSQL database and its credentials.
 
     ``hosts`` are in the order of connection attempts; ``urls`` has one URL for each, without the
@@ -58,7 +59,7 @@ class SharedStore(Value):
     urls: tuple[str, ...]
     display_name: str
     """Hosts and database, as in errors."""
-    password: Password | None = hidden()
+    password: Password | None
     password_file: Path | None
     files: Mapping[str, Path]
     connect_timeout_ms: int

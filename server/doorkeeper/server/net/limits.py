@@ -7,13 +7,13 @@ there: they are Kafka's rules on requests, not on load.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from msgspec import Struct
 
 from doorkeeper.base.key import Key
-from doorkeeper.base.value import Field, Value
 from doorkeeper.server.config.keys import (
     CONNECTIONS_MAX_IDLE_MS,
-    KEYS,
     MAX_CONNECTIONS,
     MAX_CONNECTIONS_PER_IP,
     MAX_CONNECTIONS_PER_IP_OVERRIDES,
@@ -31,14 +31,24 @@ if TYPE_CHECKING:
     from doorkeeper.server.config.settings import Settings
 
 
+class Reason(NamedTuple):
+    """Why a limit has its number, and its key; None for a constant that only tests change."""
+
+    key: Key[object] | None
+    why: str
+
+
+_reasons: list[Reason] = []
+
+
 def _limit(value: object, why: str) -> Any:  # noqa: ANN401 - a field of any type
-    """Declare a limit by its key, or a constant that only tests change."""
-    if isinstance(value, Key):
-        return Field(default=value.default_value, about={"key": value.name, "why": why})
-    return Field(default=value, about={"key": "", "why": why})
+    """Declare a limit by its key or its number, and return its default."""
+    key = value if isinstance(value, Key) else None
+    _reasons.append(Reason(key, why))
+    return value if key is None else key.default_value
 
 
-class Limits(Value):
+class Limits(Struct, frozen=True, kw_only=True):
     """Limits; units are in the names. Their defaults are those of their keys."""
 
     frame_bytes_max: int = _limit(
@@ -188,12 +198,15 @@ class Limits(Value):
     )
 
 
+REASONS: Final = dict(zip(Limits.__struct_fields__, _reasons, strict=True))
+"""The reasons by the field."""
+
 SWEEP_INTERVAL_S_MAX: Final = 5.0
 """The longest interval of sweeps for idle connections."""
 
 
 def limits_of(settings: Settings) -> Limits:
     """Return the limits with the values of their keys."""
-    keys = {name: field.about["key"] for name, field in Limits.FIELDS.items()}
-    values: dict[str, Any] = {name: settings[KEYS[key]] for name, key in keys.items() if key}
+    keys = {name: reason.key for name, reason in REASONS.items()}
+    values: dict[str, Any] = {name: settings[key] for name, key in keys.items() if key is not None}
     return Limits(**values)

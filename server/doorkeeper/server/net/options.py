@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from ssl import SSLContext
 from typing import Final, NamedTuple
 
-from doorkeeper.base.value import Value, hidden
+from msgspec import Struct
+
 from doorkeeper.base.values import INT_MAX
 from doorkeeper.server.security.contract import OfferedMechanism, PrincipalBuilder
 from doorkeeper.server.security.principals import DefaultPrincipalBuilder
@@ -31,7 +32,7 @@ UNAUTHENTICATED = ConnectionSecurity(None, DefaultPrincipalBuilder())
 """No authentication: every client is ``User:ANONYMOUS``."""
 
 
-class ListenerSpec(Value):
+class ListenerSpec(Struct, frozen=True, kw_only=True):
     """The configuration of one listener.
 
     An empty ``host`` is every address of the machine; port 0 takes a free one. ``controller``: the
@@ -43,5 +44,5 @@ class ListenerSpec(Value):
     host: str
     port: int
     controller: bool = False
-    security: ConnectionSecurity = hidden(default=UNAUTHENTICATED)
+    security: ConnectionSecurity = UNAUTHENTICATED
     max_connections: int = INT_MAX

@@ -6,6 +6,8 @@ import asyncio
 import socket
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from msgspec.structs import replace
+
 from doorkeeper.server.net.addresses import address_of, connection_id, java_host_address
 from doorkeeper.server.net.admission import Admission
 from doorkeeper.server.net.channel import Channel
@@ -92,7 +94,7 @@ class Server:
         self._request_log = request_log
         self._security = {spec.name: spec.security for spec in self._specs}
         # The initial security must be freed with the last connection that uses it.
-        self._specs = tuple(spec.replace(security=UNAUTHENTICATED) for spec in self._specs)
+        self._specs = tuple(replace(spec, security=UNAUTHENTICATED) for spec in self._specs)
         self._listeners: dict[str, Listener] = {}
         self._channels: dict[Channel, ListenerSpec] = {}
         self._number = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doorkeeper.server.app.listeners import options_of
 from doorkeeper.server.config.keys import KEYS
-from doorkeeper.server.net.limits import Limits, limits_of
+from doorkeeper.server.net.limits import REASONS, limits_of
 from doorkeeper.server.security.contract import AuthenticationContext, Success
 from testkit.plain import offers_of
 from testkit.settings import settings_of
@@ -23,8 +23,7 @@ org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="a";
 
 def test_every_configured_limit_arrives() -> None:
     """Each limit that has a key gets the key's value."""
-    configured = {name: field.about["key"] for name, field in Limits.FIELDS.items()}
-    configured = {name: key for name, key in configured.items() if key}
+    configured = {name: reason.key.name for name, reason in REASONS.items() if reason.key}
     assert set(configured.values()) <= KEYS.keys()
     numbers = set(configured.values()) - {"max.connections.per.ip.overrides"}
     text = "".join(f"{key}=7\n" for key in numbers)

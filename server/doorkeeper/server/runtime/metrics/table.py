@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from doorkeeper.base.value import Value
+from msgspec import Struct
 
 
-class Metric(Value):
+class Metric(Struct, frozen=True, kw_only=True):
     """One metric. ``name`` is the one in queries; of a histogram, without ``_bucket``.
 
     ``kafka`` is the name of the same metric in a broker or a KIP, empty if there is none.

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
 
 import aiohttp
+from msgspec import Struct
 
-from doorkeeper.base.value import Value, hidden
 from doorkeeper.server.security.oauth.jwks import JWKS_BYTES_MAX, KeySet, parse
 
 if TYPE_CHECKING:
@@ -33,14 +33,17 @@ PAUSE_S: Final = 10.0
 """The minimum interval of fetches that tokens trigger."""
 
 
-class KeyEndpoint(Value):
+class KeyEndpoint(Struct, frozen=True, kw_only=True):
     """The URL of the keys, the refresh interval, and the backoff after failures."""
 
-    url: str = hidden()
+    url: str
     refresh_s: float
     backoff_s: float
     backoff_max_s: float
     tls: ssl.SSLContext | None = None
+
+    def __repr__(self) -> str:
+        return f"KeyEndpoint({redact_url(self.url)})"
 
 
 class UrlKeys:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 from cryptography.exceptions import UnsupportedAlgorithm
 from joserfc import jws
 from joserfc.errors import JoseError, UnsupportedAlgorithmError
+from msgspec import Struct
 
-from doorkeeper.base.value import Value
 from doorkeeper.server.security.handlers_contract import TokenRefused, ValidatedToken
 from doorkeeper.server.security.oauth.json_text import (
     InvalidJson,
@@ -58,7 +58,7 @@ class KeySource(Protocol):
         ...
 
 
-class ClaimRules(Value):
+class ClaimRules(Struct, frozen=True, kw_only=True):
     """The required claims.
 
     Without audiences a token must not have one; without issuer any is accepted.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.base.jaas import LoginModule
 from doorkeeper.server.config.mechanisms import MechanismSettings
@@ -178,7 +179,7 @@ def test_a_wrong_validator_names_its_key() -> None:
 
     for given, told in (({}, key), ({key: prefixed}, prefixed)):
         with pytest.raises(ValueError, match=rf"^{told}: ".replace(".", r"\.")):
-            provider_of(wrong.replace(given_as=given), SOURCES)
+            provider_of(replace(wrong, given_as=given), SOURCES)
 
 
 def test_wrong_options_name_the_jaas_configuration() -> None:
