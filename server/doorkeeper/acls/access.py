@@ -91,36 +91,39 @@ def who_can(
     of_others = access(unnamed_principal(named), hosts_of_all)._replace(
         principal=WILDCARD_PRINCIPAL
     )
-    found = [of_others]
+    rows = [of_others]
     for principal in sorted(named - {WILDCARD_PRINCIPAL}):
         hosts = hosts_about(snapshot, resource_type, name, (principal,))
         if hosts or principal in policy.super_users:
-            found.append(access(principal, hosts | hosts_of_all))
+            rows.append(access(principal, hosts | hosts_of_all))
         else:
-            found.append(of_others._replace(principal=principal))
-    return [each for each in found if each.everywhere or each.hosts]
+            rows.append(of_others._replace(principal=principal))
+    return [row for row in rows if row.everywhere or row.hosts]
 
 
 def _differing(
     classes: Sequence[HostClass], allows_from: Callable[[str], bool], *, everywhere: bool
 ) -> tuple[str, ...]:
     """Return the hosts with another answer than everywhere, with exceptions, sorted."""
-    answers = [None if each.client is None else allows_from(each.client) for each in classes]
+    answers = [
+        None if host_class.client is None else allows_from(host_class.client)
+        for host_class in classes
+    ]
     # The clients that no binding names are asked about as such.
     answers[0] = everywhere
     return tuple(
         sorted(
-            host_words(classes, each)
-            for each, found in collapse([each.around for each in classes], answers)
-            if found is not everywhere
+            host_words(classes, union)
+            for union, allowed in collapse([host_class.around for host_class in classes], answers)
+            if allowed is not everywhere
         )
     )
 
 
 def host_words(classes: Sequence[HostClass], union: ClassUnion) -> str:
     """Return the hosts of a union in words: ``10.0.0.0/8 except 10.3.0.0/16``."""
-    host = classes[union.place].host
-    exceptions = " and ".join(classes[each].host for each in union.exceptions)
+    host = classes[union.head].host
+    exceptions = " and ".join(classes[exception].host for exception in union.exceptions)
     return f"{host} except {exceptions}" if exceptions else host
 
 
@@ -137,15 +140,15 @@ def what_can(
     the literal ``*`` if operations are allowed without any binding. ``host`` is an address or a
     network.
     """
-    found: list[Power] = []
-    for each in SUPPORTED_OPERATIONS:
-        if resource_type not in (ResourceType.ANY, each):
+    powers: list[Power] = []
+    for kind in SUPPORTED_OPERATIONS:
+        if resource_type not in (ResourceType.ANY, kind):
             continue
-        found += (
+        powers += (
             _power(policy, snapshot, principal, host, pattern)
-            for pattern in sorted(_patterns_about(policy, snapshot, principal, each))
+            for pattern in sorted(_patterns_about(policy, snapshot, principal, kind))
         )
-    return found
+    return powers
 
 
 def _power(
@@ -157,19 +160,21 @@ def _power(
     if "/" in host:
         hosts = hosts_about(snapshot, kind, name, (principal, WILDCARD_PRINCIPAL))
         clients = clients_within(host, hosts, networks=snapshot.matches_networks)
-    masks = [permissions_mask(policy, snapshot, principal, each, kind, name) for each in clients]
+    masks = [
+        permissions_mask(policy, snapshot, principal, client, kind, name) for client in clients
+    ]
     always, some = reduce(and_, masks), reduce(or_, masks)
     return Power(pattern, operations_of(kind, always), operations_of(kind, some & ~always))
 
 
 def names_hosts(snapshot: Snapshot, principal: str) -> bool:
     """Return whether bindings of a principal or ``User:*`` are for some hosts only."""
-    found = (
-        index.principals.get(each)
+    tables = (
+        index.principals.get(who)
         for index in snapshot.types
-        for each in (principal, WILDCARD_PRINCIPAL)
+        for who in (principal, WILDCARD_PRINCIPAL)
     )
-    patterns = (each.patterns() for each in found if each is not None)
+    patterns = (table.patterns() for table in tables if table is not None)
     return any(not isinstance(cell, int) for _, _, cell in chain.from_iterable(patterns))
 
 
@@ -185,23 +190,23 @@ def _patterns_about(
     policy: Policy, snapshot: Snapshot, principal: str, resource_type: ResourceType
 ) -> set[ResourcePattern]:
     index = snapshot.types[resource_type]
-    found: set[ResourcePattern] = set()
+    patterns: set[ResourcePattern] = set()
     for who in (principal, WILDCARD_PRINCIPAL):
         cells = index.principals.get(who)
         if cells is not None:
-            found.update(
+            patterns.update(
                 ResourcePattern(resource_type, name, pattern_type)
                 for name, pattern_type, _ in cells.patterns()
             )
     if policy.allow_everyone:
         # With this policy a binding of any principal ends the default access to its resources.
-        found.update(
+        patterns.update(
             ResourcePattern(resource_type, name, pattern_type)
             for name, pattern_type, _ in index.patterns.patterns()
         )
     if policy.allow_everyone or principal in policy.super_users:
-        found.add(ResourcePattern(resource_type, WILDCARD, PatternType.LITERAL))
-    return found
+        patterns.add(ResourcePattern(resource_type, WILDCARD, PatternType.LITERAL))
+    return patterns
 
 
 def probe(snapshot: Snapshot, pattern: ResourcePattern) -> str:

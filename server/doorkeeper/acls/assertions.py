@@ -80,8 +80,8 @@ def _allowed_questions(state: DecisionState, rule: Assertion) -> Iterator[Questi
             if not is_only and WILDCARD_PRINCIPAL not in rule.principals:
                 for principal in rule.principals:
                     space = Space(principal, rule.host, operation, kind, rule.names_of(kind))
-                    if (found := answer(*state, space).allowed) is not None:
-                        yield found
+                    if (allowed := answer(*state, space).allowed) is not None:
+                        yield allowed
                 continue
             needs = [TaskNeed(operation, kind, rule.names_of(kind))]
             spared = state.policy.super_users.union(rule.principals if is_only else ())
@@ -101,8 +101,8 @@ def _denied_questions(state: DecisionState, rule: Assertion) -> Iterator[Questio
         for operation in operations:
             for principal in principals:
                 space = Space(principal, rule.host, operation, kind, rule.names_of(kind))
-                if (found := answer(*state, space).denied) is not None:
-                    yield found
+                if (denied := answer(*state, space).denied) is not None:
+                    yield denied
 
 
 def _principals(state: DecisionState, principals: Iterable[str], kind: ResourceType) -> list[str]:
@@ -116,10 +116,14 @@ def _principals(state: DecisionState, principals: Iterable[str], kind: ResourceT
 def _newly_allowed(
     state: DecisionState, rule: Assertion, before: DecisionState
 ) -> Iterator[Question]:
-    wanted = dict(rule.operations)
+    operations_by_type = dict(rule.operations)
     principals = frozenset(rule.principals) or None
-    scope = ComparisonScope(tuple(wanted), rule.names, rule.host, principals)
+    scope = ComparisonScope(tuple(operations_by_type), rule.names, rule.host, principals)
     for change in effective_changes(before, state, scope):
-        operations = [each for each in change.operations if each in wanted[change.resource_type]]
+        operations = [
+            operation
+            for operation in change.operations
+            if operation in operations_by_type[change.resource_type]
+        ]
         if change.allowed and operations:
             yield change.example._replace(operation=operations[0])

@@ -77,14 +77,14 @@ def cases(policy: Policy, snapshot: Snapshot, space: Space) -> list[Case]:
     Decisions differ by rule and binding. Of several questions the shortest name is the example.
     Cost: a decision for each class of names and clients.
     """
-    found: dict[Decision, Question] = {}
+    examples: dict[Decision, Question] = {}
     # Thousands of decisions stay, and none is garbage: collections would take a third of the time.
     with collection_paused():
         # Sorted twice, in C: by name, then by its length.
         for question in sorted(sorted(_questions(policy, snapshot, space)), key=_name_length):
-            found.setdefault(explain(policy, snapshot, question), question)
-    every = [Case(question, decision) for decision, question in found.items()]
-    return sorted(every, key=lambda each: not each.decision.allowed)
+            examples.setdefault(explain(policy, snapshot, question), question)
+    every = [Case(question, decision) for decision, question in examples.items()]
+    return sorted(every, key=lambda case: not case.decision.allowed)
 
 
 def _name_length(question: Question) -> int:
@@ -106,8 +106,8 @@ def answer(policy: Policy, snapshot: Snapshot, space: Space) -> Examples:
 
 def together(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict of all questions, where each of its parts has one of these verdicts."""
-    found = set(verdicts)
-    return found.pop() if len(found) == 1 else Verdict.SOMETIMES
+    distinct = set(verdicts)
+    return distinct.pop() if len(distinct) == 1 else Verdict.SOMETIMES
 
 
 def hosts_about(
@@ -117,8 +117,8 @@ def hosts_about(
     named = snapshot.types[resource_type].principals
     return frozenset(
         host
-        for each in principals
-        if (cells := named.get(each)) is not None
+        for principal in principals
+        if (cells := named.get(principal)) is not None
         for pattern in covering_patterns(cells, single(name))
         for host, _ in masks(cells.get(*pattern) or 0)
     )
@@ -139,8 +139,8 @@ def clients_within(host: str, hosts: frozenset[str], *, networks: bool) -> tuple
 
     ``hosts`` are those of the ACLs that the questions depend on.
     """
-    found = host_classes(hosts, networks=networks, within=host)
-    return tuple(each.client for each in found if each.client is not None)
+    classes = host_classes(hosts, networks=networks, within=host)
+    return tuple(host_class.client for host_class in classes if host_class.client is not None)
 
 
 def _questions(policy: Policy, snapshot: Snapshot, space: Space) -> Iterator[Question]:
@@ -166,8 +166,8 @@ def _extents(policy: Policy, snapshot: Snapshot, space: Space) -> Iterator[Exten
     index = snapshot.types[space.resource_type]
     tables: list[Names[Any]] = [
         cells
-        for each in (space.principal, WILDCARD_PRINCIPAL)
-        if (cells := index.principals.get(each)) is not None
+        for principal in (space.principal, WILDCARD_PRINCIPAL)
+        if (cells := index.principals.get(principal)) is not None
     ]
     if policy.allow_everyone:
         tables.append(index.patterns)

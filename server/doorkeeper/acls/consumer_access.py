@@ -89,12 +89,12 @@ def readers_without_group(
         if policy.allow_everyone:
             groups = (*_ALL_GROUPS, *groups)
         one = _ReadAccess(policy, snapshot, asked)
-        named_hosts = {each.entry.host for each in reading} | own.hosts | of_wildcard.hosts
+        named_hosts = {binding.entry.host for binding in reading} | own.hosts | of_wildcard.hosts
         tree = tree_of(named_hosts, networks=snapshot.matches_networks)
         hosts = (ANY_HOST, *sorted(clients_of(tree)))
-        found = one.first_without_group(reading, groups, hosts)
-        if found is not None:
-            yield ReaderWithoutGroup(principal, *found)
+        first = one.first_without_group(reading, groups, hosts)
+        if first is not None:
+            yield ReaderWithoutGroup(principal, *first)
 
 
 class _ReadAccess(NamedTuple):
@@ -130,7 +130,9 @@ class _ReadAccess(NamedTuple):
     ) -> AclBinding | None:
         """Return the first binding that lets the principal read a topic from this host."""
         # Of many hosts of ACLs, a client matches a few.
-        matching = merge(*(by_host.get(each, ()) for each in self.snapshot.hosts_matching(host)))
+        matching = merge(
+            *(by_host.get(acl_host, ()) for acl_host in self.snapshot.hosts_matching(host))
+        )
         # In order: the bindings of a pattern follow each other.
         for pattern, bindings in groupby(matching, key=attrgetter("pattern")):
             if self._may(pattern, host):
@@ -149,14 +151,14 @@ class _ReadAccess(NamedTuple):
 
 
 def _by_principal(bindings: Iterable[AclBinding]) -> dict[str, list[AclBinding]]:
-    found: dict[str, list[AclBinding]] = {}
+    by_principal: dict[str, list[AclBinding]] = {}
     for binding in bindings:
         pattern, entry = binding
         if pattern.resource_type is not ResourceType.TOPIC:
             continue
         if entry_bit(entry.operation, entry.permission_type) & _MAY_READ:
-            found.setdefault(entry.principal, []).append(binding)
-    return found
+            by_principal.setdefault(entry.principal, []).append(binding)
+    return by_principal
 
 
 def _group_access(snapshot: Snapshot, principal: str) -> _GroupAccess:
@@ -164,10 +166,10 @@ def _group_access(snapshot: Snapshot, principal: str) -> _GroupAccess:
     cells: Names[Cell] | None = snapshot.types[ResourceType.GROUP].principals.get(principal)
     if cells is None:
         return _GroupAccess()
-    found: dict[ResourcePattern, list[str]] = {}
+    hosts_by_pattern: dict[ResourcePattern, list[str]] = {}
     for name, pattern_type, cell in cells.patterns():
         hosts = [host for host, mask in masks(cell) if mask & _MAY_READ]
         if hosts:
-            found[ResourcePattern(ResourceType.GROUP, name, pattern_type)] = hosts
-    named = frozenset(chain.from_iterable(found.values()))
-    return _GroupAccess(tuple(found), named)
+            hosts_by_pattern[ResourcePattern(ResourceType.GROUP, name, pattern_type)] = hosts
+    named = frozenset(chain.from_iterable(hosts_by_pattern.values()))
+    return _GroupAccess(tuple(hosts_by_pattern), named)

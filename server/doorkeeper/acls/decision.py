@@ -161,10 +161,10 @@ def _matching(snapshot: Snapshot, question: Question) -> Iterator[AclBinding]:
         matching: list[AccessControlEntry] = []
         for who, cells in both:
             cell = cells.get(pattern_name, pattern_type)
-            for each, mask in () if cell is None else masks(cell):
-                if mask & tests and each in hosts:
+            for acl_host, mask in () if cell is None else masks(cell):
+                if mask & tests and acl_host in hosts:
                     matching += (
-                        AccessControlEntry(who, each, *of) for of in _entries(mask & tests)
+                        AccessControlEntry(who, acl_host, *of) for of in _entries(mask & tests)
                     )
         if matching:
             pattern = ResourcePattern(resource_type, pattern_name, pattern_type)

@@ -102,20 +102,20 @@ def effective_changes(
     """Return the regions, sorted by principal, resource type and names; ``User:*`` first."""
     # As of ``cases``: what is found stays.
     with collection_paused():
-        found = [
+        changes = [
             change
             for kind in scope.resource_types
             for change in _Comparison(before, after, scope, kind).changes()
         ]
-    return sorted(found, key=_place)
+    return sorted(changes, key=_sort_key)
 
 
 def new_access(before: DecisionState, after: DecisionState) -> list[EffectiveChange]:
     """Return the regions that the second state allows and the first one does not."""
-    return [each for each in effective_changes(before, after) if each.allowed]
+    return [change for change in effective_changes(before, after) if change.allowed]
 
 
-def _place(change: EffectiveChange) -> tuple[Any, ...]:
+def _sort_key(change: EffectiveChange) -> tuple[Any, ...]:
     is_named = change.principal != WILDCARD_PRINCIPAL
     names = change.names if isinstance(change.names, Extent) else ALL_NAMES
     operations = change.operations
@@ -138,23 +138,23 @@ class _Comparison:
         # The cluster has a single name.
         every = CLUSTER if kind is ResourceType.CLUSTER else ALL_NAMES
         self._names = common_extent(scope.names, every)
-        indexes = [each.snapshot.types[kind] for each in self._sides]
-        self._principals = [each.principals for each in indexes]
-        matches = [each.snapshot.matches_networks for each in self._sides]
+        indexes = [side.snapshot.types[kind] for side in self._sides]
+        self._principals = [index.principals for index in indexes]
+        matches = [side.snapshot.matches_networks for side in self._sides]
         self._networks, self._rules_differ = any(matches), matches[0] is not matches[1]
         # All principals depend on the ACLs of User:*, and on the existence of any with
         # allow.everyone.if.no.acl.found.
         everyones = self._tables(WILDCARD_PRINCIPAL)
         common = _patterns(everyones[0]) | _patterns(everyones[1])
         changed = self._changes_on(everyones)
-        opens = [each.policy.allow_everyone for each in self._sides]
+        opens = [side.policy.allow_everyone for side in self._sides]
         if any(opens):
-            before_, after_ = (_patterns(each.patterns) for each in indexes)
+            before_, after_ = (_patterns(index.patterns) for index in indexes)
             common |= before_ | after_
-            changed |= {extent_of(*each) for each in before_ ^ after_}
+            changed |= {extent_of(*pattern) for pattern in before_ ^ after_}
         if opens[0] is not opens[1]:
             changed.add(ALL_NAMES)
-        self._common = Extents(extent_of(*each) for each in common)
+        self._common = Extents(extent_of(*pattern) for pattern in common)
         self._common_changed = outermost(self._in_scope(changed))
         self._common_changes = Extents(self._common_changed)
         self._common_hosts = _has_hosts(everyones)
@@ -167,12 +167,12 @@ class _Comparison:
         """Yield the regions, in no order."""
         if self._names is None:
             return
-        supers = [each.policy.super_users for each in self._sides]
+        supers = [side.policy.super_users for side in self._sides]
         named = set(self._principals[0]) | set(self._principals[1])
         one_super = supers[0] ^ supers[1]
-        wanted = self._scope.principals
-        asked = named | one_super if wanted is None else wanted
-        if wanted is None or WILDCARD_PRINCIPAL in wanted:
+        principals = self._scope.principals
+        asked = named | one_super if principals is None else principals
+        if principals is None or WILDCARD_PRINCIPAL in principals:
             other = unnamed_principal(named | supers[0] | supers[1])
             yield from self._of(other, self._common_changed, (None, None), WILDCARD_PRINCIPAL)
             asked = asked | named | one_super
@@ -181,20 +181,20 @@ class _Comparison:
             if principal in one_super:
                 # Its decisions differ on names that no ACL covers, too.
                 scopes = [self._names]
-            elif wanted is not None and principal in wanted:
+            elif principals is not None and principal in principals:
                 scopes = outermost([*self._in_scope(self._changes_on(own)), *self._common_changed])
             else:
                 scopes = self._own_scopes(own)
             yield from self._of(principal, scopes, own, principal)
 
     def _tables(self, principal: str) -> list[Names[Cell] | None]:
-        return [each.get(principal) for each in self._principals]
+        return [principals.get(principal) for principals in self._principals]
 
     def _in_scope(self, extents: Iterable[Extent]) -> list[Extent]:
         if self._names is None:
             return []
-        common = (common_extent(each, self._names) for each in extents)
-        return [each for each in common if each is not None]
+        common = (common_extent(extent, self._names) for extent in extents)
+        return [extent for extent in common if extent is not None]
 
     def _changes_on(self, tables: Sequence[Names[Cell] | None]) -> set[Extent]:
         """Return the extents of the patterns on which a principal has other entries afterwards."""
@@ -202,8 +202,8 @@ class _Comparison:
         if not self._rules_differ and tables[0] == tables[1]:
             return set()
         before, after = (
-            {} if each is None else {(name, how): cell for name, how, cell in each.patterns()}
-            for each in tables
+            {} if table is None else {(name, how): cell for name, how, cell in table.patterns()}
+            for table in tables
         )
         return {
             extent_of(*pattern)
@@ -217,11 +217,11 @@ class _Comparison:
         changed = self._changes_on(own)
         if self._common_changed:
             patterns = _patterns(own[0]) | _patterns(own[1])
-            for each in outermost(extent_of(*pattern) for pattern in patterns):
-                if self._common_changes.has_around(each):
-                    changed.add(each)
+            for extent in outermost(extent_of(*pattern) for pattern in patterns):
+                if self._common_changes.has_around(extent):
+                    changed.add(extent)
                 else:
-                    changed.update(self._common_changes.within(each))
+                    changed.update(self._common_changes.within(extent))
         return outermost(self._in_scope(changed))
 
     def _of(
@@ -234,16 +234,19 @@ class _Comparison:
         """Yield the changes for a principal on the names of some scopes."""
         if not scopes:
             return
-        mine = Extents(extent_of(*each) for table in own for each in _patterns(table))
-        extents = [each for scope in scopes for each in mine.within(scope)]
+        mine = Extents(extent_of(*pattern) for table in own for pattern in _patterns(table))
+        extents = [extent for scope in scopes for extent in mine.within(scope)]
         if self._common:
-            extents += (each for scope in scopes for each in self._common.within(scope))
+            extents += (extent for scope in scopes for extent in self._common.within(scope))
         classes = name_classes(scopes, extents)
         has_hosts = self._common_hosts or _has_hosts(own)
-        values = [self._change(principal, each.example, has_hosts=has_hosts) for each in classes]
-        for place, names, others, value in _unions(classes, values):
+        values = [
+            self._change(principal, name_class.example, has_hosts=has_hosts)
+            for name_class in classes
+        ]
+        for head, names, others, value in _unions(classes, values):
             for change in value:
-                name = classes[place].example
+                name = classes[head].example
                 client = self._client(principal, name, change.host, has_hosts=has_hosts)
                 yield self._region(shown, names, others, change, (principal, client, name))
 
@@ -275,17 +278,19 @@ class _Comparison:
             if everywhere.client is None:
                 return ()
             difference = self._difference(principal, everywhere.client, name)
-            found = self._changes_everywhere.get(difference)
-            if found is None:
-                found = _host_changes(self._everywhere, [difference])
-                self._changes_everywhere[difference] = found
-            return found
+            host_changes = self._changes_everywhere.get(difference)
+            if host_changes is None:
+                host_changes = _host_changes(self._everywhere, [difference])
+                self._changes_everywhere[difference] = host_changes
+            return host_changes
         classes = self._host_classes(principal, name)
         return _host_changes(
             classes,
             [
-                None if each.client is None else self._difference(principal, each.client, name)
-                for each in classes
+                None
+                if host_class.client is None
+                else self._difference(principal, host_class.client, name)
+                for host_class in classes
             ],
         )
 
@@ -302,21 +307,25 @@ class _Comparison:
         hosts: frozenset[str] = frozenset()
         return self._classes_for(
             hosts.union(
-                *(hosts_about(each.snapshot, self._kind, name, both) for each in self._sides)
+                *(hosts_about(side.snapshot, self._kind, name, both) for side in self._sides)
             )
         )
 
     def _classes_for(self, hosts: frozenset[str]) -> list[HostClass]:
         # Most names have ACLs for the same few hosts.
-        found = self._classes_of.get(hosts)
-        if found is None:
-            found = host_classes(hosts, networks=self._networks, within=self._scope.host)
-            self._classes_of[hosts] = found
-        return found
+        classes = self._classes_of.get(hosts)
+        if classes is None:
+            classes = host_classes(hosts, networks=self._networks, within=self._scope.host)
+            self._classes_of[hosts] = classes
+        return classes
 
     def _client(self, principal: str, name: str, host: str, *, has_hosts: bool) -> str:
         classes = self._host_classes(principal, name) if has_hosts else self._everywhere
-        return next(each.client for each in classes if each.host == host and each.client)
+        return next(
+            host_class.client
+            for host_class in classes
+            if host_class.host == host and host_class.client
+        )
 
 
 def _host_changes(
@@ -325,12 +334,12 @@ def _host_changes(
     """Return the hosts with a change; equal for names with the same decisions from all hosts."""
     return tuple(
         _HostChange(
-            classes[union.place].host,
-            tuple(classes[each].host for each in union.exceptions),
+            classes[union.head].host,
+            tuple(classes[exception].host for exception in union.exceptions),
             operations,
             allowed,
         )
-        for union, (gained, lost) in collapse([each.around for each in classes], values)
+        for union, (gained, lost) in collapse([host_class.around for host_class in classes], values)
         for operations, allowed in ((gained, True), (lost, False))
         if operations
     )
@@ -343,36 +352,36 @@ def _patterns(table: Names[Any] | None) -> set[tuple[str, PatternType]]:
 def _has_hosts(tables: Iterable[Names[Cell] | None]) -> bool:
     return any(
         not isinstance(cell, int)
-        for each in tables
-        if each is not None
-        for _, _, cell in each.patterns()
+        for table in tables
+        if table is not None
+        for _, _, cell in table.patterns()
     )
 
 
 def _unions(
     classes: Sequence[NameClass], values: Sequence[V]
 ) -> Iterator[tuple[int, NameSet, tuple[Extent, ...], V]]:
-    """Yield the place, the names, those in them that are left out, and the value of each union.
+    """Yield the head, the names, those in them that are left out, and the value of each union.
 
     A union of all names but longer ones that begin with an asterisk is shown as the literal ``*``.
     """
-    found = collapse([each.around for each in classes], values)
-    places = {classes[union.place].extent: union.place for union, _ in found}
-    of_place = {union.place: value for union, value in found}
-    everything, stars, star = (places.get(each) for each in (ALL_NAMES, _STARS, _STAR))
+    unions = collapse([name_class.around for name_class in classes], values)
+    heads = {classes[union.head].extent: union.head for union, _ in unions}
+    value_by_head = {union.head: value for union, value in unions}
+    everything, stars, star = (heads.get(extent) for extent in (ALL_NAMES, _STARS, _STAR))
     is_wild = (
         everything is not None
         and stars is not None
         and star is not None
-        and of_place[star] == of_place[everything]
-        and of_place[stars] != of_place[everything]
+        and value_by_head[star] == value_by_head[everything]
+        and value_by_head[stars] != value_by_head[everything]
     )
-    for union, value in found:
-        names: NameSet = classes[union.place].extent
-        others = [classes[each].extent for each in union.exceptions]
-        if is_wild and union.place == star:
+    for union, value in unions:
+        names: NameSet = classes[union.head].extent
+        others = [classes[exception].extent for exception in union.exceptions]
+        if is_wild and union.head == star:
             continue
-        if is_wild and union.place == everything:
+        if is_wild and union.head == everything:
             names = WILD
             others.remove(_STARS)
-        yield union.place, names, tuple(others), value
+        yield union.head, names, tuple(others), value

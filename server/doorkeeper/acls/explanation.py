@@ -145,7 +145,7 @@ def _flip(
 
 
 def _with(considered: tuple[Considered, ...], *bearings: Bearing) -> tuple[AclBinding, ...]:
-    return tuple(each.binding for each in considered if each.bearing in bearings)
+    return tuple(acl.binding for acl in considered if acl.bearing in bearings)
 
 
 def _binding(question: Question, permission_type: AclPermissionType) -> AclBinding:

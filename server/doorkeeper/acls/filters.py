@@ -30,43 +30,43 @@ _ANY_OPERATION = AclOperation.ANY
 _ANY_PERMISSION = AclPermissionType.ANY
 
 
-def matches(wanted: AclBindingFilter, binding: AclBinding) -> bool:
+def matches(filter: AclBindingFilter, binding: AclBinding) -> bool:
     """Say whether the filter asks for the binding."""
-    return pattern_matches(wanted.pattern, binding.pattern) and entry_matches(
-        wanted.entry, binding.entry
+    return pattern_matches(filter.pattern, binding.pattern) and entry_matches(
+        filter.entry, binding.entry
     )
 
 
-def pattern_matches(wanted: ResourcePatternFilter, pattern: ResourcePattern) -> bool:
+def pattern_matches(filter: ResourcePatternFilter, pattern: ResourcePattern) -> bool:
     """Say whether the filter asks for the pattern.
 
     A name of None asks for every name, MATCH or not. MATCH with a name asks for every pattern
     that covers it: the literal, the literal ``*`` and each prefix. Every other pattern type
     compares names as they are, so that PREFIXED ``foo`` asks for the pattern ``foo`` alone.
     """
-    if wanted.resource_type not in (_ANY_TYPE, pattern.resource_type):
+    if filter.resource_type not in (_ANY_TYPE, pattern.resource_type):
         return False
-    either = wanted.pattern_type in (_ANY_PATTERN, _MATCH)
-    if not either and wanted.pattern_type is not pattern.pattern_type:
+    either = filter.pattern_type in (_ANY_PATTERN, _MATCH)
+    if not either and filter.pattern_type is not pattern.pattern_type:
         return False
-    if wanted.name is None:
+    if filter.name is None:
         return True
-    if wanted.pattern_type is not _MATCH:
-        return wanted.name == pattern.name
+    if filter.pattern_type is not _MATCH:
+        return filter.name == pattern.name
     if pattern.pattern_type is _LITERAL:
-        return pattern.name in (wanted.name, WILDCARD)
-    return wanted.name.startswith(pattern.name)
+        return pattern.name in (filter.name, WILDCARD)
+    return filter.name.startswith(pattern.name)
 
 
-def entry_matches(wanted: AccessControlEntryFilter, entry: AccessControlEntry) -> bool:
+def entry_matches(filter: AccessControlEntryFilter, entry: AccessControlEntry) -> bool:
     """Say whether the filter asks for the entry.
 
     Principal and host are compared as texts: ``User:*`` and ``*`` ask for those very texts. ALL
     asks for entries of ALL only, ANY for every operation.
     """
     return (
-        (wanted.principal is None or wanted.principal == entry.principal)
-        and (wanted.host is None or wanted.host == entry.host)
-        and wanted.operation in (_ANY_OPERATION, entry.operation)
-        and wanted.permission_type in (_ANY_PERMISSION, entry.permission_type)
+        (filter.principal is None or filter.principal == entry.principal)
+        and (filter.host is None or filter.host == entry.host)
+        and filter.operation in (_ANY_OPERATION, entry.operation)
+        and filter.permission_type in (_ANY_PERMISSION, entry.permission_type)
     )

@@ -78,24 +78,24 @@ def cover_of(
     network = network_of(host) if networks is not None else None
     if networks is None or network is None:
         for around in _around(host, networks):
-            if (found := held(around)) is not None:
-                return [found]
+            if (value := held(around)) is not None:
+                return [value]
         return None
     cover: list[V] = []
     # A network of the address 0.0.0.0 alone holds no client.
-    wanted = min(_first_of(network), network.last)
-    while wanted <= network.last:
-        for part in _at(Address(network.bits, wanted), networks):
-            if (found := held(part)) is not None:
+    next_address = min(_first_of(network), network.last)
+    while next_address <= network.last:
+        for part in _at(Address(network.bits, next_address), networks):
+            if (value := held(part)) is not None:
                 break
         else:
             return None
         if contains(part, host, networks=True):
-            return [found]
-        cover.append(found)
+            return [value]
+        cover.append(value)
         # The widest part comes first, so that the next one begins behind it.
         covered = network_of(part)
-        wanted = (wanted if covered is None else covered.last) + 1
+        next_address = (next_address if covered is None else covered.last) + 1
     return cover
 
 
@@ -143,8 +143,8 @@ class HostTable(Generic[V]):
     def overlapping(self, host: str) -> Iterator[V]:
         """Yield the values whose hosts have a client in common with a host."""
         hosts = self._values if host == WILDCARD else dict.fromkeys(self._overlapping(host))
-        for each in hosts:
-            yield from self._values.get(each, ())
+        for other in hosts:
+            yield from self._values.get(other, ())
 
     def _overlapping(self, host: str) -> Iterator[str]:
         """Yield the hosts; some are not in the table, and some come twice."""
@@ -192,7 +192,7 @@ def tree_of(hosts: Iterable[str], *, networks: bool) -> tuple[HostNode, ...]:
         else:
             by_network.setdefault(network, host)
     inside: dict[Network | None, list[Network]] = {}
-    lengths = sorted({(each.bits, each.length) for each in by_network}, reverse=True)
+    lengths = sorted({(network.bits, network.length) for network in by_network}, reverse=True)
     open_networks: list[Network] = []
     for network in sorted(by_network):
         while open_networks and not open_networks[-1].contains(network):
@@ -204,11 +204,11 @@ def tree_of(hosts: Iterable[str], *, networks: bool) -> tuple[HostNode, ...]:
         alone.setdefault(_innermost(host, by_network, lengths), []).append(host)
 
     def nodes(around: Network | None) -> tuple[HostNode, ...]:
-        found = [HostNode(host, host) for host in alone.get(around, ())]
+        children = [HostNode(host, host) for host in alone.get(around, ())]
         for network in inside.get(around, ()):
             client = _client_of(network, inside.get(network, ()), alone.get(network, ()))
-            found.append(HostNode(by_network[network], client, nodes(network)))
-        return tuple(sorted(found))
+            children.append(HostNode(by_network[network], client, nodes(network)))
+        return tuple(sorted(children))
 
     return nodes(None)
 
@@ -229,14 +229,14 @@ def _innermost(
         for bits, length in lengths
         if bits == address.bits
     )
-    return next((each for each in around if each in networks), None)
+    return next((network for network in around if network in networks), None)
 
 
 def _client_of(network: Network, inner: Sequence[Network], addresses: Sequence[str]) -> str | None:
     """Return the first address of a network that is in none of these."""
-    taken = [(_first_of(each), each.last) for each in inner]
-    found = [address for host in addresses if (address := address_of(host)) is not None]
-    taken += [(address.value, address.value) for address in found]
+    taken = [(_first_of(inner_network), inner_network.last) for inner_network in inner]
+    taken_addresses = [address for host in addresses if (address := address_of(host)) is not None]
+    taken += [(address.value, address.value) for address in taken_addresses]
     free = _first_of(network)
     for first, last in sorted(taken):
         if first > free:
@@ -254,15 +254,15 @@ def client_outside(nodes: Iterable[HostNode]) -> str | None:
             networks.append(network)
         else:
             addresses.add(node.host)
-    for each in _EXAMPLES:
-        address = address_of(each)
+    for example in _EXAMPLES:
+        address = address_of(example)
         assert address is not None
-        if each not in addresses and not any(network.holds(address) for network in networks):
-            return each
+        if example not in addresses and not any(network.holds(address) for network in networks):
+            return example
     for bits in (IPV4_BITS, IPV6_BITS):
-        family = [each for each in networks if each.bits == bits]
-        if (found := _client_of(Network(bits, 0, 0), family, tuple(addresses))) is not None:
-            return found
+        family = [network for network in networks if network.bits == bits]
+        if (client := _client_of(Network(bits, 0, 0), family, tuple(addresses))) is not None:
+            return client
     return None if _NOWHERE in addresses else _NOWHERE
 
 

@@ -160,38 +160,40 @@ def lint(
         for _, _, group in index.patterns.patterns()
         for binding in group
     )
-    kept: dict[AclBinding, frozenset[Cause]] = {}
+    accepted_causes: dict[AclBinding, frozenset[Cause]] = {}
     if accepts is not None:
         for binding in bindings:
             accepted = [cause for cause, (code, _) in _CAUSES.items() if accepts(code, binding)]
-            kept[binding] = frozenset(accepted)
+            accepted_causes[binding] = frozenset(accepted)
     companions = {} if implied else _companions(bindings)
-    found = [
-        Finding(*_CAUSES[each.cause], each.cause.value, (each.binding, *each.because),
-                Fix(_UNLESS.get(each.cause, _REMOVE), removed=(each.binding,)))
-        for each in _redundant(policy, snapshot, causes, kept, companions)
+    findings = [
+        Finding(*_CAUSES[cause], cause.value, (binding, *because),
+                Fix(_UNLESS.get(cause, _REMOVE), removed=(binding,)))
+        for binding, cause, because in _redundant(
+            policy, snapshot, causes, accepted_causes, companions
+        )
     ]  # fmt: skip
-    found += _contradictions(bindings, networks_of(snapshot))
+    findings += _contradictions(bindings, networks_of(snapshot))
     for binding in bindings:
         if (finding := _host(binding, networks=snapshot.matches_networks)) is not None:
-            found.append(finding)
-        found += (finding for rule in _RULES if (finding := rule(binding)) is not None)
-    found += _missing_groups(policy, snapshot, bindings)
+            findings.append(finding)
+        findings += (finding for rule in _RULES if (finding := rule(binding)) is not None)
+    findings += _missing_groups(policy, snapshot, bindings)
     if known.users is not None:
-        found += _without_credentials(policy, bindings, known.users)
+        findings += _without_credentials(policy, bindings, known.users)
     if known.topics is not None:
-        found += _without_topics(bindings, sorted(known.topics))
+        findings += _without_topics(bindings, sorted(known.topics))
     # Rules are cheap: they run for all codes, and the findings are selected here.
-    chosen = [each for each in found if each.code in codes]
+    chosen = [finding for finding in findings if finding.code in codes]
     if accepts is not None:
-        chosen = [each for each in chosen if not accepts(each.code, each.bindings[0])]
-    return sorted(chosen, key=lambda each: (each.code, each.bindings))
+        chosen = [finding for finding in chosen if not accepts(finding.code, finding.bindings[0])]
+    return sorted(chosen, key=lambda finding: (finding.code, finding.bindings))
 
 
 def _companions(bindings: Sequence[AclBinding]) -> dict[AclBinding, tuple[AclBinding, ...]]:
     """Return each DESCRIBE that the tool adds, with the bindings that it is added beside."""
     present = set(bindings)
-    found = {}
+    companions = {}
     for pattern, entry in bindings:
         operations = _DESCRIBED_WITH.get(pattern.resource_type, ())
         if (entry.operation, entry.permission_type) != (_DESCRIBE, AclPermissionType.ALLOW):
@@ -199,29 +201,37 @@ def _companions(bindings: Sequence[AclBinding]) -> dict[AclBinding, tuple[AclBin
         beside = (
             AclBinding(pattern, entry._replace(operation=operation)) for operation in operations
         )
-        if there := tuple(each for each in beside if each in present):
-            found[AclBinding(pattern, entry)] = there
-    return found
+        if there := tuple(companion for companion in beside if companion in present):
+            companions[AclBinding(pattern, entry)] = there
+    return companions
 
 
 def _redundant(
     policy: Policy,
     snapshot: Snapshot,
     causes: Collection[Cause],
-    kept: Mapping[AclBinding, frozenset[Cause]],
+    accepted_causes: Mapping[AclBinding, frozenset[Cause]],
     companions: Mapping[AclBinding, tuple[AclBinding, ...]],
 ) -> list[Removable]:
     while True:
         covered = frozenset({Cause.COVERED})
-        stay = {**kept, **{each: kept.get(each, frozenset()) | covered for each in companions}}
-        found = removable(policy, snapshot, causes, stay)
-        removed = {each.binding for each in found}
+        stay = {
+            **accepted_causes,
+            **{
+                describe: accepted_causes.get(describe, frozenset()) | covered
+                for describe in companions
+            },
+        }
+        redundant = removable(policy, snapshot, causes, stay)
+        removed = {result.binding for result in redundant}
         # A DESCRIBE is a finding where nothing that it was added beside stays.
         left = {
-            each: beside for each, beside in companions.items() if not removed.issuperset(beside)
+            describe: beside
+            for describe, beside in companions.items()
+            if not removed.issuperset(beside)
         }
         if len(left) == len(companions):
-            return found
+            return redundant
         companions = left
 
 
@@ -357,18 +367,18 @@ def _contradictions(bindings: Iterable[AclBinding], networks: Networks | None) -
     for binding in bindings:
         groups.setdefault((binding.pattern, binding.entry.principal), []).append(binding)
     for group in groups.values():
-        denying = [each for each in group if _is(each, AclPermissionType.DENY)]
+        denying = [binding for binding in group if _is(binding, AclPermissionType.DENY)]
         if not denying:
             continue
-        table = HostTable(((each.entry.host, each) for each in denying), networks)
+        table = HostTable(((binding.entry.host, binding) for binding in denying), networks)
         for allowing in group:
             if not _is(allowing, AclPermissionType.ALLOW):
                 continue
             allowed = effects(allowing)
             against = [
-                each
-                for each in table.overlapping(allowing.entry.host)
-                if not set(effects(each)).isdisjoint(allowed)
+                binding
+                for binding in table.overlapping(allowing.entry.host)
+                if not set(effects(binding)).isdisjoint(allowed)
             ]
             if against:
                 yield _warning(

@@ -184,7 +184,7 @@ def stages(added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> Iterat
     """Yield the stages of a change, in the order in which they are sent."""
     of_changes = [set(added), set(removed)]
     for adds, deny in ((True, True), (True, False), (False, False), (False, True)):
-        chosen = sorted(each for each in of_changes[not adds] if _is_deny(each) is deny)
+        chosen = sorted(binding for binding in of_changes[not adds] if _is_deny(binding) is deny)
         if chosen:
             yield Stage(adds, tuple(chosen))
 
@@ -194,7 +194,9 @@ def unenforced(bindings: Iterable[AclBinding], cluster: LiveCluster) -> Bindings
     if cluster.matches_networks:
         return NOTHING
     return frozenset(
-        each for each in bindings if "/" in each.entry.host and network_of(each.entry.host)
+        binding
+        for binding in bindings
+        if "/" in binding.entry.host and network_of(binding.entry.host)
     )
 
 
@@ -233,12 +235,19 @@ class _Judgement:
         self._held: list[Held] = []
         self._warnings: list[str] = []
         # What limits others and will not be there, or will not be gone.
-        self._missing_denies = {each for each in failed if _is_deny(each) and each not in present}
+        self._missing_denies = {
+            binding for binding in failed if _is_deny(binding) and binding not in present
+        }
         # Those that go limit nothing at the end either.
         self._ignored_denies = set(
-            filter(_is_deny, unenforced((each for each in present if each not in gone), cluster))
+            filter(
+                _is_deny,
+                unenforced((binding for binding in present if binding not in gone), cluster),
+            )
         )
-        self._remaining_allows = {each for each in failed if not _is_deny(each) and each in present}
+        self._remaining_allows = {
+            binding for binding in failed if not _is_deny(binding) and binding in present
+        }
 
     def change(self) -> LiveChange:
         if self._cluster.other_owner:
@@ -270,7 +279,9 @@ class _Judgement:
         if not held:
             return
         self._missing_denies.update(filter(_is_deny, held & self._added))
-        self._remaining_allows.update(each for each in held & self._removed if not _is_deny(each))
+        self._remaining_allows.update(
+            binding for binding in held & self._removed if not _is_deny(binding)
+        )
         self._added -= held
         self._removed -= held
         self._held.append(Held(rule, held, reason))
@@ -300,18 +311,20 @@ class _Judgement:
             f"the release of the cluster {'may compare' if is_unknown else 'compares'} hosts as"
             " text (Kafka before 4.4)"
         )
-        found = unenforced(self._added, self._cluster)
-        if found:
+        unenforced_acls = unenforced(self._added, self._cluster)
+        if unenforced_acls:
             self._hold(
                 Rule.NETWORKS,
-                found,
-                f"{_count(found)} with a network as host: {why}, for example"
-                f" {binding_text(min(found))}",
+                unenforced_acls,
+                f"{_count(unenforced_acls)} with a network as host: {why}, for example"
+                f" {binding_text(min(unenforced_acls))}",
             )
         ignored = _Regions(self._ignored_denies)
-        limited = {each for each in self._added if not _is_deny(each) and ignored.meet(each)}
+        limited = {
+            binding for binding in self._added if not _is_deny(binding) and ignored.meet(binding)
+        }
         removals = self._removed - unenforced(self._removed, self._cluster)
-        limited |= {each for each in removals if _is_deny(each) and ignored.meet(each)}
+        limited |= {binding for binding in removals if _is_deny(binding) and ignored.meet(binding)}
         if limited:
             self._hold(
                 Rule.NETWORKS,
@@ -324,24 +337,24 @@ class _Judgement:
         if self._cluster.open_by_default is False or not self._removed:
             return
         left = (self._present - self._removed) | self._added
-        index = {each.pattern for each in left}
+        index = {binding.pattern for binding in left}
         opened = {
-            each
-            for each in {one.pattern for one in self._removed}
-            if self._has_open_names(each, index)
+            pattern
+            for pattern in {one.pattern for one in self._removed}
+            if self._has_open_names(pattern, index)
         }
         is_unknown = self._cluster.open_by_default is None
         if is_unknown or Rule.OPEN in self._accepted:
             # Accepted is what the end opens, not what a refused addition would have kept closed.
-            lacking = {each.pattern for each in self._at_the_end - left}
+            lacking = {binding.pattern for binding in self._at_the_end - left}
             early = {
-                each
-                for each in opened
-                if any(self._has_open_names(each, index, of=other) for other in lacking)
+                pattern
+                for pattern in opened
+                if any(self._has_open_names(pattern, index, of=other) for other in lacking)
             }
             self._hold(
                 Rule.ORDER,
-                (each for each in self._removed if each.pattern in early),
+                (binding for binding in self._removed if binding.pattern in early),
                 f"{_names(early)} would have no ACL: those that replace the last ones are missing",
             )
             opened -= early
@@ -355,7 +368,7 @@ class _Judgement:
             return
         self._hold(
             Rule.OPEN,
-            (each for each in self._removed if each.pattern in opened),
+            (binding for binding in self._removed if binding.pattern in opened),
             f"{last}, and allow.everyone.if.no.acl.found=true opens them to everyone",
         )
 
@@ -375,24 +388,26 @@ class _Judgement:
         return names is not None and not _is_covered(names, pattern.resource_type, patterns)
 
     def _lock_out(self) -> None:
-        changed = {each for each in self._added | self._removed if _is_of_cluster(each)}
+        changed = {binding for binding in self._added | self._removed if _is_of_cluster(binding)}
         if not changed or self._cluster.logins == ():
             return
         before = frozenset(filter(_is_of_cluster, self._present))
         after = (before - self._removed) | (self._added & changed)
-        hosts = {each.entry.host for each in before | after} - {WILDCARD} | {_OTHER_HOST}
+        hosts = {binding.entry.host for binding in before | after} - {WILDCARD} | {_OTHER_HOST}
         for login in self._logins(before, after, hosts):
             lost = self._lost(login, before, after, hosts)
             if not lost:
                 continue
             who = "somebody" if login == _OTHER_PRINCIPAL else login
             concerned = (login, WILDCARD_PRINCIPAL)
-            takes = {each for each in changed if each.entry.principal in concerned} or changed
+            takes = {
+                binding for binding in changed if binding.entry.principal in concerned
+            } or changed
             self._hold(
                 Rule.LOCK_OUT,
                 takes,
-                f"{who} would lose {' and '.join(each.name for each in lost)} on the cluster"
-                f"{self._doubt()}",
+                f"{who} would lose {' and '.join(operation.name for operation in lost)} on the"
+                f" cluster{self._doubt()}",
             )
             return
 
@@ -416,7 +431,7 @@ class _Judgement:
         if known is not None:
             return known
         # Any of those that ACLs name may be the login, or one that "User:*" stands for.
-        named = {each.entry.principal for each in before | after} - {WILDCARD_PRINCIPAL}
+        named = {binding.entry.principal for binding in before | after} - {WILDCARD_PRINCIPAL}
         return (*sorted(named), _OTHER_PRINCIPAL)
 
     def _are_administrators(
@@ -433,9 +448,9 @@ class _Judgement:
     def _decision(self, acls: AbstractSet[AclBinding]) -> Callable[[str, AclOperation, str], bool]:
         """Return whether these ACLs allow a login an operation on the cluster, from a host."""
         policy = Policy(allow_everyone=self._cluster.open_by_default is True)
-        snapshot = EMPTY.with_changes([("", each) for each in acls], []).with_network_matching(
-            enabled=self._cluster.matches_networks is not False
-        )
+        snapshot = EMPTY.with_changes(
+            [("", binding) for binding in acls], []
+        ).with_network_matching(enabled=self._cluster.matches_networks is not False)
 
         def may(login: str, operation: AclOperation, host: str) -> bool:
             question = Question(login, host, operation, ResourceType.CLUSTER, CLUSTER_NAME)
@@ -462,7 +477,9 @@ class _Judgement:
 
     def _order(self) -> None:
         denies = _Regions(self._missing_denies)
-        waiting = {each for each in self._added if not _is_deny(each) and denies.meet(each)}
+        waiting = {
+            binding for binding in self._added if not _is_deny(binding) and denies.meet(binding)
+        }
         if waiting:
             self._hold(
                 Rule.ORDER,
@@ -470,11 +487,11 @@ class _Judgement:
                 f"{_count(waiting)} to allow wait until a DENY is in force, for example"
                 f" {binding_text(min(waiting))}",
             )
-        removals = {each for each in self._removed if _is_deny(each)}
+        removals = {binding for binding in self._removed if _is_deny(binding)}
         if not removals:
             return
         allows_ = _Regions(self._remaining_allows)
-        waiting = {each for each in removals if denies.meet(each) or allows_.meet(each)}
+        waiting = {binding for binding in removals if denies.meet(binding) or allows_.meet(binding)}
         if waiting:
             self._hold(
                 Rule.ORDER,
@@ -509,8 +526,8 @@ class _Regions:
         self._everyones: defaultdict[ResourceType, list[Region]] = defaultdict(list)
         self._by_principal: defaultdict[tuple[ResourceType, str], list[Region]] = defaultdict(list)
         self._all: defaultdict[ResourceType, list[Region]] = defaultdict(list)
-        for each in bindings:
-            region = region_of(each)
+        for binding in bindings:
+            region = region_of(binding)
             self._all[region.resource_type].append(region)
             if region.principal == WILDCARD_PRINCIPAL:
                 self._everyones[region.resource_type].append(region)
@@ -524,7 +541,7 @@ class _Regions:
             candidates = self._all[kind]
         else:
             candidates = [*self._everyones[kind], *self._by_principal[kind, region.principal]]
-        return any(overlap(region, each, networks=True) for each in candidates)
+        return any(overlap(region, other, networks=True) for other in candidates)
 
 
 def _is_deny(binding: AclBinding) -> bool:
@@ -537,7 +554,7 @@ def _is_of_cluster(binding: AclBinding) -> bool:
 
 def _names(patterns: AbstractSet[ResourcePattern]) -> str:
     shown = sorted(patterns)[:_NAMES_SHOWN]
-    names = ", ".join(f"{each.resource_type.name} {each.name!r}" for each in shown)
+    names = ", ".join(f"{pattern.resource_type.name} {pattern.name!r}" for pattern in shown)
     more = len(patterns) - len(shown)
     return f"{names} and {more} more" if more else names
 

@@ -76,7 +76,7 @@ class Cause(Enum):
 
 
 ALL_CAUSES = frozenset(Cause)
-_NONE_KEPT: Mapping[AclBinding, Container[Cause]] = {}
+_NONE_ACCEPTED: Mapping[AclBinding, Container[Cause]] = {}
 
 
 class Removable(NamedTuple):
@@ -91,41 +91,44 @@ def removable(
     policy: Policy,
     snapshot: Snapshot,
     causes: Container[Cause] = ALL_CAUSES,
-    kept: Mapping[AclBinding, Container[Cause]] = _NONE_KEPT,
+    accepted_causes: Mapping[AclBinding, Container[Cause]] = _NONE_ACCEPTED,
 ) -> list[Removable]:
     """Return bindings that can be removed together, so that none of the others is redundant.
 
-    Bindings that are redundant for another cause stay, as do those that are ``kept`` though
-    redundant for one of some causes; and so do those that are redundant only because of them. The
+    Bindings that are redundant for another cause stay, as do those whose cause is among their
+    ``accepted_causes``; and so do those that are redundant only because of them. The
     result is in the order of the fields. Cost: O(n log n) for sets without wide DENYs.
     """
-    found: dict[AclBinding, Removable] = {}
+    removed: dict[AclBinding, Removable] = {}
     order = sorted(binding for index in snapshot.types for binding in _bindings(index.patterns))
     order.sort(key=_turn)
-    spaces = {each: _Space(snapshot, each) for each in {one.pattern.resource_type for one in order}}
+    spaces = {
+        resource_type: _Space(snapshot, resource_type)
+        for resource_type in {one.pattern.resource_type for one in order}
+    }
     before = -1
-    while before < len(found):
-        before = len(found)
+    while before < len(removed):
+        before = len(removed)
         for binding in order:
             space = spaces[binding.pattern.resource_type]
             one = _Judge(policy, snapshot, space, binding).verdict()
             if one is None or one.cause not in causes:
                 continue
-            if one.cause not in kept.get(binding, ()):
-                found[binding] = one
+            if one.cause not in accepted_causes.get(binding, ()):
+                removed[binding] = one
                 snapshot = snapshot.without((binding,))
         if not policy.allow_everyone:
             break
         # The last binding on a resource may now equal the default.
-        order = [each for each in order if each not in found]
-    return [found[each] for each in sorted(found)]
+        order = [binding for binding in order if binding not in removed]
+    return [removed[binding] for binding in sorted(removed)]
 
 
 def without_effect(
     policy: Policy, snapshot: Snapshot, bindings: Iterable[AclBinding]
 ) -> list[Removable]:
     """Return the bindings, each added alone to a snapshot, that would change no decision."""
-    found = []
+    redundant = []
     spaces: dict[ResourceType, _Space] = {}
     for binding in bindings:
         resource_type = binding.pattern.resource_type
@@ -134,8 +137,8 @@ def without_effect(
             space = spaces[resource_type] = _Space(snapshot, resource_type)
         verdict = _Judge(policy, snapshot, space, binding).verdict()
         if verdict is not None:
-            found.append(verdict)
-    return found
+            redundant.append(verdict)
+    return redundant
 
 
 def _bindings(patterns: Names[Group]) -> Iterator[AclBinding]:
@@ -194,7 +197,7 @@ class _Space:
                 entry = binding.entry
                 by_principal.setdefault(entry.principal, []).append((entry.host, binding))
         return {
-            principal: HostTable(found, self._networks) for principal, found in by_principal.items()
+            principal: HostTable(pairs, self._networks) for principal, pairs in by_principal.items()
         }
 
     def within(self, names: NameSet) -> Iterator[tuple[str, PatternType]]:
@@ -294,7 +297,7 @@ class _Judge:
         patterns = self._snapshot.types[self._region.resource_type].patterns
         for name, pattern_type in self._patterns_about():
             group = patterns.get(name, pattern_type)
-            if group is not None and any(each != self._binding for each in group):
+            if group is not None and any(binding != self._binding for binding in group):
                 yield ResourcePattern(self._region.resource_type, name, pattern_type)
 
     def _is_still_covered(self) -> bool:

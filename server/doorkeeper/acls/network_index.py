@@ -67,17 +67,17 @@ class Networks:
 
     def matching(self, host: str) -> Hosts:
         """Return the hosts of ACLs that a client at this address matches."""
-        found = self._known.get(host)
-        if found is None:
+        hosts = self._known.get(host)
+        if hosts is None:
             address = address_of(host)
             around = () if address is None else self.around(address)
-            found = frozenset((WILDCARD, host)).union(*around)
-            self._known_size += len(found)
+            hosts = frozenset((WILDCARD, host)).union(*around)
+            self._known_size += len(hosts)
             if self._known_size > KNOWN_MAX:
                 self._known.clear()
-                self._known_size = len(found)
-            self._known[host] = found
-        return found
+                self._known_size = len(hosts)
+            self._known[host] = hosts
+        return hosts
 
     def mask_for(self, cell: Cell, host: str) -> int:
         """Return what a cell holds for a client at this address."""
@@ -85,9 +85,9 @@ class Networks:
             return cell
         # A cell that is kept keeps its identity. One that has changed is another object.
         key = (id(cell), host)
-        found = self._masks.get(key)
-        if found is not None and found[0] is cell:
-            return found[1]
+        cached = self._masks.get(key)
+        if cached is not None and cached[0] is cell:
+            return cached[1]
         mask = mask_for(cell, self.matching(host))
         if len(self._masks) >= MASKS_MAX:
             self._masks.clear()
@@ -98,9 +98,9 @@ class Networks:
         """Yield the hosts of each network that holds an address, the smallest network first."""
         value = address.value
         for shift, texts in self._lengths[address.bits]:
-            found = texts.get(value >> shift)
-            if found is not None:
-                yield found
+            hosts = texts.get(value >> shift)
+            if hosts is not None:
+                yield hosts
 
     def changed(self, differences: Mapping[str, int]) -> Networks:
         """Return the index after so many bindings more, or less, name each of these hosts.
@@ -135,10 +135,10 @@ def _replaced(lengths: Lengths, network: Network, host: str, *, adds: bool) -> L
     shift = network.bits - network.length
     key = network.first >> shift
     by_prefix: Map[int, Map[str, bool]] = next(
-        (each.texts for each in lengths if each.shift == shift), Map()
+        (length.texts for length in lengths if length.shift == shift), Map()
     )
     texts: Map[str, bool] = by_prefix.get(key, Map())
     texts = texts.set(host, True) if adds else texts.delete(host)
     by_prefix = by_prefix.set(key, texts) if texts else by_prefix.delete(key)
-    others = [each for each in lengths if each.shift != shift]
+    others = [length for length in lengths if length.shift != shift]
     return tuple(sorted([*others, _Length(shift, by_prefix)] if by_prefix else others))

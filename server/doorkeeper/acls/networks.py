@@ -169,9 +169,9 @@ def _java_int(text: str) -> int | None:
     """Read a number as ``Integer.parseInt`` does; None where it refuses."""
     sign, digits = (text[0], text[1:]) if text[:1] in ("+", "-") else ("", text)
     value = 0
-    for each in digits:
+    for character in digits:
         # Java sees no digits beyond the basic plane.
-        digit = unicodedata.decimal(each, None) if each <= "\uffff" else None
+        digit = unicodedata.decimal(character, None) if character <= "\uffff" else None
         if digit is None:
             return None
         value = value * 10 + digit
@@ -234,11 +234,11 @@ def _groups(text: str, *, last: bool) -> list[int] | None:
     if ending is None:
         return None
     groups: list[int] = []
-    for each in most:
-        found = _group(each)
-        if found is None:
+    for part in most:
+        group = _group(part)
+        if group is None:
             return None
-        groups += found
+        groups += group
     return groups + ending
 
 

@@ -138,14 +138,16 @@ _ENTRIES = tuple(
 
 def entries_of(mask: int) -> list[tuple[AclOperation, AclPermissionType]]:
     """Return the operations and permissions of which a mask consists, sorted as answers are."""
-    return [each for bit, each in _ENTRIES if mask & bit]
+    return [entry for bit, entry in _ENTRIES if mask & bit]
 
 
 # Of thousands of masks most are a few.
 @lru_cache(maxsize=1024)
 def operations_of(resource_type: ResourceType, mask: int) -> tuple[AclOperation, ...]:
     """Return the operations of a type whose codes are bits of a mask."""
-    return tuple(each for each in SUPPORTED_OPERATIONS[resource_type] if mask >> each & 1)
+    return tuple(
+        operation for operation in SUPPORTED_OPERATIONS[resource_type] if mask >> operation & 1
+    )
 
 
 def full_mask(resource_type: ResourceType) -> int:

@@ -39,7 +39,7 @@ _STAR = single(WILDCARD)
 class NameClass(NamedTuple):
     """Names with one decision: those of an extent that are in no class within it.
 
-    ``around`` is the place of the class that it lies within, -1 for an outermost one.
+    ``around`` is the index of the class that it lies within, -1 for an outermost one.
     """
 
     extent: Extent
@@ -59,9 +59,9 @@ class HostClass(NamedTuple):
 
 
 class ClassUnion(NamedTuple):
-    """A class with those within it, except some; places in the list of classes."""
+    """A class with those within it, except some; indexes in the list of classes."""
 
-    place: int
+    head: int
     exceptions: tuple[int, ...]
 
 
@@ -81,11 +81,11 @@ def common_extent(one: Extent, other: Extent) -> Extent | None:
 
 def outermost(extents: Iterable[Extent]) -> list[Extent]:
     """Return the extents that are within no other one, sorted."""
-    found: list[Extent] = []
-    for each in sorted(set(extents)):
-        if not found or not found[-1].contains(each):
-            found.append(each)
-    return found
+    outer: list[Extent] = []
+    for extent in sorted(set(extents)):
+        if not outer or not outer[-1].contains(extent):
+            outer.append(extent)
+    return outer
 
 
 class Extents:
@@ -94,7 +94,9 @@ class Extents:
     def __init__(self, extents: Iterable[Extent]) -> None:
         """Sort them."""
         self._sorted = sorted(set(extents))
-        self._lengths = sorted({len(each.text) for each in self._sorted if not each.is_single})
+        self._lengths = sorted(
+            {len(extent.text) for extent in self._sorted if not extent.is_single}
+        )
 
     def __bool__(self) -> bool:
         """Say whether there is any."""
@@ -103,10 +105,10 @@ class Extents:
     def within(self, outer: Extent) -> Iterator[Extent]:
         """Yield those within an extent, sorted; itself too. O(their number)."""
         for at in range(bisect_left(self._sorted, outer), len(self._sorted)):
-            each = self._sorted[at]
-            if not outer.contains(each):
+            extent = self._sorted[at]
+            if not outer.contains(extent):
                 return
-            yield each
+            yield extent
 
     def has_around(self, inner: Extent) -> bool:
         """Say whether an extent is within one of these. O(lengths of prefixes)."""
@@ -126,15 +128,15 @@ def name_classes(scopes: Iterable[Extent], extents: Iterable[Extent]) -> list[Na
     The scopes have no name in common, and the extents lie within them.
     """
     ordered = _sorted_extents(scopes, extents)
-    found: list[NameClass] = []
+    classes: list[NameClass] = []
     open_: list[int] = []
-    for place, (extent, example) in enumerate(zip(ordered, _examples(ordered), strict=True)):
+    for index, (extent, example) in enumerate(zip(ordered, _examples(ordered), strict=True)):
         # In sorted order an extent lies within the last open one, or that one has ended.
         while open_ and not ordered[open_[-1]].contains(extent):
             open_.pop()
-        found.append(NameClass(extent, example, open_[-1] if open_ else -1))
-        open_.append(place)
-    return found
+        classes.append(NameClass(extent, example, open_[-1] if open_ else -1))
+        open_.append(index)
+    return classes
 
 
 def name_examples(scope: Extent, extents: Iterable[Extent]) -> Iterator[str]:
@@ -156,7 +158,7 @@ def _sorted_extents(scopes: Iterable[Extent], extents: Iterable[Extent]) -> list
 
 
 def _examples(ordered: Sequence[Extent]) -> Iterator[str]:
-    texts = [each.text for each in ordered]
+    texts = [extent.text for extent in ordered]
     for text, is_single in ordered:
         yield text if is_single else _fresh_name(text, texts)
 
@@ -170,83 +172,83 @@ def host_classes(
     them. Hosts that no client can have are left out.
     """
     named = {
-        each
-        for each in hosts
-        if each != WILDCARD and (is_somewhere(each) or (networks and network_of(each) is not None))
+        host
+        for host in hosts
+        if host != WILDCARD and (is_somewhere(host) or (networks and network_of(host) is not None))
     }
     if within == WILDCARD:
         tree = tree_of(named, networks=networks)
-        found = [HostClass(WILDCARD, client_outside(tree), -1)]
-        _add_nodes(found, tree, 0)
-        return found
-    found = []
+        classes = [HostClass(WILDCARD, client_outside(tree), -1)]
+        _add_nodes(classes, tree, 0)
+        return classes
+    classes = []
     # The scope is a set of clients, whether or not the hosts of ACLs can be networks.
-    _add_nodes(found, _node_of(within, tree_of({*named, within}, networks=True)), -1)
-    return found
+    _add_nodes(classes, _node_of(within, tree_of({*named, within}, networks=True)), -1)
+    return classes
 
 
-def _add_nodes(found: list[HostClass], nodes: Iterable[HostNode], around: int) -> None:
+def _add_nodes(classes: list[HostClass], nodes: Iterable[HostNode], around: int) -> None:
     for node in nodes:
-        found.append(HostClass(node.host, node.client, around))
-        _add_nodes(found, node.within, len(found) - 1)
+        classes.append(HostClass(node.host, node.client, around))
+        _add_nodes(classes, node.within, len(classes) - 1)
 
 
 def _node_of(host: str, nodes: Sequence[HostNode]) -> Sequence[HostNode]:
     """Return the node of a network, alone, of a tree that has it."""
-    wanted = network_of(host)
+    network = network_of(host)
     for node in nodes:
-        if node.host == host or (wanted is not None and network_of(node.host) == wanted):
+        if node.host == host or (network is not None and network_of(node.host) == network):
             return (node._replace(host=host),)
-        if found := _node_of(host, node.within):
-            return found
+        if inner := _node_of(host, node.within):
+            return inner
     return ()
 
 
 def collapse(around: Sequence[int], values: Sequence[V | None]) -> list[tuple[ClassUnion, V]]:
     """Return the largest unions with one value, in the order of their classes.
 
-    ``around`` are the places of the classes that the classes lie within. A value of None is that of
-    a class without members, which belongs to any union.
+    ``around`` has for each class the index of the one around it. A value of None is that of a class
+    without members, which belongs to any union.
     """
     if max(around, default=-1) < 0:
         # Nothing lies within anything, as single names do not.
         return [
-            (ClassUnion(place, ()), value)
-            for place, value in enumerate(values)
+            (ClassUnion(index, ()), value)
+            for index, value in enumerate(values)
             if value is not None
         ]
     heads: list[int] = []
     taken: list[V | None] = []
     exceptions: dict[int, list[int]] = {}
-    for place, (outer, value) in enumerate(zip(around, values, strict=True)):
+    for index, (outer, value) in enumerate(zip(around, values, strict=True)):
         # A class without members may be in any union: the one around keeps it whole.
         if outer >= 0 and (value is None or value == taken[outer]):
             heads.append(heads[outer])
             taken.append(taken[outer])
             continue
-        heads.append(place)
+        heads.append(index)
         taken.append(value)
-        exceptions[place] = []
+        exceptions[index] = []
         if outer >= 0:
-            exceptions[heads[outer]].append(place)
+            exceptions[heads[outer]].append(index)
     return [
-        (ClassUnion(place, tuple(within)), value)
-        for place, within in exceptions.items()
-        if (value := taken[place]) is not None
+        (ClassUnion(head, tuple(within)), value)
+        for head, within in exceptions.items()
+        if (value := taken[head]) is not None
     ]
 
 
 def fresh_name(stem: str, is_taken: Callable[[str], bool]) -> str:
     """Return the stem with one more character, as of names of topics where one is not taken."""
-    return next(name for each in _suffixes() if not is_taken(name := stem + each))
+    return next(name for suffix in _suffixes() if not is_taken(name := stem + suffix))
 
 
 def _fresh_name(prefix: str, texts: Sequence[str]) -> str:
     """Return a name behind a prefix that is, and begins with, no other of these sorted texts."""
 
     def is_taken(name: str) -> bool:
-        place = bisect_left(texts, name)
-        return place < len(texts) and texts[place].startswith(name)
+        at = bisect_left(texts, name)
+        return at < len(texts) and texts[at].startswith(name)
 
     # Nearly always.
     name = prefix + _SUFFIXES[0]

@@ -62,9 +62,9 @@ def _common_prefixes(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str
     if not left or not right:
         return left or right
     # Of two prefixes with common names, the longer one covers exactly these.
-    found = [one for one in left if one.startswith(right)]
-    found += [other for other in right if other.startswith(left)]
-    return tuple(dict.fromkeys(found)) or None
+    prefixes = [one for one in left if one.startswith(right)]
+    prefixes += [other for other in right if other.startswith(left)]
+    return tuple(dict.fromkeys(prefixes)) or None
 
 
 class SelectorUnion(NamedTuple):
@@ -73,7 +73,7 @@ class SelectorUnion(NamedTuple):
     selectors: tuple[Selector, ...]
 
     def selects(self, binding: AclBinding) -> bool:
-        return any(each.selects(binding) for each in self.selectors)
+        return any(selector.selects(binding) for selector in self.selectors)
 
 
 EVERYTHING = Selector()
@@ -82,12 +82,12 @@ EVERYTHING = Selector()
 class Plan(NamedTuple):
     """The changes, each part in the order of the bindings' fields.
 
-    ``kept`` counts present bindings that are wanted, ``foreign`` present ones that are not owned.
+    ``unchanged`` counts desired bindings that are present, ``foreign`` present ones not owned.
     """
 
     added: tuple[AclBinding, ...]
     removed: tuple[AclBinding, ...]
-    kept: int
+    unchanged: int
     foreign: int
 
     def __bool__(self) -> bool:
@@ -96,7 +96,7 @@ class Plan(NamedTuple):
 
 def plan(
     present: Iterable[AclBinding],
-    wanted: Iterable[AclBinding],
+    desired: Iterable[AclBinding],
     owned: Selector | SelectorUnion = EVERYTHING,
 ) -> Plan:
     """Return the necessary changes.
@@ -104,7 +104,7 @@ def plan(
     Raises:
         NotOwned: a wanted binding is not owned.
     """
-    goal = set(wanted)
+    goal = set(desired)
     outside = sorted(binding for binding in goal if not owned.selects(binding))
     if outside:
         (resource_type, name, _), entry = outside[0]
@@ -119,8 +119,8 @@ def plan(
     return Plan(tuple(sorted(goal - mine)), removed, len(mine & goal), len(there) - len(mine))
 
 
-def plan_additions(present: Iterable[AclBinding], wanted: Iterable[AclBinding]) -> Plan:
+def plan_additions(present: Iterable[AclBinding], desired: Iterable[AclBinding]) -> Plan:
     """Return the changes where nothing is owned: additions only."""
     # Present bindings that are not wanted count as foreign: they may be of another team.
-    there, goal = set(present), set(wanted)
+    there, goal = set(present), set(desired)
     return Plan(tuple(sorted(goal - there)), (), len(there & goal), len(there - goal))

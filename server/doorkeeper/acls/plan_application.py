@@ -94,7 +94,7 @@ async def apply(
     failed: dict[AclBinding, Failed] = {}
     change = first = rules.judge(there, plan)
     held = first.held
-    skipped = frozenset(binding for each in held for binding in each.bindings)
+    skipped = frozenset(binding for hold in held for binding in hold.bindings)
     while change:
         refusals = len(failed)
         for adds, bindings in change.stages:

@@ -88,7 +88,7 @@ class Known:
 
     def __init__(self, names: Mapping[ResourceType, Iterable[str]]) -> None:
         """Add all names that occur, of all principals and outcomes."""
-        self._names = {each: sorted(set(those)) for each, those in names.items()}
+        self._names = {resource_type: sorted(set(those)) for resource_type, those in names.items()}
         self._owners: dict[tuple[ResourceType, str], set[str]] = defaultdict(set)
 
     def own(self, principal: str, resource_type: ResourceType, name: str) -> None:
@@ -98,12 +98,12 @@ class Known:
     def within(self, resource_type: ResourceType, prefix: str) -> list[str]:
         """Return the names that begin so, sorted."""
         names = self._names.get(resource_type, [])
-        found = []
+        matching = []
         at = bisect_left(names, prefix)
         while at < len(names) and names[at].startswith(prefix):
-            found.append(names[at])
+            matching.append(names[at])
             at += 1
-        return found
+        return matching
 
     def others_own(self, principal: str, resource_type: ResourceType, name: str) -> bool:
         """Return whether a name is owned by another principal, and not by this one too."""
@@ -117,7 +117,7 @@ def history_names(
     bindings: Iterable[AclBinding],
 ) -> Known:
     """Return the names of a history; owners were allowed to use them or have a literal ALLOW."""
-    together = {each: set(those) for each, those in names.items()}
+    together = {resource_type: set(those) for resource_type, those in names.items()}
     literal = [
         (entry.principal, resource_type, name)
         for (resource_type, name, pattern_type), entry in bindings
@@ -128,12 +128,12 @@ def history_names(
     ]
     for _, resource_type, name in literal:
         together.setdefault(resource_type, set()).add(name)
-    found = Known(together)
+    known = Known(together)
     for need in needs:
-        found.own(need.principal, need.resource_type, need.name)
+        known.own(need.principal, need.resource_type, need.name)
     for principal, resource_type, name in literal:
-        found.own(principal, resource_type, name)
-    return found
+        known.own(principal, resource_type, name)
+    return known
 
 
 def grant_of(
@@ -157,7 +157,7 @@ def grant_of(
 
 def least(needs: Iterable[Need], known: Known, *, prefixes: bool = False) -> list[Privilege]:
     """Return the privileges that the needs come to, sorted by their bindings."""
-    found: list[Privilege] = []
+    minimal: list[Privilege] = []
     grantable = sorted(need for need in needs if _grant(need) is not None)
     for _, of_one in groupby(grantable, key=attrgetter("principal", "host", "resource_type")):
         by_operation: dict[AclOperation, dict[str, _Use]] = defaultdict(dict)
@@ -167,8 +167,8 @@ def least(needs: Iterable[Need], known: Known, *, prefixes: bool = False) -> lis
         for uses in by_operation.values():
             groups = _groups(sorted(uses), known, uses, PARTS_MAX if prefixes else 0)
             privileges += [_privilege(uses, group, known) for group in groups]
-        found += _without_covered(privileges)
-    return sorted(found)
+        minimal += _without_covered(privileges)
+    return sorted(minimal)
 
 
 @dataclass(slots=True)
@@ -204,10 +204,10 @@ def _without_implied(needs: Sequence[Need]) -> Iterator[tuple[str, AclOperation,
         uses: dict[AclOperation, _Use] = {}
         for need in together:
             others = (
-                each.operation
-                for each in together
-                if each.operation is not need.operation
-                and satisfied_by(need.operation, each.operation)
+                other.operation
+                for other in together
+                if other.operation is not need.operation
+                and satisfied_by(need.operation, other.operation)
             )
             operation = min(others, default=need.operation)
             uses.setdefault(operation, _Use(need._replace(operation=operation))).add(need)
@@ -246,7 +246,7 @@ def _longest(names: Sequence[str], prefix: str) -> str:
         longer = {_to_delimiter(name, len(prefix)) for name in names}
         if len(longer) > 1 or None in longer:
             return prefix
-        [prefix] = [each for each in longer if each is not None]
+        [prefix] = [longer_prefix for longer_prefix in longer if longer_prefix is not None]
 
 
 def _is_own(prefix: str, known: Known, need: Need) -> bool:
@@ -267,20 +267,20 @@ def _privilege(uses: Mapping[str, _Use], group: _Group, known: Known) -> Privile
         binding = binding._replace(pattern=pattern)
         within = known.within(need.resource_type, group.prefix)
         covers = tuple(name for name in within if name not in uses)
-    together = [uses[each] for each in group.names]
+    together = [uses[name] for name in group.names]
     return Privilege(
         binding,
-        sum(each.count for each in together),
+        sum(use.count for use in together),
         tuple(group.names),
         covers,
-        min(each.first for each in together),
-        max(each.last for each in together),
+        min(use.first for use in together),
+        max(use.last for use in together),
     )
 
 
 def _without_covered(privileges: Sequence[Privilege]) -> list[Privilege]:
     """Leave out literals that a prefix with an operation which implies theirs covers."""
-    wide = [each.binding for each in privileges if each.kind == "PREFIX"]
+    wide = [privilege.binding for privilege in privileges if privilege.kind == "PREFIX"]
 
     def is_covered(one: Privilege) -> bool:
         pattern, entry = one.binding
@@ -290,4 +290,4 @@ def _without_covered(privileges: Sequence[Privilege]) -> list[Privilege]:
             for other in wide
         )
 
-    return [each for each in privileges if not is_covered(each)]
+    return [privilege for privilege in privileges if not is_covered(privilege)]

@@ -66,8 +66,8 @@ def least_acls(accesses: Iterable[RecordedAccess]) -> list[NeededAcl]:
     """
     recorded = list(accesses)
     return [
-        NeededAcl(each.binding, _reasons(each, recorded))
-        for each in least(_needs(recorded), Known({}))
+        NeededAcl(privilege.binding, _reasons(privilege, recorded))
+        for privilege in least(_needs(recorded), Known({}))
     ]
 
 
@@ -80,15 +80,17 @@ def prefixed_acls(accesses: Iterable[RecordedAccess]) -> list[AclBinding]:
     names: dict[ResourceType, set[str]] = {}
     for need in needs:
         names.setdefault(need.resource_type, set()).add(need.name)
-    found = least(needs, history_names(names, needs, ()), prefixes=True)
+    privileges = least(needs, history_names(names, needs, ()), prefixes=True)
     return [
-        each.binding for each in found if each.binding.pattern.pattern_type is PatternType.PREFIXED
+        privilege.binding
+        for privilege in privileges
+        if privilege.binding.pattern.pattern_type is PatternType.PREFIXED
     ]
 
 
 def _needs(recorded: Sequence[RecordedAccess]) -> list[Need]:
-    needs = [_need(each) for each in recorded if not each.on_any]
-    needs += [_need(each) for each in _without_resource(recorded, needs)]
+    needs = [_need(access) for access in recorded if not access.on_any]
+    needs += [_need(access) for access in _without_resource(recorded, needs)]
     return _sum(needs)
 
 
@@ -96,25 +98,25 @@ def missing_acls(
     bindings: Iterable[AclBinding], accesses: Iterable[RecordedAccess]
 ) -> list[NeededAcl]:
     """Return the least ACLs for the accesses that a set of ACLs does not allow, sorted."""
-    snapshot = load(("", each) for each in bindings)
-    return least_acls(each for each in accesses if not _allows(snapshot, each))
+    snapshot = load(("", binding) for binding in bindings)
+    return least_acls(access for access in accesses if not _allows(snapshot, access))
 
 
 def unneeded_acls(
     bindings: Collection[AclBinding], accesses: Iterable[RecordedAccess]
 ) -> list[AclBinding]:
     """Return ALLOWs without which, all together, each allowed access remains allowed, sorted."""
-    allowed = [each for each in accesses if each.allowed]
-    snapshot = load(("", each) for each in bindings)
-    found = []
+    allowed = [access for access in accesses if access.allowed]
+    snapshot = load(("", binding) for binding in bindings)
+    unneeded = []
     for binding in sorted(set(bindings)):
         if binding.entry.permission_type is not AclPermissionType.ALLOW:
             continue
         smaller = snapshot.without((binding,))
-        if all(_allows(smaller, each) for each in allowed if _may_concern(binding, each)):
-            found.append(binding)
+        if all(_allows(smaller, access) for access in allowed if _may_concern(binding, access)):
+            unneeded.append(binding)
             snapshot = smaller
-    return found
+    return unneeded
 
 
 def _allows(snapshot: Snapshot, access: RecordedAccess) -> bool:
@@ -149,11 +151,11 @@ def _need(access: RecordedAccess) -> Need:
 
 def _sum(needs: Iterable[Need]) -> list[Need]:
     """Return each need once, with its uses summed and the first and the last time."""
-    found: dict[tuple[object, ...], Need] = {}
+    sums: dict[tuple[object, ...], Need] = {}
     for need in needs:
         key = need[:5]
-        other = found.get(key)
-        found[key] = (
+        other = sums.get(key)
+        sums[key] = (
             need
             if other is None
             else need._replace(
@@ -162,7 +164,7 @@ def _sum(needs: Iterable[Need]) -> list[Need]:
                 last=max(need.last, other.last),
             )
         )
-    return list(found.values())
+    return list(sums.values())
 
 
 def _without_resource(
@@ -174,10 +176,10 @@ def _without_resource(
     """
     held = {(need.principal, need.resource_type, need.operation) for need in needs}
     return [
-        each._replace(question=cluster_question(each.question), on_any=False)
-        for each in accesses
-        if each.on_any
-        and (each.question.principal, each.question.resource_type, each.question.operation)
+        access._replace(question=cluster_question(access.question), on_any=False)
+        for access in accesses
+        if access.on_any
+        and (access.question.principal, access.question.resource_type, access.question.operation)
         not in held
     ]
 
@@ -195,22 +197,22 @@ def _reasons(
     privilege: Privilege, accesses: Iterable[RecordedAccess]
 ) -> tuple[RecordedAccess, ...]:
     (resource_type, name, _), entry = privilege.binding
-    found = []
-    for each in accesses:
-        question = cluster_question(each.question) if each.on_any else each.question
+    reasons = []
+    for access in accesses:
+        question = cluster_question(access.question) if access.on_any else access.question
         if (
             (question.principal, question.resource_type, question.name)
             == (entry.principal, resource_type, name)
         ) and satisfied_by(question.operation, entry.operation):
-            found.append(each)
+            reasons.append(access)
     return tuple(
         sorted(
-            found,
-            key=lambda each: (
-                each.question.operation is not entry.operation,
-                -each.uses,
-                each.first,
-                each.api,
+            reasons,
+            key=lambda access: (
+                access.question.operation is not entry.operation,
+                -access.uses,
+                access.first,
+                access.api,
             ),
         )
     )
@@ -220,12 +222,12 @@ def reasons_text(reasons: Iterable[RecordedAccess]) -> str:
     """Return the requests behind an ACL: ``Produce: WRITE (3 times); first at 12:00:00Z``."""
     counts: Counter[tuple[str, str]] = Counter()
     times: list[dt.datetime] = []
-    for each in reasons:
-        what = each.question.operation.name
-        if each.on_any:
-            what += f" on any {each.question.resource_type.name.lower()}"
-        counts[each.api, what] += each.uses
-        times.append(each.first)
+    for reason in reasons:
+        what = reason.question.operation.name
+        if reason.on_any:
+            what += f" on any {reason.question.resource_type.name.lower()}"
+        counts[reason.api, what] += reason.uses
+        times.append(reason.first)
     parts = [
         f"{api}: {what} ({count} {'time' if count == 1 else 'times'})"
         for (api, what), count in counts.items()

@@ -164,18 +164,18 @@ def covering_cells(snapshot: Snapshot, region: Region) -> Iterator[CoveringCell]
                 yield CoveringCell(name, pattern_type, principal, cell)
 
 
-def covering_patterns(names: Names[V], wanted: NameSet) -> Iterator[tuple[str, PatternType]]:
+def covering_patterns(names: Names[V], covered: NameSet) -> Iterator[tuple[str, PatternType]]:
     """Yield the patterns of an index that cover all these names, each once."""
-    if isinstance(wanted, Wild):
+    if isinstance(covered, Wild):
         if WILDCARD in names.literals:
             yield WILDCARD, PatternType.LITERAL
         if "" in names.prefixes:
             yield "", PatternType.PREFIXED
         return
-    text = wanted.text
-    if wanted.is_single and text != WILDCARD and text in names.literals:
+    text = covered.text
+    if covered.is_single and text != WILDCARD and text in names.literals:
         yield text, PatternType.LITERAL
-    if WILDCARD in names.literals and is_within(wanted, WILD):
+    if WILDCARD in names.literals and is_within(covered, WILD):
         yield WILDCARD, PatternType.LITERAL
     for prefix, _ in names.prefixes_of(text):
         yield prefix, PatternType.PREFIXED

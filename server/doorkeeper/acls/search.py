@@ -44,16 +44,13 @@ if TYPE_CHECKING:
     """Bindings that are visited together: of one type, one name or all, one principal or all."""
 
     Tables = dict[tuple[int, ...], dict[Any, list[int]]]
-    """The places of filters: a table for each set of fields of an entry that some filters compare.
-
-    It has the places of these filters by the values they ask for; None stands for those of filters
-    that compare no field.
-    """
+    """Positions in the list of filters, by the fields of an entry that these compare, and then by
+    the values that they ask for; None stands for those of filters that compare no field."""
 
 V = TypeVar("V")
 
-TYPES: Final = {each: (each,) for each in ResourceType} | {
-    ResourceType.ANY: tuple(each for each in ResourceType if each > ResourceType.ANY)
+TYPES: Final = {kind: (kind,) for kind in ResourceType} | {
+    ResourceType.ANY: tuple(kind for kind in ResourceType if kind > ResourceType.ANY)
 }
 """The resource types that a filter asks for, in order, by the one that it names."""
 
@@ -81,22 +78,22 @@ _LITERALS: Final = frozenset({PatternType.ANY, PatternType.MATCH, _LITERAL})
 _PREFIXES: Final = frozenset({PatternType.ANY, PatternType.MATCH, _PREFIXED})
 
 
-def find(snapshot: Snapshot, wanted: AclBindingFilter) -> SortedBindings:
+def find(snapshot: Snapshot, filter: AclBindingFilter) -> SortedBindings:
     """Return the bindings that the filter asks for.
 
     They are sorted by resource type, name, pattern type, principal, host, operation, permission.
     An UNKNOWN in the filter finds nothing.
     """
-    found = SortedBindings()
-    for resource_type in TYPES[wanted.pattern.resource_type]:
+    bindings = SortedBindings()
+    for resource_type in TYPES[filter.pattern.resource_type]:
         index = snapshot.types[resource_type]
-        if wanted.entry.principal is None:
-            _add_groups(found, index.patterns, wanted)
+        if filter.entry.principal is None:
+            _add_groups(bindings, index.patterns, filter)
         else:
-            cells = index.principals.get(wanted.entry.principal)
+            cells = index.principals.get(filter.entry.principal)
             if cells is not None:
-                _add_cells(found, resource_type, cells, wanted)
-    return found
+                _add_cells(bindings, resource_type, cells, filter)
+    return bindings
 
 
 class Found(NamedTuple):
@@ -116,27 +113,27 @@ def find_each(
 
     Costs one walk over the ACLs at most, and one for each principal that filters name, in slices.
     """
-    found: dict[AclBinding, list[int]] = {}
+    matches: dict[AclBinding, list[int]] = {}
     seen = 0
     for source, tables in (yield from _grouped(snapshot, filters)).items():
         bindings = _bindings_of(snapshot, source)
         while part := list(islice(bindings, SLICE)):
-            _add_matches(part, tables, found)
-            if len(found) > bindings_max:
+            _add_matches(part, tables, matches)
+            if len(matches) > bindings_max:
                 return None
             seen += len(part) + _SOURCE
             if seen >= SLICE:
                 seen = 0
                 yield
     # Sources yield their bindings in the order of hash maps.
-    ordered = sorted(found) if len(found) <= SLICE else (yield from sort_in_slices(found))
+    ordered = sorted(matches) if len(matches) <= SLICE else (yield from sort_in_slices(matches))
     if len(filters) == 1:
         return Found(ordered, (ordered,))
     of_filters: list[list[AclBinding]] = [[] for _ in filters]
     for binding in ordered:
-        for place in found[binding]:
-            of_filters[place].append(binding)
-        seen += len(found[binding])
+        for position in matches[binding]:
+            of_filters[position].append(binding)
+        seen += len(matches[binding])
         if seen >= SLICE:
             seen = 0
             yield
@@ -148,23 +145,23 @@ def _grouped(
 ) -> Slices[dict[Source, Tables]]:
     """Return the bindings that have to be visited, each with the tables of the filters."""
     grouped: dict[Source, Tables] = {}
-    for place, wanted in enumerate(filters):
-        entry = wanted.entry
+    for position, filter in enumerate(filters):
+        entry = filter.entry
         fields = tuple(compress(_FIELDS, map(is_not, entry, ALL_ENTRIES)))
         values = itemgetter(*fields)(entry) if fields else None
-        for source in _sources(snapshot, wanted):
+        for source in _sources(snapshot, filter):
             table = grouped.setdefault(source, {}).setdefault(fields, {})
-            table.setdefault(values, []).append(place)
-        if (place + 1) % SLICE_ITEMS == 0:
+            table.setdefault(values, []).append(position)
+        if (position + 1) % SLICE_ITEMS == 0:
             yield
     return grouped
 
 
-def _sources(snapshot: Snapshot, wanted: AclBindingFilter) -> Iterator[Source]:
+def _sources(snapshot: Snapshot, filter: AclBindingFilter) -> Iterator[Source]:
     """Return the bindings that have to be visited for a filter."""
-    _, name, kind = wanted.pattern
-    principal = wanted.entry.principal
-    for resource_type in TYPES[wanted.pattern.resource_type]:
+    _, name, kind = filter.pattern
+    principal = filter.entry.principal
+    for resource_type in TYPES[filter.pattern.resource_type]:
         index = snapshot.types[resource_type]
         names: Names[Any] | None = index.patterns
         if principal is not None:
@@ -172,8 +169,8 @@ def _sources(snapshot: Snapshot, wanted: AclBindingFilter) -> Iterator[Source]:
         if names is None:
             continue
         if name is not None:
-            for each, pattern_type, _ in selected(names, wanted.pattern):
-                yield resource_type, pattern_type, each, principal
+            for pattern_name, pattern_type, _ in selected(names, filter.pattern):
+                yield resource_type, pattern_type, pattern_name, principal
             continue
         if names.literals and kind in _LITERALS:
             yield resource_type, _LITERAL, None, principal
@@ -215,77 +212,77 @@ def _of_principal(
 def _add_matches(
     bindings: Sequence[AclBinding],
     tables: Tables,
-    found: dict[AclBinding, list[int]],
+    matches: dict[AclBinding, list[int]],
 ) -> None:
-    """Add to each binding in ``found`` the places of the filters that ask for it."""
+    """Add to each binding in ``matches`` the positions of the filters that ask for it."""
     for fields, table in tables.items():
         entries = map(_ENTRY, bindings)
         values = map(itemgetter(*fields), entries) if fields else repeat(None)
-        for binding, places in zip(bindings, map(table.get, values), strict=False):
-            if places is not None:
+        for binding, positions in zip(bindings, map(table.get, values), strict=False):
+            if positions is not None:
                 # A new list for a second match: all bindings with equal fields share the list of
                 # the table.
-                found[binding] = found[binding] + places if binding in found else places
+                matches[binding] = matches[binding] + positions if binding in matches else positions
 
 
 def _add_groups(
-    found: list[AclBinding],
+    bindings: list[AclBinding],
     patterns: Names[Group],
-    wanted: AclBindingFilter,
+    filter: AclBindingFilter,
 ) -> None:
     # A client that asks for everything gets here. Nothing is made for it: the bindings that are
     # stored are the answer, and sorting them is most of the work. Sorting is stable, and names
     # alone are compared fastest: of each name the literal stays first.
-    everything = wanted.entry == ALL_ENTRIES
-    for _, _, group in sorted(selected(patterns, wanted.pattern), key=_NAME):
+    everything = filter.entry == ALL_ENTRIES
+    for _, _, group in sorted(selected(patterns, filter.pattern), key=_NAME):
         if everything:
-            found += sorted(group) if len(group) > 1 else group
+            bindings += sorted(group) if len(group) > 1 else group
         else:
-            found += sorted(matching(group, wanted.entry))
+            bindings += sorted(matching(group, filter.entry))
 
 
-def matching(group: Iterable[AclBinding], wanted: AccessControlEntryFilter) -> list[AclBinding]:
+def matching(group: Iterable[AclBinding], filter: AccessControlEntryFilter) -> list[AclBinding]:
     """Return those of some bindings whose entries a filter asks for."""
-    return [each for each in group if entry_matches(wanted, each.entry)]
+    return [binding for binding in group if entry_matches(filter, binding.entry)]
 
 
 def _add_cells(
-    found: list[AclBinding],
+    bindings: list[AclBinding],
     resource_type: ResourceType,
     cells: Names[Cell],
-    wanted: AclBindingFilter,
+    filter: AclBindingFilter,
 ) -> None:
     # One principal has the same few rights on many resources: their entries are made once.
     known: dict[Cell, list[AccessControlEntry]] = {}
-    for name, pattern_type, cell in sorted(selected(cells, wanted.pattern), key=_NAME):
+    for name, pattern_type, cell in sorted(selected(cells, filter.pattern), key=_NAME):
         pattern = _new(ResourcePattern, (resource_type, name, pattern_type))
         entries = known.get(cell)
         if entries is None:
-            entries = known[cell] = _matching(cell, wanted.entry)
-        found += [_new(AclBinding, (pattern, entry)) for entry in entries]
+            entries = known[cell] = _matching(cell, filter.entry)
+        bindings += [_new(AclBinding, (pattern, entry)) for entry in entries]
 
 
 def matching_in_cell(
-    pattern: ResourcePattern, cell: Cell, wanted: AccessControlEntryFilter
+    pattern: ResourcePattern, cell: Cell, filter: AccessControlEntryFilter
 ) -> list[AclBinding]:
     """Return what a filter that names a principal asks for of its bindings on one pattern."""
-    return [AclBinding(pattern, entry) for entry in _matching(cell, wanted)]
+    return [AclBinding(pattern, entry) for entry in _matching(cell, filter)]
 
 
-def _matching(cell: Cell, wanted: AccessControlEntryFilter) -> list[AccessControlEntry]:
-    principal = wanted.principal
+def _matching(cell: Cell, filter: AccessControlEntryFilter) -> list[AccessControlEntry]:
+    principal = filter.principal
     assert principal is not None
     entries = [
         AccessControlEntry(principal, host, operation, permission_type)
         for host, mask in sorted(masks(cell))
         for operation, permission_type in entries_of(mask)
     ]
-    return [each for each in entries if entry_matches(wanted, each)]
+    return [entry for entry in entries if entry_matches(filter, entry)]
 
 
-def selected(names: Names[V], wanted: ResourcePatternFilter) -> list[tuple[str, PatternType, V]]:
+def selected(names: Names[V], filter: ResourcePatternFilter) -> list[tuple[str, PatternType, V]]:
     """Return the wanted patterns of one resource type, of each name the literal first."""
-    name, kind = wanted.name, wanted.pattern_type
+    name, kind = filter.name, filter.pattern_type
     if name is not None and kind is PatternType.MATCH:
         return _covering(names, name)
     selected: list[tuple[str, PatternType, V]] = []
@@ -293,9 +290,11 @@ def selected(names: Names[V], wanted: ResourcePatternFilter) -> list[tuple[str, 
         if kind not in (PatternType.ANY, PatternType.MATCH, pattern_type):
             continue
         if name is None:
-            selected += [(each, pattern_type, value) for each, value in values.items()]
-        elif (found := values.get(name)) is not None:
-            selected.append((name, pattern_type, found))
+            selected += [
+                (pattern_name, pattern_type, value) for pattern_name, value in values.items()
+            ]
+        elif (stored := values.get(name)) is not None:
+            selected.append((name, pattern_type, stored))
     return selected
 
 

@@ -163,8 +163,8 @@ class Snapshot:
         """Return the mask for a client that is in some network."""
         principals = self.types[resource_type].principals
         mask = 0
-        for each in (principal, WILDCARD_PRINCIPAL):
-            cells = principals.get(each)
+        for who in (principal, WILDCARD_PRINCIPAL):
+            cells = principals.get(who)
             if cells is not None:
                 mask |= _mask_in_networks(networks, cells, name, host)
         return mask
@@ -462,13 +462,13 @@ class _TypeEdit:
         before = self._before.patterns.get(name, pattern_type)
         if before is not None:
             pattern = next(iter(before)).pattern
-        found = (pattern, (_NOTHING if before is None else before).mutate())
-        self._groups[pattern_type is _PREFIXED][name] = found
-        return found
+        mutated = (pattern, (_NOTHING if before is None else before).mutate())
+        self._groups[pattern_type is _PREFIXED][name] = mutated
+        return mutated
 
     def _cells_of(self, principal: str) -> tuple[_Cells, _Cells]:
-        found = self._cells[principal] = ({}, {})
-        return found
+        cells = self._cells[principal] = ({}, {})
+        return cells
 
     def _cell(self, principal: str, name: str, pattern_type: PatternType) -> Cell:
         names = self._before.principals.get(principal)

@@ -88,22 +88,22 @@ def task_answer(
         verdict = together(map(_verdict, every))
         return TaskAnswer(verdict, [NeedAnswer(needs[0], every, verdict)])
     whole: list[Verdict] = []
-    found: list[dict[Case, None]] = [{} for _ in needs]
+    cases_by_need: list[dict[Case, None]] = [{} for _ in needs]
     verdicts: list[set[Verdict]] = [set() for _ in needs]
     for client in _clients(policy, snapshot, principal, host, needs):
         of_client = []
-        for need, its_cases, its_verdicts in zip(needs, found, verdicts, strict=True):
+        for need, its_cases, its_verdicts in zip(needs, cases_by_need, verdicts, strict=True):
             asked = cases(policy, snapshot, _space(principal, client, need))
             if need.names is None:
                 # The client chooses an allowed name, if there is one.
                 asked = asked[:1]
-            of_client.append(together(_verdict(each) for each in asked))
+            of_client.append(together(_verdict(case) for case in asked))
             its_verdicts.add(of_client[-1])
             its_cases.update(dict.fromkeys(asked))
         whole.append(_all_of(of_client))
     answers = [
         NeedAnswer(need, _distinct(its_cases), together(its_verdicts))
-        for need, its_cases, its_verdicts in zip(needs, found, verdicts, strict=True)
+        for need, its_cases, its_verdicts in zip(needs, cases_by_need, verdicts, strict=True)
     ]
     return TaskAnswer(together(whole), answers)
 
@@ -116,17 +116,17 @@ def task_access(
     Cost: O(patterns of the types), and for each principal with ACLs on these names a decision for
     each class of them.
     """
-    indexes = [snapshot.types[each.resource_type].principals for each in needs]
+    indexes = [snapshot.types[need.resource_type].principals for need in needs]
     # Principals without ACLs of these types are all alike, but for super users.
     named = policy.super_users.union(*indexes)
     others = _access(policy, snapshot, unnamed_principal(named), host, needs)
-    found = [others._replace(principal=WILDCARD_PRINCIPAL)]
+    accesses = [others._replace(principal=WILDCARD_PRINCIPAL)]
     for principal in sorted(named - {WILDCARD_PRINCIPAL}):
         if principal in policy.super_users or _has_acls(snapshot, principal, needs):
-            found.append(_access(policy, snapshot, principal, host, needs))
+            accesses.append(_access(policy, snapshot, principal, host, needs))
         else:
-            found.append(others._replace(principal=principal))
-    return [each for each in found if each.verdict is not Verdict.NEVER]
+            accesses.append(others._replace(principal=principal))
+    return [access for access in accesses if access.verdict is not Verdict.NEVER]
 
 
 def _access(
@@ -134,28 +134,28 @@ def _access(
 ) -> TaskAccess:
     # A single need is answered at once: only several ones have to be met by the same client.
     if len(needs) == 1 and needs[0].names is not None:
-        found = answer(policy, snapshot, _space(principal, host, needs[0]))
-        first = () if found.allowed is None else (found.allowed,)
-        return TaskAccess(principal, found.verdict, first, found.denied)
-    every = [answer(policy, snapshot, _space(principal, host, each)) for each in needs]
-    if any(each.allowed is None for each in every):
+        examples = answer(policy, snapshot, _space(principal, host, needs[0]))
+        first = () if examples.allowed is None else (examples.allowed,)
+        return TaskAccess(principal, examples.verdict, first, examples.denied)
+    every = [answer(policy, snapshot, _space(principal, host, need)) for need in needs]
+    if any(of_need.allowed is None for of_need in every):
         return TaskAccess(principal, Verdict.NEVER, (), None)
     verdicts: set[Verdict] = set()
     allowed: tuple[Question, ...] = ()
     denied: Question | None = None
     for client in _clients(policy, snapshot, principal, host, needs):
-        of_client = [answer(policy, snapshot, _space(principal, client, each)) for each in needs]
-        for need, each in zip(needs, of_client, strict=True):
-            is_met = each.allowed if need.names is None else not each.denied
+        of_client = [answer(policy, snapshot, _space(principal, client, need)) for need in needs]
+        for need, of_need in zip(needs, of_client, strict=True):
+            is_met = of_need.allowed if need.names is None else not of_need.denied
             if not is_met:
-                denied = denied or each.denied
-        each_verdict = _all_of(
-            Verdict.ALWAYS if need.names is None and each.allowed else each.verdict
-            for need, each in zip(needs, of_client, strict=True)
+                denied = denied or of_need.denied
+        verdict = _all_of(
+            Verdict.ALWAYS if need.names is None and of_need.allowed else of_need.verdict
+            for need, of_need in zip(needs, of_client, strict=True)
         )
-        verdicts.add(each_verdict)
-        if not allowed and each_verdict is not Verdict.NEVER:
-            allowed = tuple(each.allowed for each in of_client if each.allowed is not None)
+        verdicts.add(verdict)
+        if not allowed and verdict is not Verdict.NEVER:
+            allowed = tuple(of_need.allowed for of_need in of_client if of_need.allowed is not None)
         if len(verdicts) > 1 and allowed and denied:
             break
     return TaskAccess(principal, together(verdicts), allowed, denied)
@@ -195,8 +195,8 @@ def _has_hosts(snapshot: Snapshot, need: TaskNeed, principals: Iterable[str]) ->
     named = snapshot.types[need.resource_type].principals
     return any(
         not isinstance(cell, int)
-        for each in principals
-        if (cells := named.get(each)) is not None
+        for principal in principals
+        if (cells := named.get(principal)) is not None
         for _, _, cell in cells.patterns()
     )
 
@@ -212,15 +212,15 @@ def _verdict(case: Case) -> Verdict:
 
 def _all_of(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict of needs that have to be met together."""
-    found = set(verdicts)
-    if Verdict.NEVER in found:
+    distinct = set(verdicts)
+    if Verdict.NEVER in distinct:
         return Verdict.NEVER
-    return Verdict.SOMETIMES if Verdict.SOMETIMES in found else Verdict.ALWAYS
+    return Verdict.SOMETIMES if Verdict.SOMETIMES in distinct else Verdict.ALWAYS
 
 
-def _distinct(found: Iterable[Case]) -> list[Case]:
+def _distinct(asked: Iterable[Case]) -> list[Case]:
     """Return a case for each decision, those that allow first."""
     by_decision: dict[Decision, Case] = {}
-    for each in found:
-        by_decision.setdefault(each.decision, each)
-    return sorted(by_decision.values(), key=lambda each: not each.decision.allowed)
+    for case in asked:
+        by_decision.setdefault(case.decision, case)
+    return sorted(by_decision.values(), key=lambda case: not case.decision.allowed)

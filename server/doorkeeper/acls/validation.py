@@ -92,7 +92,7 @@ def _entry_fault(entry: AccessControlEntry) -> str | None:
     return None
 
 
-def unencodable(given: AclBinding | AclBindingFilter) -> ApiError | None:
+def unencodable(acl: AclBinding | AclBindingFilter) -> ApiError | None:
     """Return why no message can carry a binding, or a filter, or None.
 
     One such ACL in a description, and nobody could be told of any. The wire lets some in: bytes
@@ -100,7 +100,7 @@ def unencodable(given: AclBinding | AclBindingFilter) -> ApiError | None:
 
     Source: the ``addSize`` that Kafka's ``MessageDataGenerator`` writes.
     """
-    (_, name, _), (principal, host, _, _) = given
+    (_, name, _), (principal, host, _, _) = acl
     # Nearly all end here: that what is joined fits is one question for three.
     joined = f"{name}{principal}{host}"
     if joined.isascii() and len(joined) <= TEXT_BYTES_MAX:
@@ -120,9 +120,9 @@ def text_fault(text: str) -> str | None:
     return f"takes {size} bytes; at most {TEXT_BYTES_MAX}" if size > TEXT_BYTES_MAX else None
 
 
-def check_filter(wanted: AclBindingFilter) -> ApiError | None:
+def check_filter(filter: AclBindingFilter) -> ApiError | None:
     """Return why nothing can be deleted by the filter, or None."""
-    pattern, entry = wanted
+    pattern, entry = filter
     if pattern.resource_type is ResourceType.UNKNOWN or pattern.pattern_type is PatternType.UNKNOWN:
         return _invalid("Unknown patternFilter.")
     if (

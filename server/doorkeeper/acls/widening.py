@@ -34,8 +34,14 @@ def widening(present: Collection[AclBinding], plan: Plan) -> tuple[AclBinding, .
     before = set(present)
     after = (before | set(plan.added)).difference(plan.removed)
     # An ALLOW counts against the ACLs of before: two added ones may cover each other.
-    allows = (each for each in plan.added if _is_allow(each) and not _is_covered(each, before))
-    denies = (each for each in plan.removed if not _is_allow(each) and not _is_covered(each, after))
+    allows = (
+        binding for binding in plan.added if _is_allow(binding) and not _is_covered(binding, before)
+    )
+    denies = (
+        binding
+        for binding in plan.removed
+        if not _is_allow(binding) and not _is_covered(binding, after)
+    )
     return (*allows, *denies)
 
 
@@ -44,7 +50,7 @@ def _is_allow(binding: AclBinding) -> bool:
 
 
 def _is_covered(binding: AclBinding, others: set[AclBinding]) -> bool:
-    return any(each in others for each in _covers(binding))
+    return any(cover in others for cover in _covers(binding))
 
 
 def _covers(binding: AclBinding) -> Iterator[AclBinding]:
@@ -55,10 +61,10 @@ def _covers(binding: AclBinding) -> Iterator[AclBinding]:
     if _is_allow(binding):
         operations += IMPLIED_BY.get(operation, ())
     for pattern in _covering_patterns(binding.pattern):
-        for each in dict.fromkeys((principal, WILDCARD_PRINCIPAL)):
+        for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL)):
             for address in dict.fromkeys((host, WILDCARD)):
                 for does in operations:
-                    entry = AccessControlEntry(each, address, does, permission)
+                    entry = AccessControlEntry(who, address, does, permission)
                     yield AclBinding(pattern, entry)
 
 

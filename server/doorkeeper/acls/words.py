@@ -62,7 +62,7 @@ def names_words(binding: AclBinding) -> str:
 
 def region_words(change: EffectiveChange) -> str:
     """Return a region in a line: principal, operations, names, and hosts where not all."""
-    operations = ", ".join(each.name for each in change.operations)
+    operations = ", ".join(operation.name for operation in change.operations)
     where = ""
     if change.host != WILDCARD or change.other_hosts:
         where = f", from {'all hosts' if change.host == WILDCARD else change.host}"
@@ -76,6 +76,8 @@ def _names_words(kind: ResourceType, names: NameSet, others: Sequence[Extent]) -
     words = extent_words(kind, names if isinstance(names, Extent) else ALL_NAMES)
     if not others:
         return words
-    shown = [each.text if each.is_single else f"{each.text}*" for each in others[:_OTHERS_MAX]]
+    shown = [
+        extent.text if extent.is_single else f"{extent.text}*" for extent in others[:_OTHERS_MAX]
+    ]
     more = f" and {len(others) - _OTHERS_MAX} more" if len(others) > _OTHERS_MAX else ""
     return f"{words} except {', '.join(shown)}{more}"

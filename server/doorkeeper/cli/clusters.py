@@ -155,7 +155,7 @@ def show_drift(file: Path, names: tuple[str, ...], output: str) -> None:
     desired, found = asyncio.run(_compare(file, _clusters_of(file, names)))
     numbers = [_numbers(each, desired) for each in found]
     examined = Examined(
-        sum(len(each.added) + len(each.removed) + each.kept for each in numbers),
+        sum(len(each.added) + len(each.removed) + each.unchanged for each in numbers),
         "nothing was compared: neither the store nor the clusters have ACLs of the scope",
     )
     if output == "json":

@@ -145,7 +145,9 @@ def test_some_causes(policy: Policy, world: list[AclBinding], causes: frozenset[
 def test_kept_bindings(policy: Policy, world: list[AclBinding], data: st.DataObject) -> None:
     """What can go while some bindings are kept can go; the kept ones stay."""
     kept = data.draw(st.frozensets(st.sampled_from(world))) if world else frozenset()
-    found = removable(policy, acl_worlds.loaded(*world), kept=dict.fromkeys(kept, frozenset(Cause)))
+    found = removable(
+        policy, acl_worlds.loaded(*world), accepted_causes=dict.fromkeys(kept, frozenset(Cause))
+    )
     gone = {each.binding for each in found}
 
     assert gone.isdisjoint(kept)

@@ -20,8 +20,8 @@ A, B, C = (
 
 def test_what_is_there_stays() -> None:
     """Only the difference is planned."""
-    assert plan([A, B], [B, C]) == Plan((C,), (A,), kept=1, foreign=0)
-    assert plan([B, A], [A, B, A]) == Plan((), (), kept=2, foreign=0)
+    assert plan([A, B], [B, C]) == Plan((C,), (A,), unchanged=1, foreign=0)
+    assert plan([B, A], [A, B, A]) == Plan((), (), unchanged=2, foreign=0)
     assert not plan([B, A], [A, B, A])
 
 
@@ -48,7 +48,7 @@ def test_what_is_wanted_must_be_owned() -> None:
 
 def test_where_nothing_is_owned() -> None:
     """Only additions are planned; the other present ACLs are counted."""
-    assert plan_additions([A, B], [B, C]) == Plan((C,), (), kept=1, foreign=1)
+    assert plan_additions([A, B], [B, C]) == Plan((C,), (), unchanged=1, foreign=1)
 
 
 @settings(max_examples=40)

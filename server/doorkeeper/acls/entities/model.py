@@ -150,23 +150,27 @@ class EntitySet(NamedTuple):
         return bool(self.entities or self.owned)
 
     def owns(self, name: EntityName) -> bool:
-        return any(each.owns(name) for each in self.owned)
+        return any(owned_name.owns(name) for owned_name in self.owned)
 
     def owns_kind(self, kind: type[Entity]) -> bool:
         """Say whether any entities of a kind are owned."""
-        return any(_KINDS[each.entity.scope] is kind for each in self.owned)
+        return any(_KINDS[owned_name.entity.scope] is kind for owned_name in self.owned)
 
     def concerns(self, kind: type[Entity]) -> bool:
         """Say whether any entities of a kind are wanted or owned."""
-        return self.owns_kind(kind) or any(isinstance(each, kind) for each in self.entities)
+        return self.owns_kind(kind) or any(isinstance(entity, kind) for entity in self.entities)
 
     @property
     def topic_names(self) -> frozenset[str] | None:
         """Return the topics that are wanted or owned by name; None if a prefix is owned."""
-        owned = [each for each in self.owned if each.entity.scope is EntityScope.TOPIC]
-        if any(each.is_prefix for each in owned):
+        owned = [
+            owned_name for owned_name in self.owned if owned_name.entity.scope is EntityScope.TOPIC
+        ]
+        if any(owned_name.is_prefix for owned_name in owned):
             return None
-        named = {each.entity.name for each in owned if each.entity.name is not None}
+        named = {
+            owned_name.entity.name for owned_name in owned if owned_name.entity.name is not None
+        }
         return frozenset(
-            named | {each.name for each in self.entities if isinstance(each, TopicEntity)}
+            named | {entity.name for entity in self.entities if isinstance(entity, TopicEntity)}
         )

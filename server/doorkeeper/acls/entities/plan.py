@@ -35,20 +35,20 @@ class EntityChange(NamedTuple):
 
     @property
     def entity(self) -> Entity:
-        found = self.before if self.after is None else self.after
-        assert found is not None
-        return found
+        entity = self.before if self.after is None else self.after
+        assert entity is not None
+        return entity
 
 
 class EntityPlan(NamedTuple):
     """The changes, sorted by entity.
 
-    ``kept`` counts wanted entities that are as wanted, ``staying`` has the owned topics that are
-    not wanted, and ``foreign`` the changes that are not made because no file owns the entity.
+    ``unchanged`` counts desired entities that are there already, ``staying`` has the owned topics
+    that are not desired, ``foreign`` the changes of entities that no file owns: not made.
     """
 
     changes: tuple[EntityChange, ...] = ()
-    kept: int = 0
+    unchanged: int = 0
     staying: tuple[TopicEntity, ...] = ()
     foreign: tuple[EntityChange, ...] = ()
 
@@ -57,15 +57,15 @@ class EntityPlan(NamedTuple):
 
     @property
     def creations(self) -> tuple[EntityChange, ...]:
-        return tuple(each for each in self.changes if each.before is None)
+        return tuple(change for change in self.changes if change.before is None)
 
     @property
     def removals(self) -> tuple[EntityChange, ...]:
-        return tuple(each for each in self.changes if each.after is None)
+        return tuple(change for change in self.changes if change.after is None)
 
     @property
     def alterations(self) -> tuple[EntityChange, ...]:
-        return tuple(each for each in self.changes if None not in each)
+        return tuple(change for change in self.changes if None not in change)
 
 
 NO_ENTITIES = EntityPlan()
@@ -74,7 +74,7 @@ _KINDS = (TopicEntity, Credential, Quota)
 
 def plan_entities(
     present: Iterable[Entity],
-    wanted: EntitySet,
+    desired: EntitySet,
     *,
     delete_topics: bool = False,
     new_passwords: Collection[str] = (),
@@ -88,41 +88,45 @@ def plan_entities(
     Raises:
         EntityPlanError: the partitions of a topic would decrease, or its replicas move.
     """
-    there = {(type(each), each.key): each for each in present}
+    there = {(type(entity), entity.key): entity for entity in present}
     problems: list[str] = []
     changes: list[EntityChange] = []
     foreign: list[EntityChange] = []
-    kept = 0
-    for each in wanted.entities:
-        now = there.get((type(each), each.key))
-        change = EntityChange(now, each) if now is None else _alteration(now, each, normalize)
-        if isinstance(each, Credential) and each.user in new_passwords and now is not None:
-            change = change or EntityChange(now, each._replace(iterations=_iterations(now)))
+    unchanged = 0
+    for entity in desired.entities:
+        now = there.get((type(entity), entity.key))
+        change = EntityChange(now, entity) if now is None else _alteration(now, entity, normalize)
+        if isinstance(entity, Credential) and entity.user in new_passwords and now is not None:
+            change = change or EntityChange(now, entity._replace(iterations=_iterations(now)))
         if change is None:
-            kept += 1
+            unchanged += 1
         elif now is None:
             changes.append(change)
-        elif not wanted.owns(each.owner_name):
+        elif not desired.owns(entity.owner_name):
             foreign.append(change)
         elif (
             isinstance(now, TopicEntity)
-            and isinstance(each, TopicEntity)
-            and (found := list(_refusals(now, each)))
+            and isinstance(entity, TopicEntity)
+            and (refusals := list(_refusals(now, entity)))
         ):
-            problems += found
+            problems += refusals
         else:
             changes.append(change)
     if problems:
         raise EntityPlanError(*problems)
     # By identity: what differs in its values is changed above, not removed.
-    goal = {(type(each), each.key) for each in wanted.entities}
+    goal = {(type(entity), entity.key) for entity in desired.entities}
     surplus = [
-        each for key, each in there.items() if key not in goal and wanted.owns(each.owner_name)
+        entity
+        for key, entity in there.items()
+        if key not in goal and desired.owns(entity.owner_name)
     ]
-    staying = () if delete_topics else [each for each in surplus if isinstance(each, TopicEntity)]
-    changes += [EntityChange(each, None) for each in surplus if each not in staying]
+    staying = (
+        () if delete_topics else [entity for entity in surplus if isinstance(entity, TopicEntity)]
+    )
+    changes += [EntityChange(entity, None) for entity in surplus if entity not in staying]
     return EntityPlan(
-        tuple(sorted(changes, key=_order)), kept, tuple(sorted(staying)), tuple(foreign)
+        tuple(sorted(changes, key=_order)), unchanged, tuple(sorted(staying)), tuple(foreign)
     )
 
 
@@ -132,18 +136,18 @@ def difference(
     normalize: Normalize = lambda _name, value: value,
 ) -> EntityPlan:
     """Return the changes that make one set equal to another, without owners."""
-    left = {(type(each), each.key): each for each in before}
-    right = {(type(each), each.key): each for each in after}
-    changes = [EntityChange(each, None) for key, each in left.items() if key not in right]
-    kept = 0
-    for key, each in right.items():
+    left = {(type(entity), entity.key): entity for entity in before}
+    right = {(type(entity), entity.key): entity for entity in after}
+    changes = [EntityChange(entity, None) for key, entity in left.items() if key not in right]
+    unchanged = 0
+    for key, entity in right.items():
         now = left.get(key)
-        change = EntityChange(now, each) if now is None else _alteration(now, each, normalize)
+        change = EntityChange(now, entity) if now is None else _alteration(now, entity, normalize)
         if change is None:
-            kept += 1
+            unchanged += 1
         else:
             changes.append(change)
-    return EntityPlan(tuple(sorted(changes, key=_order)), kept)
+    return EntityPlan(tuple(sorted(changes, key=_order)), unchanged)
 
 
 def rest_of(plan: EntityPlan, present: Iterable[Entity], normalize: Normalize) -> EntityPlan:
@@ -152,7 +156,7 @@ def rest_of(plan: EntityPlan, present: Iterable[Entity], normalize: Normalize) -
     Raises:
         EntityPlanError: an entity is neither as before the change nor as after it.
     """
-    there = {(type(each), each.key): each for each in present}
+    there = {(type(entity), entity.key): entity for entity in present}
     rest, problems = [], []
     for change in plan.changes:
         now = there.get((type(change.entity), change.entity.key))
@@ -165,7 +169,7 @@ def rest_of(plan: EntityPlan, present: Iterable[Entity], normalize: Normalize) -
         rest.append(change)
     if problems:
         raise EntityPlanError(*problems)
-    return plan._replace(changes=tuple(rest), kept=len(plan.changes) - len(rest))
+    return plan._replace(changes=tuple(rest), unchanged=len(plan.changes) - len(rest))
 
 
 def _is_same(now: Entity | None, other: Entity | None, normalize: Normalize) -> bool:
@@ -186,39 +190,39 @@ def _iterations(now: Entity) -> int | None:
     return now.iterations
 
 
-def _alteration(now: Entity, wanted: Entity, normalize: Normalize) -> EntityChange | None:
+def _alteration(now: Entity, desired: Entity, normalize: Normalize) -> EntityChange | None:
     """Return the change from a present entity to a wanted one; None if it is as wanted."""
-    if isinstance(now, Credential) and isinstance(wanted, Credential):
-        if _agree(now.iterations, wanted.iterations):
+    if isinstance(now, Credential) and isinstance(desired, Credential):
+        if _agree(now.iterations, desired.iterations):
             return None
-        return EntityChange(now, wanted)
-    if isinstance(now, TopicEntity) and isinstance(wanted, TopicEntity):
+        return EntityChange(now, desired)
+    if isinstance(now, TopicEntity) and isinstance(desired, TopicEntity):
         # What one side leaves open is as the other one has it.
         goal = TopicEntity(
             now.name,
-            now.partitions if wanted.partitions is None else wanted.partitions,
+            now.partitions if desired.partitions is None else desired.partitions,
             now.replication_factor
-            if wanted.replication_factor is None
-            else wanted.replication_factor,
-            now.configs if wanted.configs is None else wanted.configs,
+            if desired.replication_factor is None
+            else desired.replication_factor,
+            now.configs if desired.configs is None else desired.configs,
         )
         same = (
-            _agree(now.partitions, wanted.partitions)
-            and _agree(now.replication_factor, wanted.replication_factor)
-            and _agree(_normal(now.configs, normalize), _normal(wanted.configs, normalize))
+            _agree(now.partitions, desired.partitions)
+            and _agree(now.replication_factor, desired.replication_factor)
+            and _agree(_normal(now.configs, normalize), _normal(desired.configs, normalize))
         )
         return None if same else EntityChange(now, goal)
-    return None if now == wanted else EntityChange(now, wanted)
+    return None if now == desired else EntityChange(now, desired)
 
 
-def _agree(now: object, wanted: object) -> bool:
-    return now is None or wanted is None or now == wanted
+def _agree(now: object, desired: object) -> bool:
+    return now is None or desired is None or now == desired
 
 
 def _normal(
     configs: tuple[tuple[str, str], ...] | None, normalize: Normalize
 ) -> dict[str, str] | None:
-    return None if configs is None else {name: normalize(name, each) for name, each in configs}
+    return None if configs is None else {name: normalize(name, value) for name, value in configs}
 
 
 def _refusals(now: TopicEntity, goal: TopicEntity) -> Iterator[str]:
@@ -229,9 +233,9 @@ def _refusals(now: TopicEntity, goal: TopicEntity) -> Iterator[str]:
             f"topic {goal.name}: found {before} partitions, wanted are {after}: the partitions of"
             " a topic only grow"
         )
-    factor, wanted = now.replication_factor, goal.replication_factor
-    if factor is not None and wanted is not None and factor != wanted:
+    factor, desired_factor = now.replication_factor, goal.replication_factor
+    if factor is not None and desired_factor is not None and factor != desired_factor:
         yield (
-            f"topic {goal.name}: found replication factor {factor}, wanted is {wanted}: replicas"
-            " are moved between brokers by kafka-reassign-partitions.sh, not by a plan"
+            f"topic {goal.name}: found replication factor {factor}, wanted is {desired_factor}:"
+            " replicas are moved between brokers by kafka-reassign-partitions.sh, not by a plan"
         )

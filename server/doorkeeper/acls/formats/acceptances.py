@@ -54,10 +54,10 @@ def acceptances(value: object, text_of: Callable[[str], str]) -> Iterator[Accept
     """
     if not isinstance(value, list):
         raise FormatError("accept: expected is a list of records", path=("accept",))
-    for index, each in enumerate(value):
+    for index, row in enumerate(value):
         path = ("accept", index)
         try:
-            yield _acceptance(each, path, text_of)
+            yield _acceptance(row, path, text_of)
         except FormatError as error:
             raise error.at(path, f"accept {index + 1}: ") from None
 
@@ -72,10 +72,10 @@ def _acceptance(value: object, path: Path, text_of: Callable[[str], str]) -> Acc
     if missing:
         raise FormatError(f"missing: {', '.join(missing)}")
     texts = {}
-    for word, each in value.items():
-        if word != "until" and (not isinstance(each, str) or not each.strip()):
-            raise FormatError(f"{word}: found {short(each)}; expected is a text", path=(word,))
-        texts[word] = each if word == "until" else text_of(each)
+    for word, member in value.items():
+        if word != "until" and (not isinstance(member, str) or not member.strip()):
+            raise FormatError(f"{word}: found {short(member)}; expected is a text", path=(word,))
+        texts[word] = member if word == "until" else text_of(member)
     if texts["code"] not in CODES:
         near = suggestion(texts["code"], CODES)
         raise FormatError(f"code: found {texts['code']!r}; allowed: {', '.join(CODES)}{near}")

@@ -60,20 +60,20 @@ def read_assertions(text: str) -> list[tuple[int, Assertion]]:
     is_json = text.lstrip().startswith("{")
     document = document_of(text) if is_json else document_of_yaml(text)
     try:
-        found = list(_assertions(document))
+        rules = list(_assertions(document))
     except FormatError as error:
         raise FormatError(str(error), line_at(text, error.path)) from None
     line_of = lines_of(text)
-    return [(line_of(each.path), each) for each in found]
+    return [(line_of(rule.path), rule) for rule in rules]
 
 
 def _assertions(document: object) -> Iterator[Assertion]:
     if not isinstance(document, dict):
         raise FormatError("expected is a mapping with version and rules")
-    check_words([each for each in document if not str(each).startswith("x-")], ("version", "rules"))
+    check_words([word for word in document if not str(word).startswith("x-")], ("version", "rules"))
     if document.get("version") != VERSION or isinstance(document.get("version"), bool):
-        found = short(document.get("version"))
-        raise FormatError(f"version: found {found}; allowed: {VERSION}", path=("version",))
+        version = short(document.get("version"))
+        raise FormatError(f"version: found {version}; allowed: {VERSION}", path=("version",))
     rules = document.get("rules")
     if not isinstance(rules, list) or not rules:
         raise FormatError("rules: expected is a list of rules", path=("rules",))
@@ -89,7 +89,7 @@ def _assertion(rule: object, path: Path) -> Assertion:
         raise FormatError(f"expected is a record with rule, {', '.join(_NEEDED)}")
     check_words(rule, WORDS)
     kind = _kind(rule)
-    missing = [each for each in _NEEDED if each not in rule]
+    missing = [word for word in _NEEDED if word not in rule]
     if missing and kind is not AssertionKind.NO_MORE:
         raise FormatError(f"missing: {', '.join(missing)}, which {kind.value} needs")
     if "patternType" in rule and "name" not in rule:
@@ -101,7 +101,7 @@ def _assertion(rule: object, path: Path) -> Assertion:
         raise FormatError("resourceType: a name is of one type", path=("resourceType",))
     for kind_ in kinds:
         if kind_ not in SUPPORTED_OPERATIONS:
-            allowed = ", ".join(each.name for each in SUPPORTED_OPERATIONS)
+            allowed = ", ".join(allowed_kind.name for allowed_kind in SUPPORTED_OPERATIONS)
             raise FormatError(f"resourceType: found {kind_.name}; allowed: {allowed}")
     reason = rule.get("reason")
     if reason is not None and not isinstance(reason, str):
@@ -118,13 +118,13 @@ def _assertion(rule: object, path: Path) -> Assertion:
 
 
 def _kind(rule: dict[str, Any]) -> AssertionKind:
-    found = rule.get("rule")
-    words = {each.value: each for each in AssertionKind}
-    text = " ".join(str(found).lower().replace("-", " ").replace("_", " ").split())
+    value = rule.get("rule")
+    words = {member.value: member for member in AssertionKind}
+    text = " ".join(str(value).lower().replace("-", " ").replace("_", " ").split())
     if text not in words:
-        near = suggestion(text, words) if found is not None else ""
+        near = suggestion(text, words) if value is not None else ""
         raise FormatError(
-            f"rule: found {short(found)}; allowed: {', '.join(words)}{near}", path=("rule",)
+            f"rule: found {short(value)}; allowed: {', '.join(words)}{near}", path=("rule",)
         )
     return words[text]
 
@@ -132,14 +132,14 @@ def _kind(rule: dict[str, Any]) -> AssertionKind:
 def _texts(rule: dict[str, Any], word: str) -> list[str]:
     value = rule.get(word, [])
     texts = value if isinstance(value, list) else [value]
-    if (not texts and word in rule) or not all(isinstance(each, str) and each for each in texts):
+    if (not texts and word in rule) or not all(isinstance(text, str) and text for text in texts):
         raise FormatError(f"{word}: found {short(value)}; expected is a text", path=(word,))
     return texts
 
 
 def _words(rule: dict[str, Any], word: str, parse: Callable[[str], T]) -> list[T]:
     try:
-        return [parse(each) for each in _texts(rule, word)]
+        return [parse(text) for text in _texts(rule, word)]
     except FormatError as error:
         raise error.at((word,) if not error.path else ()) from None
 
@@ -154,22 +154,22 @@ def _principal(text: str) -> str:
 def _operations(
     rule: dict[str, Any], kinds: list[ResourceType]
 ) -> Iterator[tuple[ResourceType, tuple[AclOperation, ...]]]:
-    wanted = _words(rule, "operation", operation) or [AclOperation.ALL]
+    operations = _words(rule, "operation", operation) or [AclOperation.ALL]
     for kind in kinds:
         supported = SUPPORTED_OPERATIONS[kind]
-        if AclOperation.ALL in wanted:
+        if AclOperation.ALL in operations:
             yield kind, supported
             continue
-        unknown = [each.name for each in wanted if each not in supported]
+        unknown = [asked.name for asked in operations if asked not in supported]
         # With several types each operation is about those that have it.
         if unknown and "resourceType" in rule:
-            allowed = ", ".join(each.name for each in supported)
+            allowed = ", ".join(member.name for member in supported)
             raise FormatError(
                 f"operation: no request has {', '.join(unknown)} on a {kind.name};"
                 f" allowed: {allowed}, ALL",
                 path=("operation",),
             )
-        yield kind, tuple(each for each in supported if each in wanted)
+        yield kind, tuple(member for member in supported if member in operations)
 
 
 def _names(rule: dict[str, Any], kinds: list[ResourceType]) -> Extent:
@@ -188,13 +188,13 @@ def _names(rule: dict[str, Any], kinds: list[ResourceType]) -> Extent:
 
 
 def _host(rule: dict[str, Any]) -> str:
-    found = rule.get("host", WILDCARD)
-    host = found if isinstance(found, str) else ""
+    value = rule.get("host", WILDCARD)
+    host = value if isinstance(value, str) else ""
     network = network_of(host)
     written = str(network) if network is not None else java_host(host)
     if host != WILDCARD and written is None:
         raise FormatError(
-            f"host: found {short(found)}; allowed: an address, a network such as 10.0.0.0/8, or *",
+            f"host: found {short(value)}; allowed: an address, a network such as 10.0.0.0/8, or *",
             path=("host",),
         )
     return host if written is None else written
@@ -203,8 +203,8 @@ def _host(rule: dict[str, Any]) -> str:
 def assertion_schema() -> dict[str, Any]:
     """Return the JSON schema of files of rules. It takes words in one case, readers in any."""
     text = {"type": "string", "minLength": 1}
-    kinds = {"enum": [each.name for each in SUPPORTED_OPERATIONS]}
-    operations = {"enum": [each.name for each in AclOperation if each > 1]}
+    kinds = {"enum": [kind.name for kind in SUPPORTED_OPERATIONS]}
+    operations = {"enum": [member.name for member in AclOperation if member > 1]}
     needs_all = {"properties": {"rule": {"const": AssertionKind.NO_MORE.value}}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -224,7 +224,7 @@ def assertion_schema() -> dict[str, Any]:
                 "required": ["rule"],
                 "additionalProperties": False,
                 "properties": {
-                    "rule": {"enum": [each.value for each in AssertionKind]},
+                    "rule": {"enum": [member.value for member in AssertionKind]},
                     "principal": _one_or_more(
                         {**text, "pattern": ":", "description": "User:* is every principal."}
                     ),

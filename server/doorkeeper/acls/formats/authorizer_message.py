@@ -119,15 +119,15 @@ def read_record(text: str) -> Record | Ignored | Bad:
     """Parse a record, which has several lines if a name in it has."""
     if not text.strip() or OTHER_RECORD.match(text):
         return Ignored("a line of another logger")
-    found = _RECORD.match(text)
+    match = _RECORD.match(text)
     if _FOREIGN_RECORD.match(text):
         return Bad(_FOREIGN)
-    if found is None:
+    if match is None:
         return Bad("no record: expected is '[time] LEVEL message (kafka.authorizer.logger)'")
     if _INNER.search(text):
         return Bad("a record begins inside of another: one is torn, or a name is forged")
-    message = read(found[2], found[3])
-    return Record(found[1], message) if isinstance(message, Message) else message
+    message = read(match[2], match[3])
+    return Record(match[1], message) if isinstance(message, Message) else message
 
 
 @lru_cache(MESSAGES_MAX)
@@ -215,14 +215,14 @@ def _standard_tail(rest: str, resource_type: str, principal: str, host: str) -> 
             return _check_name(reading[0]), *reading[1:]
         other = rule[1]
     if other:
-        raise ValueError(_told_of_other_rule(other, principal))
+        raise ValueError(_other_rule_text(other, principal))
     return None
 
 
-def _told_of_other_rule(acl: str, principal: str) -> str:
-    found = _ACL.match(acl)
-    assert found is not None
-    named = found[4]
+def _other_rule_text(acl: str, principal: str) -> str:
+    match = _ACL.match(acl)
+    assert match is not None
+    named = match[4]
     if named != principal and named.casefold() == principal.casefold():
         return f"the principal is {principal}, and that of the ACL in the rule {named}: case counts"
     return (
@@ -252,9 +252,9 @@ def _rule(text: str) -> tuple[str, str] | None:
 def _fits(acl: str, resource_type: str, name: str, principal: str, host: str) -> bool:
     """Say whether an ACL is about this request: it would not be its rule otherwise."""
     # The first name that fits: a reading of the ACL itself may be ambiguous in the same way.
-    found = _ACL.match(acl)
-    assert found is not None
-    acl_type, acl_name, pattern, acl_principal, acl_host = found.groups()[:5]
+    match = _ACL.match(acl)
+    assert match is not None
+    acl_type, acl_name, pattern, acl_principal, acl_host = match.groups()[:5]
     return (
         request_words.resource_type(acl_type) == request_words.resource_type(resource_type)
         and (acl_name in (name, "*") if pattern == "LITERAL" else name.startswith(acl_name))

@@ -95,16 +95,16 @@ def write(bindings: Iterable[AclBinding], how: Format) -> str:
     """
     writer = _WRITERS.get(how)
     if writer is None:
-        allowed = ", ".join(each.value for each in WRITTEN)
+        allowed = ", ".join(member.value for member in WRITTEN)
         raise FormatError(f"{how.value} is read, not written; written are {allowed}")
     return writer(bindings)
 
 
 def format_of(text: str, name: str = "") -> Format:
     """Return the format of a text, by the suffix of its file name or by its first words."""
-    for suffix, found in _BY_SUFFIX.items():
+    for suffix, detected in _BY_SUFFIX.items():
         if name.lower().endswith(suffix):
-            return found
+            return detected
     start = text.lstrip("\ufeff \t\r\n")
     if start.startswith("{"):
         return _json_kind(text)

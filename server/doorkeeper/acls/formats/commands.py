@@ -58,7 +58,7 @@ def options_of(binding: AclBinding) -> list[str] | None:
     words.append(["--cluster"] if option is None else _option(option, name))
     if pattern_type is PatternType.PREFIXED:
         words.append(["--resource-pattern-type", "prefixed"])
-    return [word for each in words for word in each]
+    return [word for pair in words for word in pair]
 
 
 def kafkas_word(member: IntEnum) -> str:

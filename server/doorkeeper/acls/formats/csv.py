@@ -48,7 +48,7 @@ def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
         FormatError: with the line on which the row ends.
     """
     rows = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
-    found: list[AclBinding] = []
+    bindings: list[AclBinding] = []
     header: list[str] | None = None
     try:
         for row in rows:
@@ -57,12 +57,14 @@ def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
             if header is None:
                 header = _header(row, rows.line_num)
             else:
-                found.append(_binding(header, row, rows.line_num, bare_principals=bare_principals))
+                bindings.append(
+                    _binding(header, row, rows.line_num, bare_principals=bare_principals)
+                )
     except csv.Error as error:
         raise FormatError(f"no CSV: {error}", rows.line_num) from None
     if header is None:
         raise FormatError(f"no header; expected is {COLUMNS}")
-    return found
+    return bindings
 
 
 def write(bindings: Iterable[AclBinding], header: tuple[str, ...] = SECURITY_MANAGER) -> str:
@@ -90,14 +92,14 @@ def binding_of_row(text: str) -> AclBinding:
 
     """
     try:
-        found = read(f"{COLUMNS}\n{text}")
+        bindings = read(f"{COLUMNS}\n{text}")
     except FormatError as error:
         # The number of the line would count the heading, which the user did not type.
-        found_text = str(error).removeprefix(f"line {error.line}: ")
-        raise FormatError(f"{found_text}; a row is {COLUMNS}") from None
-    if len(found) != 1:
-        raise FormatError(f"found {len(found)} rows; expected is one: {COLUMNS}")
-    return found[0]
+        reason = str(error).removeprefix(f"line {error.line}: ")
+        raise FormatError(f"{reason}; a row is {COLUMNS}") from None
+    if len(bindings) != 1:
+        raise FormatError(f"found {len(bindings)} rows; expected is one: {COLUMNS}")
+    return bindings[0]
 
 
 def cells_of(binding: AclBinding) -> tuple[str, ...]:

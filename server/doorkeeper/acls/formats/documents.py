@@ -31,12 +31,12 @@ def document_of(text: str) -> object:
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise FormatError(f"{twice!r} stands twice in one object")
-    return found
+    return members
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_members)

@@ -89,27 +89,27 @@ def entities_of(document: Mapping[str, Any], text_of: TextOf) -> EntitySet:
         for index, row in enumerate(rows):
             path = (section, index)
             try:
-                found = list(read(row, text_of))
-                _refuse_duplicates(found, seen)
+                of_row = list(read(row, text_of))
+                _refuse_duplicates(of_row, seen)
             except FormatError as error:
                 raise error.at(path, f"{section[:-1]} {index + 1}: ") from None
-            entities += found
-            paths += [path] * len(found)
+            entities += of_row
+            paths += [path] * len(of_row)
     return EntitySet(tuple(entities), tuple(paths), owned)
 
 
-def _refuse_duplicates(found: Iterable[Entity], seen: set[object]) -> None:
-    for each in found:
-        key = (type(each), each.key)
+def _refuse_duplicates(entities: Iterable[Entity], seen: set[object]) -> None:
+    for entity in entities:
+        key = (type(entity), entity.key)
         if key in seen:
-            raise FormatError(f"{each.owner_name} stands twice in this file")
+            raise FormatError(f"{entity.owner_name} stands twice in this file")
         seen.add(key)
 
 
 def _read_owned(value: object, text_of: TextOf) -> Iterator[OwnedName]:
     parts: Iterable[tuple[Path, object]] = [(("owns",), value)]
     if isinstance(value, list):
-        parts = [(("owns", index), each) for index, each in enumerate(value)]
+        parts = [(("owns", index), part) for index, part in enumerate(value)]
     for path, part in parts:
         if not isinstance(part, dict) or not is_entity_part(part):
             continue
@@ -131,14 +131,14 @@ def _read_owned(value: object, text_of: TextOf) -> Iterator[OwnedName]:
 def _owned_names(
     value: object, word: str, scope: EntityScope, path: Path, text_of: TextOf
 ) -> Iterator[OwnedName]:
-    for each in value if isinstance(value, list) else [value]:
-        name, kind = each, "LITERAL"
-        if isinstance(each, dict):
-            check_words(each, ("name", "patternType"), path, f"owns: {word}: ")
-            name, kind = each.get("name"), str(each.get("patternType", kind)).upper()
+    for entry in value if isinstance(value, list) else [value]:
+        name, kind = entry, "LITERAL"
+        if isinstance(entry, dict):
+            check_words(entry, ("name", "patternType"), path, f"owns: {word}: ")
+            name, kind = entry.get("name"), str(entry.get("patternType", kind)).upper()
         # An empty prefix would own all names of the cluster, by a variable that is empty.
         if not isinstance(name, str) or not name:
-            raise FormatError(f"owns: {word}: found {short(each)}; expected is a name", path=path)
+            raise FormatError(f"owns: {word}: found {short(entry)}; expected is a name", path=path)
         if kind not in ("LITERAL", "PREFIXED"):
             raise FormatError(
                 f"owns: {word}: patternType: found {short(kind)}; allowed: LITERAL, PREFIXED",
@@ -168,7 +168,11 @@ def _topics(row: object, text_of: TextOf) -> Iterator[TopicEntity]:
         _number(words, "replicationFactor", 1, _SHORT_MAX),
         None
         if configs is None
-        else tuple(sorted((_config_name(each), _config(each, configs[each])) for each in configs)),
+        else tuple(
+            sorted(
+                (_config_name(setting), _config(setting, configs[setting])) for setting in configs
+            )
+        ),
     )
 
 
@@ -200,13 +204,13 @@ def _credentials(row: object, text_of: TextOf) -> Iterator[Credential]:
     if _USER_NAME.fullmatch(name) is None:
         raise FormatError(f"name: found {short(name)}; a user of SCRAM has ASCII characters")
     mechanisms = words["mechanism"]
-    for each in mechanisms if isinstance(mechanisms, list) else [mechanisms]:
-        if each not in MECHANISMS:
+    for mechanism in mechanisms if isinstance(mechanisms, list) else [mechanisms]:
+        if mechanism not in MECHANISMS:
             raise FormatError(
-                f"mechanism: found {short(each)}; allowed: {', '.join(MECHANISMS)}",
+                f"mechanism: found {short(mechanism)}; allowed: {', '.join(MECHANISMS)}",
                 path=("mechanism",),
             )
-        yield Credential(name, each, _number(words, "iterations", *ITERATIONS), password)
+        yield Credential(name, mechanism, _number(words, "iterations", *ITERATIONS), password)
 
 
 def _quotas(row: object, text_of: TextOf) -> Iterator[Quota]:
@@ -220,12 +224,12 @@ def _quotas(row: object, text_of: TextOf) -> Iterator[Quota]:
     if not names or (IP in names and len(names) > 1):
         raise FormatError("expected is user, clientId, user and clientId, or ip")
     allowed = IP_QUOTAS if IP in names else CLIENT_QUOTAS
-    found = [each for each in words if each in limits]
-    wrong = [each for each in found if each not in allowed]
-    if wrong or not found:
+    named_limits = [word for word in words if word in limits]
+    wrong = [limit for limit in named_limits if limit not in allowed]
+    if wrong or not named_limits:
         what = ", ".join(wrong) or "no limit"
         raise FormatError(f"found {what}; allowed for {', '.join(names)}: {', '.join(allowed)}")
-    for limit in found:
+    for limit in named_limits:
         value = words[limit]
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
             raise FormatError(
@@ -276,13 +280,13 @@ _READERS: Final[dict[str, Reader]] = {
 def records_of_entities(entities: Iterable[Entity]) -> dict[str, list[dict[str, Any]]]:
     """Return the sections of entities, as a document has them; those without any are left out."""
     sections: dict[str, list[dict[str, Any]]] = {}
-    for each in entities:
-        section, record = record_of_entity(each)
+    for entity in entities:
+        section, record = record_of_entity(entity)
         rows = sections.setdefault(section, [])
         # The limits of a client stand in one record, and so they are read.
-        if isinstance(each, Quota) and rows:
+        if isinstance(entity, Quota) and rows:
             client = {word: text for word, text in rows[-1].items() if word in QUOTA_CLIENTS}
-            if client == _client_record(each):
+            if client == _client_record(entity):
                 rows[-1].update(record)
                 continue
         rows.append(record)
@@ -295,14 +299,14 @@ def record_of_entity(entity: Entity) -> tuple[str, dict[str, Any]]:
         value: float = int(entity.value) if entity.value == int(entity.value) else entity.value
         return "quotas", {**_client_record(entity), entity.limit: value}
     if isinstance(entity, Credential):
-        found: dict[str, Any] = {"name": entity.user, "mechanism": entity.mechanism}
-        found |= {"iterations": entity.iterations} if entity.iterations is not None else {}
-        return "users", found | ({"password": entity.password} if entity.password else {})
+        record: dict[str, Any] = {"name": entity.user, "mechanism": entity.mechanism}
+        record |= {"iterations": entity.iterations} if entity.iterations is not None else {}
+        return "users", record | ({"password": entity.password} if entity.password else {})
     values = (entity.name, entity.partitions, entity.replication_factor)
-    found = {
+    record = {
         word: value for word, value in zip(TOPIC_WORDS, values, strict=False) if value is not None
     }
-    return "topics", found | ({} if entity.configs is None else {"configs": dict(entity.configs)})
+    return "topics", record | ({} if entity.configs is None else {"configs": dict(entity.configs)})
 
 
 def _client_record(quota: Quota) -> dict[str, str]:
@@ -319,10 +323,10 @@ def entity_of_record(section: str, record: object) -> Entity:
     has_no_password = section == "users" and isinstance(record, dict) and "password" not in record
     if has_no_password:
         record = {**cast("dict[str, Any]", record), "password": "${env:NONE}"}
-    found = list(_READERS[section](record, lambda text: text))
-    if len(found) != 1:
+    entities = list(_READERS[section](record, lambda text: text))
+    if len(entities) != 1:
         raise FormatError(f"{section}: expected is a record of one entity")
-    [entity] = found
+    [entity] = entities
     if has_no_password and isinstance(entity, Credential):
         return entity._replace(password="")
     return entity

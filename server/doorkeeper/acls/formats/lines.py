@@ -35,10 +35,10 @@ def lines_of(text: str) -> LineOf:
     def line_of(path: Path) -> int:
         line, node = 0, document
         for step in path:
-            found = _member(yaml, node, step)
-            if found is None:
+            member = _member(yaml, node, step)
+            if member is None:
                 break
-            begin, node = found
+            begin, node = member
             line = begin.start_mark.line + 1
         return line
 

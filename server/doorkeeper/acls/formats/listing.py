@@ -43,7 +43,7 @@ def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
         FormatError: a line is malformed, or there is no ACL: the listing of a cluster without ACLs
             cannot be told from the rest of a failed one.
     """
-    found: dict[AclBinding, None] = {}
+    bindings: dict[AclBinding, None] = {}
     resource: tuple[str, str, str] | None = None
     for number, line in enumerate(re.split(r"\r?\n", text), 1):
         heading, entry = _RESOURCE.fullmatch(line), line
@@ -57,13 +57,13 @@ def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
             entry = heading[7]
         if not entry.strip() or entry.startswith(_HEADINGS):
             continue
-        found[_binding(entry, resource, number, bare_principals=bare_principals)] = None
-    if not found:
+        bindings[_binding(entry, resource, number, bare_principals=bare_principals)] = None
+    if not bindings:
         raise FormatError(
             "no ACL in the listing, as where kafka-acls.sh failed; where none is meant, expected is"
             ' {"version": 1, "acls": []} in a file of YAML or JSON'
         )
-    return list(found)
+    return list(bindings)
 
 
 def write(bindings: Iterable[AclBinding]) -> str:
@@ -73,8 +73,8 @@ def write(bindings: Iterable[AclBinding]) -> str:
         FormatError: a text has a line break, which could not be read back.
     """
     parts = []
-    for resource, of_one in groupby(bindings, key=lambda each: each.pattern):
-        entries = "\n".join(f"\t{entry_text(each)}" for each in of_one)
+    for resource, of_one in groupby(bindings, key=lambda binding: binding.pattern):
+        entries = "\n".join(f"\t{entry_text(binding)}" for binding in of_one)
         if not _LINES.fullmatch(f"{resource.name}\n{entries}"):
             raise FormatError(f"{resource.name!r}: a listing has no form for line breaks")
         parts.append(f"Current ACLs for resource `{resource_text(resource)}`:\n{entries}\n\n")

@@ -56,10 +56,10 @@ def read(text: str) -> LoggedPrincipal:
     """Return the principal that a text of a log means."""
     if _PLAIN.match(text):
         return LoggedPrincipal(text, _alternatives(text))
-    found = _OBJECT.match(text)
-    if found is None:
+    match = _OBJECT.match(text)
+    if match is None:
         return LoggedPrincipal("", _named_in(text))
-    inner: str = found[found.lastindex or 0]
+    inner: str = match[match.lastindex or 0]
     names = _readings(inner)
     if len(names) == 1:
         return LoggedPrincipal(names[0], _alternatives(names[0]))
@@ -74,40 +74,42 @@ def _readings(inner: str) -> list[str]:
     fields = list(_FIELD.finditer(inner))
     if not fields:
         return [inner]
-    colons = [each for each in fields if each[2] == ":"]
+    colons = [field for field in fields if field[2] == ":"]
     is_dn = _DN_ATTRIBUTE.match(inner.partition(":")[2]) is not None
     first = (colons if is_dn else fields)[:1]
-    keys = [each[1] for each in fields if each[2] == (":" if colons else "=")]
+    keys = [field[1] for field in fields if field[2] == (":" if colons else "=")]
     if first and first[0][2] == (":" if colons else "=") and len(set(keys)) == len(keys):
         return [inner[: first[0].start()]]
-    return [*(inner[: each.start()] for each in fields), inner]
+    return [*(inner[: field.start()] for field in fields), inner]
 
 
 def _alternatives(principal: str) -> frozenset[str]:
     """Return other principals that one of the form type:name may mean."""
-    found = {_visible(principal)}
-    cut = next((each for each in _FIELD.finditer(principal) if each[2] == ":"), None)
+    principals = {_visible(principal)}
+    cut = next((field for field in _FIELD.finditer(principal) if field[2] == ":"), None)
     if cut is not None:
-        found.add(principal[: cut.start()])
-    for each in tuple(found):
-        kind, _, name = each.partition(":")
+        principals.add(principal[: cut.start()])
+    for alternative in tuple(principals):
+        kind, _, name = alternative.partition(":")
         if kind.casefold() == _TYPE.casefold():
-            found.add(f"{_TYPE}:{name}")
-    return frozenset(found - {principal, f"{_TYPE}:"})
+            principals.add(f"{_TYPE}:{name}")
+    return frozenset(principals - {principal, f"{_TYPE}:"})
 
 
 def _visible(text: str) -> str:
     """Return a text as it looks: without invisible letters, with single blanks."""
-    letters = (each for each in text if each.isspace() or unicodedata.category(each) not in _HIDDEN)
+    letters = (
+        letter for letter in text if letter.isspace() or unicodedata.category(letter) not in _HIDDEN
+    )
     return " ".join("".join(letters).split()).replace(": ", ":", 1)
 
 
 def _named_in(text: str) -> frozenset[str]:
     """Return the principals that a text names which cannot be taken apart."""
-    found = {each[1] for each in _INNER.finditer(text)}
-    names = {each[1] for each in _NAMED.finditer(text)}
-    found |= {each if ":" in each else f"{_TYPE}:{each}" for each in names}
+    principals = {match[1] for match in _INNER.finditer(text)}
+    names = {match[1] for match in _NAMED.finditer(text)}
+    principals |= {name if ":" in name else f"{_TYPE}:{name}" for name in names}
     bare = _visible(text)
-    if bare and not found and re.fullmatch(r"[\w.@$-]+", bare):
-        found.add(f"{_TYPE}:{bare}")
-    return frozenset(found).union(*map(_alternatives, found))
+    if bare and not principals and re.fullmatch(r"[\w.@$-]+", bare):
+        principals.add(f"{_TYPE}:{bare}")
+    return frozenset(principals).union(*map(_alternatives, principals))

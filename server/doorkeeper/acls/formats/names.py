@@ -46,7 +46,7 @@ class FormatError(ValueError):
 
 
 def check_words(
-    found: Iterable[object],
+    words: Iterable[object],
     allowed: Sequence[str],
     path: tuple[str | int, ...] = (),
     prefix: str = "",
@@ -56,7 +56,7 @@ def check_words(
     Raises:
         FormatError: with the path of the first such word.
     """
-    unknown = [word for word in found if word not in allowed]
+    unknown = [word for word in words if word not in allowed]
     if unknown:
         text = ", ".join(sorted(map(short_text, unknown)))
         raise FormatError(
@@ -70,7 +70,7 @@ def suggestion(word: str, allowed: Iterable[str]) -> str:
     """Return the end of an error: the allowed word that is nearest to a wrong one, if one is."""
     from difflib import get_close_matches
 
-    folded = {each.casefold(): each for each in allowed}
+    folded = {candidate.casefold(): candidate for candidate in allowed}
     near = get_close_matches(word.casefold(), folded, n=1)
     return f"; did you mean {folded[near[0]]}?" if near else ""
 
@@ -99,10 +99,10 @@ def resource_type(text: str) -> ResourceType:
 
 def pattern_type(text: str) -> PatternType:
     """Return the pattern type with a name; MATCH and ANY are for filters."""
-    found = _member(PatternType, text, "pattern type")
-    if found is PatternType.MATCH:
+    member = _member(PatternType, text, "pattern type")
+    if member is PatternType.MATCH:
         raise FormatError(f"pattern type: found {text!r}; allowed: LITERAL, PREFIXED")
-    return found
+    return member
 
 
 def operation(text: str) -> AclOperation:
@@ -152,9 +152,9 @@ def _with_type(binding: AclBinding) -> AclBinding:
 
 def _member(kind: type[E], text: str, what: str) -> E:
     words: dict[str, E] = _words(kind)
-    found = words.get(text) or words.get(text.strip().upper().replace("_", "").replace("-", ""))
-    if found is not None:
-        return found
+    known = words.get(text) or words.get(text.strip().upper().replace("_", "").replace("-", ""))
+    if known is not None:
+        return known
     allowed = [member.name for member in kind if member > 1]
     raise FormatError(
         f"{what}: found {text!r}; allowed: {', '.join(allowed)}{suggestion(text, allowed)}"

@@ -37,9 +37,9 @@ def owned_parts(value: object, text_of: Callable[[str], str]) -> tuple[Owned, ..
     if not isinstance(value, list) or not value:
         raise FormatError(f"owns: expected is a mapping with {', '.join(WORDS)}", path=("owns",))
     return tuple(
-        _part(each, ("owns", number), text_of)
-        for number, each in enumerate(value)
-        if not is_entity_part(each)
+        _part(part, ("owns", number), text_of)
+        for number, part in enumerate(value)
+        if not is_entity_part(part)
     )
 
 
@@ -51,11 +51,11 @@ def _part(value: object, path: Path, text_of: Callable[[str], str]) -> Owned:
     if not value:
         raise FormatError(f"owns: is empty; expected is one of {', '.join(WORDS)}", path=path)
     try:
-        texts = {word: _texts(word, each, text_of) for word, each in value.items()}
+        texts = {word: _texts(word, names, text_of) for word, names in value.items()}
         selector = Selector(
             prefixes=tuple(texts.get("prefixes", ())),
             principals=frozenset(
-                str(Principal.parse(each)) for each in texts.get("principals", ())
+                str(Principal.parse(principal)) for principal in texts.get("principals", ())
             ),
             resource_types=frozenset(map(resource_type, texts.get("resourceTypes", ()))),
         )
@@ -67,11 +67,11 @@ def _part(value: object, path: Path, text_of: Callable[[str], str]) -> Owned:
 
 
 def _texts(word: str, value: object, text_of: Callable[[str], str]) -> list[str]:
-    found = value if isinstance(value, list) else [value]
-    for each in found:
-        if not isinstance(each, str):
-            raise FormatError(f"{word}: found {short(each)}; expected is a text", path=(word,))
-    texts = list(map(text_of, found))
+    names = value if isinstance(value, list) else [value]
+    for name in names:
+        if not isinstance(name, str):
+            raise FormatError(f"{word}: found {short(name)}; expected is a text", path=(word,))
+    texts = list(map(text_of, names))
     if not texts or "" in texts:
         raise FormatError(
             f"{word}: is empty, which would be every one; leave {word} out to own all",

@@ -77,10 +77,10 @@ def read_yaml(text: str, *, bare_principals: bool = False) -> AclSet:
 
 def _set_of(text: str, document: object, *, bare_principals: bool) -> AclSet:
     try:
-        found = set_of_document(document, bare_principals=bare_principals)
+        acl_set = set_of_document(document, bare_principals=bare_principals)
     except FormatError as error:
         raise FormatError(str(error), line_at(text, error.path)) from None
-    return found._replace(line_of=lambda path: line_at(text, path))
+    return acl_set._replace(line_of=lambda path: line_at(text, path))
 
 
 def write_json(
@@ -103,17 +103,17 @@ def write_json(
 
 
 def _json_list(rows: Iterable[Mapping[str, Any]]) -> str:
-    text = ",\n".join(f"    {json.dumps(each, ensure_ascii=False)}" for each in rows)
+    text = ",\n".join(f"    {json.dumps(row, ensure_ascii=False)}" for row in rows)
     return f"[\n{text}\n  ]" if text else "[]"
 
 
 def write_yaml(bindings: Iterable[AclBinding], sections: Sections | None = None) -> str:
     """Return bindings as YAML, one on each line; all texts are quoted."""
     # JSON is YAML, but for the characters that YAML must escape; it is written far faster.
-    rows = "".join(f"- {_yaml_text(each)}\n" for each in records(bindings))
+    rows = "".join(f"- {_yaml_text(record)}\n" for record in records(bindings))
     text = f"{_HEAD}{rows}" if rows else f"version: {VERSION}\nacls: []\n"
     for word, of_one in (sections or {}).items():
-        text += f"{word}:\n" + "".join(f"- {_yaml_text(each)}\n" for each in of_one)
+        text += f"{word}:\n" + "".join(f"- {_yaml_text(record)}\n" for record in of_one)
     return text
 
 
@@ -149,9 +149,9 @@ def set_of_document(document: object, *, bare_principals: bool = False) -> AclSe
     if not isinstance(document, dict):
         raise FormatError("expected is a mapping with version and acls")
     if document.get("version") != VERSION or isinstance(document.get("version"), bool):
-        found = short(document.get("version"))
-        raise FormatError(f"version: found {found}; allowed: {VERSION}", path=("version",))
-    check_words([each for each in document if not str(each).startswith("x-")], MEMBERS)
+        version = short(document.get("version"))
+        raise FormatError(f"version: found {version}; allowed: {VERSION}", path=("version",))
+    check_words([word for word in document if not str(word).startswith("x-")], MEMBERS)
     text_of = _text_reader(document)
     owned = owned_parts(document["owns"], text_of) if "owns" in document else ()
     bindings: list[AclBinding] = []
@@ -160,8 +160,8 @@ def set_of_document(document: object, *, bare_principals: bool = False) -> AclSe
         # The texts of a grant have no variables any more.
         read = text_of if path[0] == "acls" else _as_it_stands
         try:
-            for each in row:
-                bindings.extend(_bindings(each, read, bare_principals=bare_principals))
+            for record in row:
+                bindings.extend(_bindings(record, read, bare_principals=bare_principals))
         except FormatError as error:
             raise error.at(path, f"{where}: ") from None
         paths.extend([path] * (len(bindings) - len(paths)))
@@ -216,8 +216,8 @@ def _bindings(
         raise FormatError(f"missing: {', '.join(missing)}")
     operations = row["operation"]
     words: dict[str, Any] = DEFAULTS | {word: row[word] for word in row if word != "operation"}
-    for each in operations if isinstance(operations, list) else [operations]:
-        for word, value in (*words.items(), ("operation", each)):
+    for operation in operations if isinstance(operations, list) else [operations]:
+        for word, value in (*words.items(), ("operation", operation)):
             if not isinstance(value, str):
                 raise FormatError(f"{word}: found {short(value)}; expected is a text", path=(word,))
         yield binding_of(
@@ -226,7 +226,7 @@ def _bindings(
             pattern=words["patternType"],
             principal=text_of(words["principal"]),
             host=text_of(words["host"]),
-            does=each,
+            does=operation,
             permission=words["permissionType"],
             bare_principals=bare_principals,
         )

@@ -21,12 +21,12 @@ def operation(text: str) -> str:
 
     """
     try:
-        found = names.operation(text)
+        member = names.operation(text)
     except FormatError as error:
         raise ValueError(str(error)) from None
-    if found in (AclOperation.ANY, AclOperation.ALL, AclOperation.UNKNOWN):
+    if member in (AclOperation.ANY, AclOperation.ALL, AclOperation.UNKNOWN):
         raise ValueError(f"operation: found {text!r}; nobody asks for it")
-    return found.name
+    return member.name
 
 
 @lru_cache(WORDS_MAX)
@@ -38,9 +38,9 @@ def resource_type(text: str) -> str:
 
     """
     try:
-        found = names.resource_type(text)
+        member = names.resource_type(text)
     except FormatError as error:
         raise ValueError(str(error)) from None
-    if found in (ResourceType.ANY, ResourceType.UNKNOWN):
+    if member in (ResourceType.ANY, ResourceType.UNKNOWN):
         raise ValueError(f"resource type: found {text!r}; no resource has it")
-    return found.name
+    return member.name

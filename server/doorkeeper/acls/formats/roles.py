@@ -67,8 +67,8 @@ def variables(value: object) -> dict[str, str]:
         raise FormatError("vars: expected is a mapping from names to texts", path=("vars",))
     for name, text in value.items():
         if not isinstance(name, str) or not isinstance(text, str):
-            found = short(text if isinstance(name, str) else name)
-            raise FormatError(f"vars: found {found}; expected is a text", path=("vars", str(name)))
+            wrong = short(text if isinstance(name, str) else name)
+            raise FormatError(f"vars: found {wrong}; expected is a text", path=("vars", str(name)))
     return value
 
 
@@ -103,17 +103,17 @@ def roles_of(value: object, built_in: Mapping[str, Role]) -> dict[str, Role]:
     if not isinstance(value, dict):
         raise FormatError("roles: expected is a mapping from names to roles", path=("roles",))
     # A role of the same name in one file would be missed by readers of another.
-    found = dict(built_in)
+    roles = dict(built_in)
     for name, role in value.items():
         path = ("roles", str(name))
         # Another meaning of a known name would be overlooked in a review.
         if name in built_in:
             raise FormatError(f"role {name}: a built-in role has this name", path=path)
         try:
-            found[str(name)] = _role(role)
+            roles[str(name)] = _role(role)
         except FormatError as error:
             raise error.at(path, f"role {name}: ") from None
-    return found
+    return roles
 
 
 def _role(value: object) -> Role:
@@ -121,7 +121,7 @@ def _role(value: object) -> Role:
         raise FormatError(f"expected is a mapping with {', '.join(ROLE_WORDS)}")
     check_words(value, ROLE_WORDS)
     required, optional = value.get("parameters", []), value.get("optional", {})
-    if not isinstance(required, list) or not all(isinstance(each, str) for each in required):
+    if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
         raise FormatError("parameters: expected is a list of names", path=("parameters",))
     if not isinstance(optional, dict) or not all(
         isinstance(name, str) and (default is None or isinstance(default, str))
@@ -182,11 +182,13 @@ def rows_of_grant(
     values: dict[str, tuple[ParameterValue, ...]] = {}
     for word in role.parameters:
         # A null in a grant takes a default away, as a null in the role is none.
-        given = value.get(word, role.optional.get(word))
-        if given is not None:
-            values[word] = tuple(_values(word, given, default, text_of))
-    principals = [each.name for each in _values("principal", value["principal"], "", text_of)]
-    hosts = [each.name for each in _values("host", value.get("host", "*"), "", text_of)]
+        argument = value.get(word, role.optional.get(word))
+        if argument is not None:
+            values[word] = tuple(_values(word, argument, default, text_of))
+    principals = [
+        principal.name for principal in _values("principal", value["principal"], "", text_of)
+    ]
+    hosts = [host.name for host in _values("host", value.get("host", "*"), "", text_of)]
     for template in role.templates:
         for row in _rows(template, role, values, variables_):
             for principal, host in product(principals, hosts):
@@ -196,13 +198,13 @@ def rows_of_grant(
 def _values(
     word: str, value: object, pattern_type: object, text_of: Callable[[str], str]
 ) -> Iterator[ParameterValue]:
-    for each in value if isinstance(value, list) else [value]:
-        name, how = each, pattern_type
-        if isinstance(each, dict) and pattern_type:
-            check_words(each, ("name", "patternType"), (word,), f"{word}: ")
-            name, how = each.get("name"), each.get("patternType", pattern_type)
+    for entry in value if isinstance(value, list) else [value]:
+        name, how = entry, pattern_type
+        if isinstance(entry, dict) and pattern_type:
+            check_words(entry, ("name", "patternType"), (word,), f"{word}: ")
+            name, how = entry.get("name"), entry.get("patternType", pattern_type)
         if not isinstance(name, str) or not isinstance(how, str):
-            raise FormatError(f"{word}: found {short(each)}; expected is a text", path=(word,))
+            raise FormatError(f"{word}: found {short(entry)}; expected is a text", path=(word,))
         try:
             yield ParameterValue(text_of(name), how.upper())
         except FormatError as error:
@@ -213,13 +215,17 @@ def _rows(
     template: Mapping[str, Any], role: Role, values: Values, variables_: Mapping[str, str]
 ) -> Iterator[Row]:
     name: str = template["name"]
-    used = [each for each in dict.fromkeys(_REFERENCE.findall(name)) if each in role.parameters]
+    used = [
+        parameter
+        for parameter in dict.fromkeys(_REFERENCE.findall(name))
+        if parameter in role.parameters
+    ]
     # An optional parameter without a value.
-    if any(each not in values for each in used):
+    if any(parameter not in values for parameter in used):
         return
-    for chosen in product(*(values[each] for each in used)):
+    for chosen in product(*(values[parameter] for parameter in used)):
         of_one = dict(zip(used, chosen, strict=True))
-        texts = {**variables_, **{each: value.name for each, value in of_one.items()}}
+        texts = {**variables_, **{parameter: value.name for parameter, value in of_one.items()}}
         row = {word: template[word] for word in template if word != "name"}
         row["name"] = replace_references(name, texts, "parameter or variable")
         # A role that covers names behind a parameter says so, whatever the grant gives.
@@ -231,11 +237,11 @@ def _rows(
 def _pattern_type(name: str, values: Mapping[str, ParameterValue]) -> str:
     """Return the pattern type of a name: that of the parameter with which it ends."""
     # Text behind a prefix would be within it: no pattern matches a middle of names.
-    last = next((each for each in values if name.endswith(f"${{{each}}}")), None)
-    for each, value in values.items():
-        if each != last and value.pattern_type != "LITERAL":
+    last = next((parameter for parameter in values if name.endswith(f"${{{parameter}}}")), None)
+    for parameter, value in values.items():
+        if parameter != last and value.pattern_type != "LITERAL":
             raise FormatError(
-                f"{each}: {value.name!r} is {value.pattern_type}, but the name {name} goes on"
+                f"{parameter}: {value.name!r} is {value.pattern_type}, but the name {name} goes on"
                 " behind it"
             )
     return "LITERAL" if last is None else values[last].pattern_type

@@ -25,7 +25,7 @@ def schema() -> dict[str, Any]:
         "description": "The files of doorkeeper acls, as JSON or YAML.",
         "type": "object",
         "required": ["version"],
-        "anyOf": [{"required": [each]} for each in ("acls", "grants", *SECTIONS)],
+        "anyOf": [{"required": [section]} for section in ("acls", "grants", *SECTIONS)],
         "additionalProperties": False,
         "patternProperties": {"^x-": {"description": "Ignored: anchors of YAML stand here."}},
         "properties": {
@@ -71,7 +71,7 @@ def schema() -> dict[str, Any]:
 
 def _definitions() -> dict[str, Any]:
     return {
-        "operation": {"enum": [each.name for each in AclOperation if each > 1]},
+        "operation": {"enum": [operation.name for operation in AclOperation if operation > 1]},
         "texts": _one_or_more(_TEXT),
         "names": _one_or_more({"oneOf": [_TEXT, {"$ref": "#/$defs/name"}]}),
         "name": {
@@ -161,7 +161,7 @@ def _entities() -> dict[str, Any]:
         ),
         "quotas": {
             **_mapping(clients | dict.fromkeys((*CLIENT_QUOTAS, *IP_QUOTAS), rate)),
-            "anyOf": [{"required": [each]} for each in QUOTA_CLIENTS],
+            "anyOf": [{"required": [word]} for word in QUOTA_CLIENTS],
             "minProperties": 2,
         },
     }
@@ -186,7 +186,7 @@ def _record() -> dict[str, Any]:
         "required": list(NEEDED),
         "additionalProperties": False,
         "properties": {
-            "resourceType": {"enum": [each.name for each in ResourceType if each > 1]},
+            "resourceType": {"enum": [kind.name for kind in ResourceType if kind > 1]},
             "name": _TEXT,
             "patternType": _PATTERN_TYPE,
             "principal": {"type": "string"},
@@ -229,6 +229,6 @@ def _built_in(name: str) -> dict[str, Any]:
         "if": {"properties": {"role": {"const": name}}},
         "then": {
             "required": list(role.required),
-            "properties": {each: {"$ref": "#/$defs/names"} for each in role.parameters},
+            "properties": {parameter: {"$ref": "#/$defs/names"} for parameter in role.parameters},
         },
     }

@@ -21,7 +21,7 @@ _DEPTH_MAX: Final = 100
 
 
 class _Mark(Protocol):
-    """A place in a text; lines count from 0."""
+    """A position in a text; lines count from 0."""
 
     line: int
 
@@ -93,11 +93,11 @@ class _Builder:
         next(events)
         if not isinstance(next(events), yaml.DocumentStartEvent):
             raise _Unusual
-        found = self._node(next(events), events, 0)
+        document = self._node(next(events), events, 0)
         next(events)
         if not isinstance(next(events), yaml.StreamEndEvent):
             raise _Unusual
-        return found
+        return document
 
     def _node(self, event: _Event, events: Iterator[_Event], depth: int) -> object:
         kind = type(event)
@@ -140,14 +140,14 @@ class _Builder:
             return self._texts[text]
         resolvers = (*self._resolvers.get(text[:1], ()), *self._resolvers.get(None, ()))
         tag = next((tag for tag, pattern in resolvers if pattern.match(text)), None)
-        found: object = text
+        value: object = text
         if tag is not None:
             if tag in ("tag:yaml.org,2002:merge", "tag:yaml.org,2002:value"):
                 raise _Unusual
             node = self._yaml.ScalarNode(tag, text)
-            found = self._values.construct_object(node, deep=True)
-        self._texts[text] = found
-        return found
+            value = self._values.construct_object(node, deep=True)
+        self._texts[text] = value
+        return value
 
 
 def _check_depth(yaml: ModuleType, text: str, loader: type[SafeLoader]) -> None:

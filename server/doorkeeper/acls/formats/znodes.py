@@ -53,13 +53,13 @@ def from_document(document: object, *, bare_principals: bool = False) -> list[Ac
     """
     if not isinstance(document, dict):
         raise FormatError("expected is an object from paths of nodes to what they hold")
-    found: list[AclBinding] = []
+    bindings: list[AclBinding] = []
     for path, node in document.items():
         try:
-            found.extend(_bindings(path, node, bare_principals=bare_principals))
+            bindings.extend(_bindings(path, node, bare_principals=bare_principals))
         except FormatError as error:
             raise FormatError(f"{path!r}: {error}") from None
-    return found
+    return bindings
 
 
 def _bindings(path: str, node: object, *, bare_principals: bool) -> Iterator[AclBinding]:

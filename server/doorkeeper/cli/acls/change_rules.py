@@ -76,7 +76,7 @@ class Acceptance(NamedTuple):
         """Return the rules for a plan."""
         limits = None
         if not self.any_number:
-            limits = RemovalLimits(scope=plan.kept + len(plan.removed))
+            limits = RemovalLimits(scope=plan.unchanged + len(plan.removed))
             if self.removals_max is not None:
                 limits = limits._replace(number=self.removals_max, share=1.0)
             if self.any_share:

@@ -82,7 +82,7 @@ def _apply_command(binding: AclBinding, *, add: bool, location: Location) -> str
     """Return the line that applies a plan with one item; JSON can hold any name."""
     nothing: tuple[AclBinding, ...] = ()
     one = (binding,)
-    plan = Plan(one if add else nothing, nothing if add else one, kept=0, foreign=0)
+    plan = Plan(one if add else nothing, nothing if add else one, unchanged=0, foreign=0)
     apply = ["doorkeeper", "acls", "apply", "-", *location.words, "--plan", "--yes"]
     return f"printf %s {shlex.quote(json.dumps(acl_plans.record(plan)))} | {shlex.join(apply)}"
 

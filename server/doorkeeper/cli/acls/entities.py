@@ -287,9 +287,9 @@ def summary_of(plan: EntityPlan) -> str:
     if plan:
         return (
             f"topics, users, quotas: {len(plan.creations)} to create, {len(plan.alterations)} to"
-            f" change, {len(plan.removals)} to remove, {plan.kept} unchanged"
+            f" change, {len(plan.removals)} to remove, {plan.unchanged} unchanged"
         )
-    return f"{plan.kept} topics, users and quotas are as wanted" if plan.kept else ""
+    return f"{plan.unchanged} topics, users and quotas are as wanted" if plan.unchanged else ""
 
 
 # --- in files of plans

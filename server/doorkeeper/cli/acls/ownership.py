@@ -132,8 +132,8 @@ class Ownership(NamedTuple):
         # Wanted ACLs that no file owns are added, and stay when they are not wanted any more.
         others = plan_additions(present, set(wanted).difference(owned))
         added = tuple(sorted((*own.added, *others.added)))
-        kept = own.kept + others.kept
-        return Plan(added, own.removed, kept, own.foreign - others.kept)
+        kept = own.unchanged + others.unchanged
+        return Plan(added, own.removed, kept, own.foreign - others.unchanged)
 
 
 def ownership_of(

@@ -100,10 +100,10 @@ def summary(
     foreign += f"; {others}" if others else ""
     if not plan and not entities:
         where, source = ("", "") if sides is None else (f" for {sides[0]}", f" in {sides[1]}")
-        return f"No changes{where}: {plan.kept} ACLs are as wanted{source}{foreign}."
+        return f"No changes{where}: {plan.unchanged} ACLs are as wanted{source}{foreign}."
     where = "" if sides is None else f" for {sides[0]}, as in {sides[1]}"
     added, removed = len(plan.added), len(plan.removed)
-    return f"Plan{where}: {added} to add, {removed} to remove; {plan.kept} unchanged{foreign}."
+    return f"Plan{where}: {added} to add, {removed} to remove; {plan.unchanged} unchanged{foreign}."
 
 
 def difference(plan: Plan, entities: EntityPlan, left: Side, right: Side) -> str:
@@ -118,7 +118,7 @@ def difference(plan: Plan, entities: EntityPlan, left: Side, right: Side) -> str
 
 def numbers_of_difference(plan: Plan, left: str, right: str) -> str:
     """Return how many ACLs are only on one side, and how many on both."""
-    added, removed, kept = len(plan.added), len(plan.removed), plan.kept
+    added, removed, kept = len(plan.added), len(plan.removed), plan.unchanged
     if not plan:
         return f"No difference: {left} and {right} have the same {kept} ACLs"
     return f"Difference: {added} only in {right} (+), {removed} only in {left} (-); {kept} in both"
@@ -131,8 +131,10 @@ def examined(
 
     ``owned`` counts the parts in which a file says that there is nothing but what it lists.
     """
-    acls = len(plan.added) + len(plan.removed) + plan.kept
-    others = len(entities.changes) + entities.kept + len(entities.staying) + len(entities.foreign)
+    acls = len(plan.added) + len(plan.removed) + plan.unchanged
+    others = (
+        len(entities.changes) + entities.unchanged + len(entities.staying) + len(entities.foreign)
+    )
     nothing = f"nothing was compared: neither {present} nor {wanted} has ACLs that are selected"
     return Examined(acls + others + owned, nothing)
 
@@ -150,7 +152,7 @@ def record(plan: Plan) -> dict[str, Any]:
         "version": VERSION,
         "added": list(records(plan.added)),
         "removed": list(records(plan.removed)),
-        "kept": plan.kept,
+        "kept": plan.unchanged,
         "foreign": plan.foreign,
     }
 

@@ -433,7 +433,7 @@ def import_acls(*, dry_run: bool, accepted: frozenset[Rule], **options: Any) -> 
     location = take_location(options, *wanted)
     refuse_file(location.address)
     goal = read_contents(_location_of(wanted, location))
-    make_plan = partial(plan_additions, wanted=goal.bindings)
+    make_plan = partial(plan_additions, desired=goal.bindings)
     # Without owners: what is there stays as it is.
     planner = planner_of(goal.entities._replace(owned=()), 0, {})
     apply_plan(
@@ -495,7 +495,7 @@ def rest_of(saved: Plan, present: list[AclBinding]) -> Plan:
     there = set(present)
     added = tuple(each for each in saved.added if each not in there)
     removed = tuple(each for each in saved.removed if each in there)
-    return saved._replace(added=added, removed=removed, kept=len(saved.added) - len(added))
+    return saved._replace(added=added, removed=removed, unchanged=len(saved.added) - len(added))
 
 
 def _location_of(wanted: Sequence[Address], location: Location) -> Location:

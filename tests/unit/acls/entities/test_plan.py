@@ -89,7 +89,7 @@ def test_what_is_as_wanted_is_kept(goal: Entity) -> None:
         normalize=lambda _name, text: text.removesuffix(".0"),
     )
 
-    assert found == EntityPlan(kept=1)
+    assert found == EntityPlan(unchanged=1)
 
 
 def test_a_topic_is_deleted_only_where_that_is_asked_for() -> None:

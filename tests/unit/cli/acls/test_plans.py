@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 A, B = allow("a", READ, topic("t")), deny("b,c", READ, topic("u", PREFIXED), "10.0.0.1")
 TARGET = Side("config:x", 7, "config:x")
 WANTED = Side("acls.yaml", None, "acls.yaml")
-CHANGE = Plan((A,), (B,), kept=3, foreign=2)
+CHANGE = Plan((A,), (B,), unchanged=3, foreign=2)
 
 
 @pytest.mark.parametrize(
