@@ -80,8 +80,8 @@ def name_of(name: bytes) -> str:
         NotDer: the bytes are not a name.
     """
     (sequence,) = _exactly(_elements(name), _SEQUENCE)
-    relative = [_relative_name(each) for each in _with_tag(_elements(sequence.contents), _SET)]
-    return ",".join(reversed(relative))
+    names = [_relative_name(one) for one in _with_tag(_elements(sequence.contents), _SET)]
+    return ",".join(reversed(names))
 
 
 def _relative_name(relative: _Element) -> str:
@@ -145,10 +145,10 @@ def _with_tag(elements: Iterator[_Element], tag: int) -> Iterator[_Element]:
 
 
 def _exactly(elements: Iterator[_Element], tag: int) -> list[_Element]:
-    found = list(_with_tag(elements, tag))
-    if len(found) != 1:
-        raise NotDer(f"found {len(found)} elements; allowed: one")
-    return found
+    matching = list(_with_tag(elements, tag))
+    if len(matching) != 1:
+        raise NotDer(f"found {len(matching)} elements; allowed: one")
+    return matching
 
 
 def _elements(data: bytes) -> Iterator[_Element]:

@@ -58,12 +58,12 @@ def read(path: PropertiesFile) -> list[Entry]:
     except OSError as error:
         text = f"cannot be read: {error.strerror or error}"
         raise ConfigError([Problem(str(path), "", text)]) from error
-    found = _CONTROL.search(data)
-    if found is not None:
+    control = _CONTROL.search(data)
+    if control is not None:
         # Java would take it; no value that counts holds one, and every binary file does.
-        code = found[0][0]
+        code = control[0][0]
         what = f"the control character 0x{code:02x}" if code else "a NUL"
-        text = f"found {what} at byte {found.start()}; expected is a text of lines, key=value"
+        text = f"found {what} at byte {control.start()}; expected is a text of lines, key=value"
         raise ConfigError([Problem(str(path), "", text)])
     return parse(data, str(path))
 

@@ -99,10 +99,10 @@ def counts(items: Iterable[K]) -> dict[K, int]:
 
     Unlike ``Counter`` and ``dict.fromkeys``, for many items this pauses for other threads.
     """
-    found: dict[K, int] = {}
+    totals: dict[K, int] = {}
     for item in items:
-        found[item] = found.get(item, 0) + 1
-    return found
+        totals[item] = totals.get(item, 0) + 1
+    return totals
 
 
 def free(items: list[Any]) -> None:

@@ -157,7 +157,7 @@ class AdminClient:
     # --- ACLs
 
     async def describe_acls(
-        self, wanted: AclBindingFilter = ANY_BINDING, *, node_id: int | None = None
+        self, filter: AclBindingFilter = ANY_BINDING, *, node_id: int | None = None
     ) -> list[AclBinding]:
         """Return the bindings that the filter matches, sorted; by default all.
 
@@ -169,8 +169,8 @@ class AdminClient:
             ApiFailure: the server refuses, for example with 31 or 54.
             ClientError: any other failure.
         """
-        check_filter(wanted)
-        answer = await self.call(description_request(wanted), DescribeAclsResponse, node_id=node_id)
+        check_filter(filter)
+        answer = await self.call(description_request(filter), DescribeAclsResponse, node_id=node_id)
         if answer.error_code:
             raise ApiFailure(answer.error_code, answer.error_message)
         if len(answer.resources) < _MANY:
@@ -191,9 +191,9 @@ class AdminClient:
         )
         answer = await self.call(request, ApiVersionsResponse)
         levels = (
-            each.max_version_level
-            for each in answer.finalized_features
-            if each.name == "metadata.version"
+            feature.max_version_level
+            for feature in answer.finalized_features
+            if feature.name == "metadata.version"
         )
         # A server that does not know the features yet answers with a negative epoch.
         return next(levels, 0) if answer.finalized_features_epoch >= 0 else 0
@@ -224,13 +224,15 @@ class AdminClient:
         Raises:
             ClientError: the outcome is unknown.
         """
-        refused = [Created(refusal(each)) for each in bindings]
+        refused = [Created(refusal(binding)) for binding in bindings]
         return await self._rest(bindings, refused, self._create)
 
     async def _create(self, bindings: Sequence[AclBinding]) -> list[Created]:
         request = creation_request(bindings)
         answer = await self._nodes.call(request, CreateAclsResponse, controller=True)
-        return [Created(error_of(each.error_code, each.error_message)) for each in answer.results]
+        return [
+            Created(error_of(result.error_code, result.error_message)) for result in answer.results
+        ]
 
     async def delete_acls(self, filters: Sequence[AclBindingFilter]) -> list[Deleted]:
         """Delete the matching bindings in one request; the results are in order.
@@ -241,15 +243,15 @@ class AdminClient:
             ValueError: a filter contains UNKNOWN, for which a server closes the connection.
             ClientError: the outcome is unknown.
         """
-        for each in filters:
-            check_filter(each)
-        refused = [Deleted(unencodable(each)) for each in filters]
+        for filter in filters:
+            check_filter(filter)
+        refused = [Deleted(unencodable(filter)) for filter in filters]
         return await self._rest(filters, refused, self._delete)
 
     async def _delete(self, filters: Sequence[AclBindingFilter]) -> list[Deleted]:
         request = deletion_request(filters)
         answer = await self._nodes.call(request, DeleteAclsResponse, controller=True)
-        return [_delete_result(each) for each in answer.filter_results]
+        return [_delete_result(result) for result in answer.filter_results]
 
     # --- users of SCRAM
 
@@ -292,17 +294,17 @@ class AdminClient:
 
     # --- topics, users and quotas
 
-    async def describe_entities(self, wanted: EntitySet) -> list[Entity]:
+    async def describe_entities(self, desired: EntitySet) -> list[Entity]:
         """Return the present entities of the kinds that are wanted or owned.
 
         Raises:
             ApiFailure: the server refuses.
             ClientError: any other failure.
         """
-        found = await entities.describe_entities(self.call, wanted)
-        if wanted.concerns(Credential):
-            found += entities.credentials_of(await self.scram_credentials())
-        return found
+        present = await entities.describe_entities(self.call, desired)
+        if desired.concerns(Credential):
+            present += entities.credentials_of(await self.scram_credentials())
+        return present
 
     async def alter_entities(
         self, changes: Sequence[EntityChange], passwords: Mapping[str, str]
@@ -313,7 +315,7 @@ class AdminClient:
             ClientError: the outcome is unknown.
         """
         results = [Altered()] * len(changes)
-        users = [at for at, each in enumerate(changes) if isinstance(each.entity, Credential)]
+        users = [at for at, change in enumerate(changes) if isinstance(change.entity, Credential)]
         others = [at for at in range(len(changes)) if at not in set(users)]
         answered = await self.alter_scram_credentials(
             [entities.scram_change(changes[at], passwords) for at in users]
@@ -331,7 +333,7 @@ class AdminClient:
         ask: Callable[[Sequence[Item]], Awaitable[Sequence[R]]],
     ) -> list[R]:
         """Send the items without an error; return the results of all."""
-        sent = [at for at, each in enumerate(results) if each.error is None]
+        sent = [at for at, result in enumerate(results) if result.error is None]
         if sent:
             answered = await self._each([items[at] for at in sent], ask)
             for at, result in zip(sent, answered, strict=True):
@@ -347,10 +349,10 @@ class AdminClient:
 
         async def once() -> None:
             nonlocal waiting
-            found = await ask([items[at] for at in waiting])
-            if len(found) != len(waiting):
-                raise ClientError(f"{len(found)} results came for {len(waiting)} items")
-            results.update(zip(waiting, found, strict=True))
+            answers = await ask([items[at] for at in waiting])
+            if len(answers) != len(waiting):
+                raise ClientError(f"{len(answers)} results came for {len(waiting)} items")
+            results.update(zip(waiting, answers, strict=True))
             waiting = [at for at in waiting if _is_retriable(results[at])]
             if waiting:
                 raise RetryNeeded(str(results[waiting[0]].error))
@@ -367,7 +369,7 @@ def _is_retriable(result: _Result) -> bool:
 
 def _delete_result(result: DeleteAclsFilterResult) -> Deleted:
     removed = (
-        Removed(binding_of(each), error_of(each.error_code, each.error_message))
-        for each in result.matching_acls
+        Removed(binding_of(acl), error_of(acl.error_code, acl.error_message))
+        for acl in result.matching_acls
     )
     return Deleted(error_of(result.error_code, result.error_message), tuple(removed))

@@ -38,8 +38,8 @@ from doorkeeper_wire.messages.describe_acls import (
 Filter = TypeVar("Filter", DescribeAclsRequest, DeleteAclsFilter)
 
 
-def description_request(wanted: AclBindingFilter) -> DescribeAclsRequest:
-    return _filter(DescribeAclsRequest, wanted)
+def description_request(filter: AclBindingFilter) -> DescribeAclsRequest:
+    return _filter(DescribeAclsRequest, filter)
 
 
 def creation_request(bindings: Iterable[AclBinding]) -> CreateAclsRequest:
@@ -60,12 +60,12 @@ def creation_request(bindings: Iterable[AclBinding]) -> CreateAclsRequest:
 
 
 def deletion_request(filters: Iterable[AclBindingFilter]) -> DeleteAclsRequest:
-    return DeleteAclsRequest(filters=tuple(_filter(DeleteAclsFilter, each) for each in filters))
+    return DeleteAclsRequest(filters=tuple(_filter(DeleteAclsFilter, filter) for filter in filters))
 
 
-def _filter(message: type[Filter], wanted: AclBindingFilter) -> Filter:
+def _filter(message: type[Filter], filter: AclBindingFilter) -> Filter:
     """Return a filter of a request: both messages have the same field names."""
-    pattern, entry = wanted
+    pattern, entry = filter
     return message(
         resource_type_filter=pattern.resource_type,
         resource_name_filter=pattern.name,
@@ -116,13 +116,13 @@ def _entry_of(
     )
 
 
-def check_filter(wanted: AclBindingFilter) -> None:
+def check_filter(filter: AclBindingFilter) -> None:
     """Reject a filter for which a server closes the connection.
 
     Raises:
         ValueError: it contains UNKNOWN.
     """
-    pattern, entry = wanted
+    pattern, entry = filter
     if (
         pattern.resource_type is ResourceType.UNKNOWN
         or pattern.pattern_type is PatternType.UNKNOWN
@@ -140,15 +140,15 @@ def refusal(binding: AclBinding) -> ApiError | None:
     Source: ``AclBindingFilter.findIndefiniteField``.
     """
     pattern, entry = binding
-    found = None
+    indefinite = None
     if pattern.resource_type in (ResourceType.ANY, ResourceType.UNKNOWN):
-        found = f"Resource type is {pattern.resource_type.name}"
+        indefinite = f"Resource type is {pattern.resource_type.name}"
     elif pattern.pattern_type in (PatternType.ANY, PatternType.MATCH, PatternType.UNKNOWN):
-        found = f"Resource pattern type is {pattern.pattern_type.name}"
+        indefinite = f"Resource pattern type is {pattern.pattern_type.name}"
     elif entry.operation in (AclOperation.ANY, AclOperation.UNKNOWN):
-        found = f"Operation is {entry.operation.name}"
+        indefinite = f"Operation is {entry.operation.name}"
     elif entry.permission_type in (AclPermissionType.ANY, AclPermissionType.UNKNOWN):
-        found = f"Permission type is {entry.permission_type.name}"
-    if found is None:
+        indefinite = f"Permission type is {entry.permission_type.name}"
+    if indefinite is None:
         return unencodable(binding)
-    return ApiError(ErrorCode.INVALID_REQUEST, f"Invalid ACL creation: {found}")
+    return ApiError(ErrorCode.INVALID_REQUEST, f"Invalid ACL creation: {indefinite}")

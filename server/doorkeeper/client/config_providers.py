@@ -45,7 +45,7 @@ def resolve(values: Settings, environment: Settings) -> dict[str, str]:
     Raises:
         VariableError: a provider is unknown or not declared, or a variable has no value.
     """
-    names = [each.strip() for each in values.get(PROVIDERS_KEY, "").split(",") if each.strip()]
+    names = [name.strip() for name in values.get(PROVIDERS_KEY, "").split(",") if name.strip()]
     classes = {name: _class_of(name, values) for name in names}
 
     def text_of(key: str, text: str) -> str:
@@ -88,12 +88,13 @@ def value_of_variable(reference: str, environment: Settings) -> str:
 
 def _class_of(name: str, values: Settings) -> str:
     key = f"{PROVIDERS_KEY}.{name}.class"
-    found = values.get(key, "")
-    if found not in CLASSES.values():
+    class_name = values.get(key, "")
+    if class_name not in CLASSES.values():
         raise VariableError(
-            f"{key}: found {found or 'nothing'}; this command knows {', '.join(CLASSES.values())}"
+            f"{key}: found {class_name or 'nothing'}; this command knows"
+            f" {', '.join(CLASSES.values())}"
         )
-    return found
+    return class_name
 
 
 def _parameters(name: str, values: Settings) -> Settings:
@@ -122,10 +123,10 @@ def _read_properties(path: str, key: str, parameters: Settings, _environment: Se
 
     text = _text_of(path, parameters, "${file:PATH:KEY}")
     # Java reads these in UTF-8, unlike the properties of the client.
-    found = javaproperties.loads(text)
-    if key not in found:
+    properties = javaproperties.loads(text)
+    if key not in properties:
         raise ValueError("the file has no such key")
-    return found[key]
+    return properties[key]
 
 
 def _read_file(path: str, name: str, parameters: Settings, _environment: Settings) -> str:
@@ -144,7 +145,7 @@ def _text_of(path: str, parameters: Settings, form: str) -> str:
     # Resolved, so that no link and no .. leads out of the allowed folders.
     real = Path(path).resolve()
     if allowed and not any(
-        real.is_relative_to(Path(each.strip()).resolve()) for each in allowed.split(",")
+        real.is_relative_to(Path(folder.strip()).resolve()) for folder in allowed.split(",")
     ):
         raise ValueError(f"allowed.paths does not allow it; allowed: {allowed}")
     try:

@@ -188,11 +188,11 @@ class ClientConnection:
         self._writer.write(sent)
         frame = await self._await_answer(future, API_NAMES[request.API_KEY])
         try:
-            found, at = decode_response_header(frame, request.API_KEY, version)
+            response_header, at = decode_response_header(frame, request.API_KEY, version)
         except Malformed as error:
             raise self._unreadable(str(error)) from error
         # The order is lost: no later response can be matched either.
-        if found.correlation_id != header.correlation_id:
+        if response_header.correlation_id != header.correlation_id:
             raise self._unreadable("it belongs to another request")
         return frame, at
 
@@ -271,13 +271,13 @@ class ClientConnection:
         )
         answer = await self._versions_of(request, _VERSIONS_ASKED)
         if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
-            newest = {each.api_key: each.max_version for each in answer.api_keys}
+            newest = {served.api_key: served.max_version for served in answer.api_keys}
             version = min(newest.get(ApiVersionsRequest.API_KEY, 0), _VERSIONS_ASKED)
             answer = await self._versions_of(request, version)
         if answer.error_code:
             raise ApiFailure(answer.error_code, None)
         self._versions = {
-            each.api_key: (each.min_version, each.max_version) for each in answer.api_keys
+            served.api_key: (served.min_version, served.max_version) for served in answer.api_keys
         }
 
     async def _versions_of(self, request: ApiVersionsRequest, version: int) -> ApiVersionsResponse:
@@ -404,4 +404,6 @@ def describe_error(error: Exception) -> str:
 
 def _java_name(name: str) -> str:
     """Return the name of an API like Java's constants: DESCRIBE_ACLS."""
-    return "".join(f"_{each}" if each.isupper() else each for each in name).lstrip("_").upper()
+    return (
+        "".join(f"_{letter}" if letter.isupper() else letter for letter in name).lstrip("_").upper()
+    )

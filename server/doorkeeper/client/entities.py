@@ -80,7 +80,7 @@ _CLUSTER_DEFAULT: Final = -1
 # --- descriptions
 
 
-async def describe_entities(call: Call, wanted: EntitySet) -> list[Entity]:
+async def describe_entities(call: Call, desired: EntitySet) -> list[Entity]:
     """Return the present topics and quotas, if any of them are wanted or owned.
 
     Of topics only those with a name that is wanted or owned, unless a prefix is owned; their
@@ -90,12 +90,12 @@ async def describe_entities(call: Call, wanted: EntitySet) -> list[Entity]:
         ApiFailure: the server refuses.
         ClientError: any other failure.
     """
-    found: list[Entity] = []
-    if wanted.concerns(TopicEntity):
-        found += await _topics(call, wanted)
-    if wanted.concerns(Quota):
-        found += await _quotas(call)
-    return found
+    present: list[Entity] = []
+    if desired.concerns(TopicEntity):
+        present += await _topics(call, desired)
+    if desired.concerns(Quota):
+        present += await _quotas(call)
+    return present
 
 
 def credentials_of(users: Mapping[str, Mapping[str, int]]) -> Iterator[Credential]:
@@ -105,26 +105,26 @@ def credentials_of(users: Mapping[str, Mapping[str, int]]) -> Iterator[Credentia
             yield Credential(user, mechanism, iterations)
 
 
-async def _topics(call: Call, wanted: EntitySet) -> list[TopicEntity]:
-    names = wanted.topic_names
-    asked = None if names is None else tuple(MetadataRequestTopic(name=each) for each in names)
+async def _topics(call: Call, desired: EntitySet) -> list[TopicEntity]:
+    names = desired.topic_names
+    asked = None if names is None else tuple(MetadataRequestTopic(name=name) for name in names)
     # An empty list means no topics, and null all of them.
     request = MetadataRequest(topics=asked, allow_auto_topic_creation=False)
     answer = await call(request, MetadataResponse)
     there: dict[str, TopicEntity] = {}
-    for each in answer.topics:
-        if each.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or each.is_internal:
+    for topic in answer.topics:
+        if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or topic.is_internal:
             continue
-        _check(f"topic {each.name}", each.error_code)
+        _check(f"topic {topic.name}", topic.error_code)
         # While a partition has no leader yet, the topic is there.
-        replicas = len(each.partitions[0].replica_nodes) if each.partitions else None
-        there[each.name or ""] = TopicEntity(
-            each.name or "", len(each.partitions) or None, replicas
+        replicas = len(topic.partitions[0].replica_nodes) if topic.partitions else None
+        there[topic.name or ""] = TopicEntity(
+            topic.name or "", len(topic.partitions) or None, replicas
         )
     with_configs = {
-        each.name
-        for each in wanted.entities
-        if isinstance(each, TopicEntity) and each.configs is not None
+        entity.name
+        for entity in desired.entities
+        if isinstance(entity, TopicEntity) and entity.configs is not None
     }
     return await _with_configs(call, there, with_configs & there.keys())
 
@@ -134,22 +134,22 @@ async def _with_configs(
 ) -> list[TopicEntity]:
     if names:
         resources = tuple(
-            DescribeConfigsResource(resource_type=_TOPIC, resource_name=each)
-            for each in sorted(names)
+            DescribeConfigsResource(resource_type=_TOPIC, resource_name=name)
+            for name in sorted(names)
         )
         answer = await call(DescribeConfigsRequest(resources=resources), DescribeConfigsResponse)
-        for each in answer.results:
-            subject = f"settings of topic {each.resource_name}"
-            _check(subject, each.error_code, each.error_message)
+        for result in answer.results:
+            subject = f"settings of topic {result.resource_name}"
+            _check(subject, result.error_code, result.error_message)
             configs = tuple(
                 sorted(
                     (config.name, config.value or "")
-                    for config in each.configs
+                    for config in result.configs
                     # Values of brokers and defaults are no properties of the topic.
                     if config.config_source == _OF_TOPIC
                 )
             )
-            name = each.resource_name
+            name = result.resource_name
             topics[name] = topics[name]._replace(configs=configs)
     return list(topics.values())
 
@@ -159,11 +159,11 @@ async def _quotas(call: Call) -> list[Quota]:
     if answer.error_code:
         raise ApiFailure(answer.error_code, answer.error_message)
     return [
-        Quota(client_of(names), each.key, each.value)
+        Quota(client_of(names), value.key, value.value)
         for entry in answer.entries or ()
         if (names := {part.entity_type: part.entity_name for part in entry.entity})
         and client_of(names)
-        for each in entry.values
+        for value in entry.values
     ]
 
 
@@ -198,19 +198,21 @@ async def alter(nodes: Nodes, changes: Sequence[EntityChange]) -> list[Altered]:
     errors: dict[tuple[object, ...], ApiError | None] = {}
     # One after the other: a topic gets its partitions before its settings, as they are printed.
     for request, answer in _requests(changes):
-        found = await nodes.call(request, answer, controller=True)
-        for key, error in _results(found):
+        response = await nodes.call(request, answer, controller=True)
+        for key, error in _results(response):
             # The settings of a topic are tried also where its partitions could not be changed.
             errors[key] = errors.get(key) or error
-    return [Altered(errors.get(_key(each))) for each in changes]
+    return [Altered(errors.get(_key(change))) for change in changes]
 
 
 def _requests(changes: Sequence[EntityChange]) -> Iterator[tuple[Message, type[Message]]]:
-    topics = [each for each in changes if isinstance(each.entity, TopicEntity)]
-    if created := [each.after for each in topics if each.before is None]:
+    topics = [change for change in changes if isinstance(change.entity, TopicEntity)]
+    if created := [topic.after for topic in topics if topic.before is None]:
         yield (
             CreateTopicsRequest(
-                topics=tuple(_creation(each) for each in created if isinstance(each, TopicEntity)),
+                topics=tuple(
+                    _creation(topic) for topic in created if isinstance(topic, TopicEntity)
+                ),
                 timeout_ms=_TIMEOUT_MS,
             ),
             CreateTopicsResponse,
@@ -238,7 +240,7 @@ def _requests(changes: Sequence[EntityChange]) -> Iterator[tuple[Message, type[M
     )
     if resources:
         yield IncrementalAlterConfigsRequest(resources=resources), IncrementalAlterConfigsResponse
-    if deleted := [each.entity.key[0] for each in topics if each.after is None]:
+    if deleted := [topic.entity.key[0] for topic in topics if topic.after is None]:
         yield (
             DeleteTopicsRequest(
                 topics=tuple(DeleteTopicState(name=str(name)) for name in deleted),
@@ -300,8 +302,8 @@ def _results(answer: object) -> Iterator[tuple[tuple[object, ...], ApiError | No
             yield (Quota, client), error_of(entry.error_code, entry.error_message)
         return
     rows, name = _ROWS[type(answer)]
-    for each in getattr(answer, rows):
-        yield (TopicEntity, getattr(each, name)), error_of(each.error_code, each.error_message)
+    for row in getattr(answer, rows):
+        yield (TopicEntity, getattr(row, name)), error_of(row.error_code, row.error_message)
 
 
 _ROWS: Final[dict[type, tuple[str, str]]] = {

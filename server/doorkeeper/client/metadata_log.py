@@ -129,16 +129,16 @@ class MetadataLog:
             ),
         )
         answer = await self._call(request, _FETCH)
-        found = _partition(answer, "Responses")
-        snapshot, other = found["SnapshotId"], found["DivergingEpoch"]
+        partition = _partition(answer, "Responses")
+        snapshot, other = partition["SnapshotId"], partition["DivergingEpoch"]
         return LogPart(
-            found["Records"] or b"",
-            found["HighWatermark"],
+            partition["Records"] or b"",
+            partition["HighWatermark"],
             None if snapshot is None or snapshot["EndOffset"] < 0 else _position(snapshot),
             is_other=other is not None and other["EndOffset"] >= 0,
         )
 
-    async def snapshot(self, wanted: LogPosition) -> bytes:
+    async def snapshot(self, position: LogPosition) -> bytes:
         """Return the batches of a snapshot.
 
         Raises:
@@ -148,24 +148,24 @@ class MetadataLog:
         parts: list[bytes] = []
         at = 0
         while True:
-            request = _SnapshotRequest(wanted, self._leader_epoch, at)
-            found = _partition(await self._call(request, _FETCH_SNAPSHOT), "Topics")
-            part, size = found["UnalignedRecords"], found["Size"]
+            request = _SnapshotRequest(position, self._leader_epoch, at)
+            partition = _partition(await self._call(request, _FETCH_SNAPSHOT), "Topics")
+            part, size = partition["UnalignedRecords"], partition["Size"]
             # A size from the wire bounds how much is collected.
-            if found["Position"] != at or not 0 < size <= _SNAPSHOT_BYTES_MAX:
-                raise ConnectionLost(f"the snapshot {wanted} is not readable at byte {at}")
+            if partition["Position"] != at or not 0 < size <= _SNAPSHOT_BYTES_MAX:
+                raise ConnectionLost(f"the snapshot {position} is not readable at byte {at}")
             parts.append(part)
             at += len(part)
             if at >= size:
                 return b"".join(parts)
             # A part without bytes would be asked for again for ever.
             if not part:
-                raise ConnectionLost(f"the snapshot {wanted} ends at byte {at} of {size}")
+                raise ConnectionLost(f"the snapshot {position} ends at byte {at} of {size}")
 
     async def _call(self, request: Message | _SnapshotRequest, key: int) -> Values:
         reader = cast("type[Any]", _Answer(key))
-        found: Values = await self._connection.call(cast("Message", request), reader)
-        return found
+        answer: Values = await self._connection.call(cast("Message", request), reader)
+        return answer
 
 
 class _Answer:
@@ -185,7 +185,7 @@ class _SnapshotRequest:
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
 
-    def __init__(self, wanted: LogPosition, leader_epoch: int, at: int) -> None:
+    def __init__(self, position: LogPosition, leader_epoch: int, at: int) -> None:
         self._values = {
             "MaxBytes": _BYTES,
             "Topics": [
@@ -195,7 +195,7 @@ class _SnapshotRequest:
                         {
                             "Partition": 0,
                             "CurrentLeaderEpoch": leader_epoch,
-                            "SnapshotId": {"EndOffset": wanted.offset, "Epoch": wanted.epoch},
+                            "SnapshotId": {"EndOffset": position.offset, "Epoch": position.epoch},
                             "Position": at,
                         }
                     ],
@@ -214,9 +214,9 @@ async def _leader_epoch(connection: ClientConnection) -> int:
     answer = await connection.call(request, DescribeQuorumResponse)
     _check(answer.error_code)
     for topic in answer.topics:
-        for found in topic.partitions:
-            _check(found.error_code)
-            return found.leader_epoch
+        for partition in topic.partitions:
+            _check(partition.error_code)
+            return partition.leader_epoch
     raise ConnectionLost(f"{connection.address}: the answer does not describe the quorum")
 
 
@@ -224,15 +224,15 @@ def _partition(answer: Values, topics: str) -> Values:
     """Return the one partition of an answer."""
     _check(answer["ErrorCode"])
     for topic in answer[topics]:
-        for found in topic["Partitions"]:
-            _check(found["ErrorCode"])
-            partition: Values = found
+        for values in topic["Partitions"]:
+            _check(values["ErrorCode"])
+            partition: Values = values
             return partition
     raise ConnectionLost("the answer has no partition of the metadata log")
 
 
-def _position(found: Values) -> LogPosition:
-    return LogPosition(found["EndOffset"], found["Epoch"])
+def _position(values: Values) -> LogPosition:
+    return LogPosition(values["EndOffset"], values["Epoch"])
 
 
 def _check(code: int) -> None:

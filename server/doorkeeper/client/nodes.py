@@ -76,7 +76,7 @@ class Nodes:
         self._closed = True
         self.forget()
         connections, self._connections = self._connections, {}
-        await asyncio.gather(*(each.close() for each in connections.values()))
+        await asyncio.gather(*(connection.close() for connection in connections.values()))
 
     def forget(self) -> None:
         """Discover the nodes again before the next request."""
@@ -191,12 +191,12 @@ class Nodes:
         problems = []
         for address in self._bootstrap:
             try:
-                found = await ask(await self._to(address))
+                cluster = await ask(await self._to(address))
             except (Unreachable, ConnectionLost, TimedOut) as error:
                 problems.append(str(error))
                 continue
-            self._cluster, self._reached = found, True
-            return found
+            self._cluster, self._reached = cluster, True
+            return cluster
         raise Unreachable("; ".join(problems))
 
 
@@ -208,7 +208,7 @@ async def _brokers(connection: ClientConnection) -> Cluster:
     return Cluster(
         answer.cluster_id or "",
         answer.controller_id,
-        {each.node_id: Address(each.host, each.port) for each in answer.brokers},
+        {broker.node_id: Address(broker.host, broker.port) for broker in answer.brokers},
     )
 
 
@@ -220,5 +220,5 @@ async def _controllers(connection: ClientConnection) -> Cluster:
     return Cluster(
         answer.cluster_id,
         answer.controller_id,
-        {each.broker_id: Address(each.host, each.port) for each in answer.brokers},
+        {broker.broker_id: Address(broker.host, broker.port) for broker in answer.brokers},
     )

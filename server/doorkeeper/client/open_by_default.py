@@ -35,7 +35,7 @@ async def is_open_by_default(client: AdminClient) -> bool | None:
         ClientError: no broker could be asked for the others.
     """
     nodes = (await client.cluster()).nodes
-    answers = set(await asyncio.gather(*(_of_broker(client, each) for each in nodes)))
+    answers = set(await asyncio.gather(*(_of_broker(client, node_id) for node_id in nodes)))
     if True in answers:
         return True
     return None if None in answers or not answers else False
@@ -53,7 +53,7 @@ async def _of_broker(client: AdminClient, node_id: int) -> bool | None:
     for result in answer.results:
         if result.error_code:
             return None
-        for each in result.configs:
-            if each.name == KEY:
-                return None if each.value is None else each.value.strip().lower() == "true"
+        for config in result.configs:
+            if config.name == KEY:
+                return None if config.value is None else config.value.strip().lower() == "true"
     return False if answer.results else None

@@ -105,7 +105,7 @@ def client_properties(path: PropertiesFile) -> dict[str, str]:
 
 
 def _resolve_variables(values: Mapping[str, str]) -> dict[str, str]:
-    if not any("${" in each for each in values.values()):
+    if not any("${" in value for value in values.values()):
         return dict(values)
 
     try:
@@ -203,12 +203,12 @@ def _load(context: ssl.SSLContext, settings: TlsSettings) -> str:
     if trusted is None:
         context.load_default_certs()
     else:
-        der = b"".join(each.public_bytes(Encoding.DER) for each in trusted)
+        der = b"".join(certificate.public_bytes(Encoding.DER) for certificate in trusted)
         context.load_verify_locations(cadata=der)
     if settings.is_given(SSL_KEYSTORE_LOCATION) or settings.is_given(SSL_KEYSTORE_KEY):
         identity = identity_of(settings, files)
         key = identity.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        chain = b"".join(each.public_bytes(Encoding.PEM) for each in identity.chain)
+        chain = b"".join(certificate.public_bytes(Encoding.PEM) for certificate in identity.chain)
         with memory_file(chain) as chain_name, memory_file(key) as key_name:
             context.load_cert_chain(chain_name, key_name)
         return subject_of(identity.chain[0].public_bytes(Encoding.DER))

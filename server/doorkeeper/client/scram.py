@@ -61,12 +61,12 @@ class Altered(NamedTuple):
 def iterations_by_user(answer: DescribeUserScramCredentialsResponse) -> dict[str, dict[str, int]]:
     """Return the iterations of each user by mechanism; both are sorted."""
     return {
-        each.user: {
+        result.user: {
             MECHANISM_NAMES[info.mechanism]: info.iterations
-            for info in sorted(each.credential_infos, key=lambda info: info.mechanism)
+            for info in sorted(result.credential_infos, key=lambda info: info.mechanism)
             if info.mechanism in MECHANISM_NAMES
         }
-        for each in sorted(answer.results, key=lambda each: each.user)
+        for result in sorted(answer.results, key=lambda result: result.user)
     }
 
 
@@ -76,7 +76,7 @@ def rounds(changes: Sequence[ScramPassword | ScramDeletion]) -> list[list[int]]:
     Raises:
         ValueError: a mechanism is not one of SCRAM.
     """
-    found: list[list[int]] = []
+    positions: list[list[int]] = []
     seen: dict[str, int] = {}
     for at, change in enumerate(changes):
         if change.mechanism not in MECHANISM_CODES:
@@ -84,10 +84,10 @@ def rounds(changes: Sequence[ScramPassword | ScramDeletion]) -> list[list[int]]:
             raise ValueError(f"found {change.mechanism}; the mechanisms of SCRAM are {allowed}")
         number = seen.get(change.user, 0)
         seen[change.user] = number + 1
-        if number == len(found):
-            found.append([])
-        found[number].append(at)
-    return found
+        if number == len(positions):
+            positions.append([])
+        positions[number].append(at)
+    return positions
 
 
 async def alter(nodes: Nodes, changes: Sequence[ScramPassword | ScramDeletion]) -> list[Altered]:
@@ -97,16 +97,20 @@ async def alter(nodes: Nodes, changes: Sequence[ScramPassword | ScramDeletion]) 
         ClientError: the outcome is unknown.
     """
     request = AlterUserScramCredentialsRequest(
-        upsertions=tuple(_upsertion(each) for each in changes if isinstance(each, ScramPassword)),
+        upsertions=tuple(
+            _upsertion(change) for change in changes if isinstance(change, ScramPassword)
+        ),
         deletions=tuple(
-            ScramCredentialDeletion(name=each.user, mechanism=MECHANISM_CODES[each.mechanism])
-            for each in changes
-            if isinstance(each, ScramDeletion)
+            ScramCredentialDeletion(name=change.user, mechanism=MECHANISM_CODES[change.mechanism])
+            for change in changes
+            if isinstance(change, ScramDeletion)
         ),
     )
     answer = await nodes.call(request, AlterUserScramCredentialsResponse, controller=True)
-    errors = {each.user: error_of(each.error_code, each.error_message) for each in answer.results}
-    return [Altered(errors[each.user]) for each in changes if each.user in errors]
+    errors = {
+        result.user: error_of(result.error_code, result.error_message) for result in answer.results
+    }
+    return [Altered(errors[change.user]) for change in changes if change.user in errors]
 
 
 def _upsertion(change: ScramPassword) -> ScramCredentialUpsertion:

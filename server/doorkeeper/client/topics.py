@@ -174,10 +174,12 @@ class TopicReader:
         _check(topic, answer.error_code)
         if not answer.topics:
             raise RetryNeeded(f"{topic}: the answer does not describe it")
-        (found,) = answer.topics
-        _check(topic, found.error_code)
-        leaders = {each.partition_index: each.leader_id for each in found.partitions}
-        described = TopicDescription(answer.cluster_id or "", found.topic_id, leaders)
+        (description,) = answer.topics
+        _check(topic, description.error_code)
+        leaders = {
+            partition.partition_index: partition.leader_id for partition in description.partitions
+        }
+        described = TopicDescription(answer.cluster_id or "", description.topic_id, leaders)
         self._topics[topic] = described
         return described
 
@@ -194,9 +196,9 @@ class TopicReader:
         )
         connection = await self._nodes.connection(described.leaders[partition])
         answer = await connection.call(request, ListOffsetsResponse)
-        ((found,),) = (each.partitions for each in answer.topics)
-        _check(f"partition {partition} of {topic}", found.error_code)
-        return found.offset
+        ((partition_offset,),) = (answered.partitions for answered in answer.topics)
+        _check(f"partition {partition} of {topic}", partition_offset.error_code)
+        return partition_offset.offset
 
     async def _fetch(self, topic: str, partition: int, offset: int, size: int) -> Fetched:
         described = await self._topic(topic)
@@ -224,13 +226,14 @@ class TopicReader:
         answer = await connection.call(request, FetchResponse)
         subject = f"partition {partition} of {topic}"
         _check(subject, answer.error_code)
-        ((found,),) = (each.partitions for each in answer.responses)
-        _check(subject, found.error_code)
-        if not found.records:
+        ((fetched,),) = (response.partitions for response in answer.responses)
+        _check(subject, fetched.error_code)
+        if not fetched.records:
             raise RetryNeeded(f"partition {partition} of {topic} has no record at {offset}")
-        aborted = found.aborted_transactions or ()
+        aborted = fetched.aborted_transactions or ()
         return Fetched(
-            found.records, tuple((each.producer_id, each.first_offset) for each in aborted)
+            fetched.records,
+            tuple((transaction.producer_id, transaction.first_offset) for transaction in aborted),
         )
 
 

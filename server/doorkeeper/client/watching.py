@@ -67,16 +67,16 @@ class _Stream:
     def __init__(
         self, url: str, principals: Sequence[str], token: str | None, tls: SSLContext | None
     ) -> None:
-        found = urlsplit(url)
-        if found.scheme not in ("http", "https") or not found.hostname:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"found {url!r}; allowed: http://HOST:PORT or https://HOST:PORT")
-        is_tls = found.scheme == "https"
+        is_tls = parts.scheme == "https"
         self._url = url
-        self._host, self._port = found.hostname, found.port or (443 if is_tls else 80)
+        self._host, self._port = parts.hostname, parts.port or (443 if is_tls else 80)
         self._tls: SSLContext | bool | None = (tls or True) if is_tls else None
-        query = urlencode([("principal", each) for each in principals])
+        query = urlencode([("principal", principal) for principal in principals])
         # With 1.0 the answer is not cut into chunks.
-        self._head = [f"GET {PATH}?{query} HTTP/1.0", f"Host: {found.netloc.rpartition('@')[2]}"]
+        self._head = [f"GET {PATH}?{query} HTTP/1.0", f"Host: {parts.netloc.rpartition('@')[2]}"]
         if token is not None:
             self._head.append(f"Authorization: Bearer {token}")
 

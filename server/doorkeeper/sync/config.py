@@ -38,7 +38,7 @@ _REQUEST_ACLS_MAX: Final = 10_000
 """The most ACLs that a controller takes in one request."""
 
 
-ACCEPTED: Final = tuple(each.value for each in OVERRIDES)
+ACCEPTED: Final = tuple(rule.value for rule in OVERRIDES)
 """The words of ``accept``; another owner is not accepted, but written as ``store``."""
 
 C = TypeVar("C", bound=Enum)
@@ -176,19 +176,19 @@ def _interval_s(value: YamlValue) -> float | None:
 
 def _properties(value: YamlValue) -> dict[str, str]:
     """Return the properties of a Java client; secrets must be variables."""
-    found = {}
-    for key, each in value.entries().items():
-        text = each.scalar()
+    properties = {}
+    for key, entry in value.entries().items():
+        text = entry.scalar()
         if text is None:
             continue
         is_secret = _SECRET_KEY.fullmatch(key) and "${" not in text
         if is_secret or (key == "sasl.jaas.config" and _SECRET_OPTION.search(text)):
-            each.fault(
+            entry.fault(
                 "a secret is given by reference, such as ${file:/run/secrets/kafka:password}"
                 " with config.providers"
             )
-        found[key] = text.strip()
-    return found
+        properties[key] = text.strip()
+    return properties
 
 
 def _check_client(bootstrap: str, properties: Mapping[str, str], value: YamlValue) -> None:
@@ -209,14 +209,14 @@ def _scope(value: YamlValue) -> SelectorUnion | None:
     parts = value.items() if value.is_list() else [value]
     if not parts:
         value.fault(f"is empty; expected is {ALL}, or a mapping with {', '.join(WORDS)}")
-    selectors = [_part(each) for each in parts]
-    return SelectorUnion(tuple(each for each in selectors if each is not None))
+    selectors = [_part(part) for part in parts]
+    return SelectorUnion(tuple(selector for selector in selectors if selector is not None))
 
 
 def _part(value: YamlValue) -> Selector | None:
     words = {
-        word: [text for item in _one_or_more(each) if (text := item.text()) is not None]
-        for word, each in value.fields(WORDS).items()
+        word: [text for item in _one_or_more(field) if (text := item.text()) is not None]
+        for word, field in value.fields(WORDS).items()
     }
     try:
         (owned,) = owned_parts(words, lambda text: text)
@@ -263,16 +263,16 @@ def _store(value: YamlValue) -> str:
 
 def _accepted(value: YamlValue) -> frozenset[Rule]:
     rules = set()
-    for each in value.items():
-        text = each.text()
+    for word in value.items():
+        text = word.text()
         if text in ACCEPTED:
             rules.add(Rule(text))
         elif text == Rule.OWNER.value:
-            each.fault(
+            word.fault(
                 "another owner is written as store: ID, which doorkeeper clusters adopt prints"
             )
         elif text is not None:
-            each.fault(f"found {text!r}; allowed: {', '.join(ACCEPTED)}")
+            word.fault(f"found {text!r}; allowed: {', '.join(ACCEPTED)}")
     return frozenset(rules)
 
 
@@ -288,7 +288,9 @@ def _check_together(clusters: Sequence[tuple[ClusterConfig, YamlValue]]) -> None
 
 
 def _servers(cluster: ClusterConfig) -> set[str]:
-    return {str(each).lower() for each in ClientConfig(bootstrap=cluster.bootstrap).addresses()}
+    return {
+        str(address).lower() for address in ClientConfig(bootstrap=cluster.bootstrap).addresses()
+    }
 
 
 _READERS: Final[Mapping[str, tuple[str, Callable[[YamlValue], Any]]]] = {

@@ -64,7 +64,9 @@ class ClusterFleet:
 
     async def use(self, configs: Sequence[ClusterConfig]) -> None:
         """Use another file: begin anew with the clusters that it changes, and go on with others."""
-        same = {each.config.name: each for each in self.clusters if each.config in configs}
+        same = {
+            cluster.config.name: cluster for cluster in self.clusters if cluster.config in configs
+        }
         gone = [cluster for cluster in self.clusters if cluster.config not in configs]
         # They release their leases before the clusters of the same names take them.
         await self._stop(gone)
@@ -160,7 +162,9 @@ class ClusterFleet:
 
     def summary(self) -> str:
         """Return one line about all clusters, for readiness."""
-        return "; ".join(f"{each.config.name}: {_summary_of(each)}" for each in self.clusters)
+        return "; ".join(
+            f"{cluster.config.name}: {_summary_of(cluster)}" for cluster in self.clusters
+        )
 
     def _on_commit(self, committed: Committed) -> None:
         for cluster in self.clusters:
@@ -184,11 +188,11 @@ class ClusterFleet:
         # A state that may be old must not undo newer changes of other nodes.
         if not is_loaded or log.state.stale or log.store.is_lost:
             return None
-        before = [each for each in self._enforcing if each.config.order < config.order]
+        before = [cluster for cluster in self._enforcing if cluster.config.order < config.order]
         if not before or not config.is_enforced:
             return log.state
         order = max(cluster.config.order for cluster in before)
-        receipts = [each.receipts.last for each in before if each.config.order == order]
+        receipts = [cluster.receipts.last for cluster in before if cluster.config.order == order]
         states = [receipt.state for receipt in receipts if receipt is not None]
         # A canary without a receipt since the start: nothing is known to work.
         if len(states) < len(receipts):

@@ -204,8 +204,8 @@ class LogFollower:
             return dict.fromkeys(present - logged, False) | dict.fromkeys(logged - present, True)
 
         # A hundred thousand ACLs take a part of a second. Later changes of the log count.
-        for each, is_there in (await asyncio.to_thread(difference)).items():
-            self.changes.setdefault(each, is_there)
+        for binding, is_there in (await asyncio.to_thread(difference)).items():
+            self.changes.setdefault(binding, is_there)
 
     def start(self) -> None:
         """Follow the log, if controllers are configured."""

@@ -178,10 +178,10 @@ class RemoteCluster:
             ClusterError: no broker answers, or none is listed.
         """
         with self._translate_errors():
-            found = tuple(sorted((await self._open().cluster()).nodes))
-        if not found:
+            brokers = tuple(sorted((await self._open().cluster()).nodes))
+        if not brokers:
             raise ClusterError("the cluster lists no broker")
-        return found
+        return brokers
 
     async def facts(self, now_s: float) -> LiveCluster:
         """Return what the rules of changes need to know about the cluster: not older than a minute.
@@ -218,7 +218,7 @@ class RemoteCluster:
             )
         return drift
 
-    async def look_up(self, broker: int, wanted: AclBindingFilter) -> Bindings:
+    async def look_up(self, broker: int, filter: AclBindingFilter) -> Bindings:
         """Return the ACLs of a broker that a filter matches.
 
         A broker looks at all of its ACLs, a tenth of the work of describing all.
@@ -227,7 +227,7 @@ class RemoteCluster:
             ClusterError: there is no complete answer.
         """
         with self._translate_errors():
-            return frozenset(await self._open().describe_acls(wanted, node_id=broker))
+            return frozenset(await self._open().describe_acls(filter, node_id=broker))
 
     async def send(self, stages: Iterable[Stage]) -> AsyncGenerator[SentBatch, None]:
         """Make changes in batches, at the configured rate; yield the result of each batch.
@@ -249,20 +249,20 @@ class RemoteCluster:
                     if error is not None
                 }
                 # An answer for want of time is none: the next reading shows what was done.
-                if late := [str(each) for each in errors.values() if each.code in RETRIABLE]:
+                if late := [str(error) for error in errors.values() if error.code in RETRIABLE]:
                     raise ClusterError(late[0])
                 yield SentBatch(adds, batch, errors)
                 if limits.per_second:
                     await self._sleep(len(batch) / limits.per_second)
 
     async def _add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
-        return [each.error for each in await self._open().create_acls(bindings)]
+        return [result.error for result in await self._open().create_acls(bindings)]
 
     async def _remove(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
-        results = await self._open().delete_acls([exactly(each) for each in bindings])
+        results = await self._open().delete_acls([exactly(binding) for binding in bindings])
         return [
-            each.error or next((one.error for one in each.removed if one.error), None)
-            for each in results
+            result.error or next((one.error for one in result.removed if one.error), None)
+            for result in results
         ]
 
     async def close(self) -> None:

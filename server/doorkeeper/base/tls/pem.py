@@ -37,7 +37,7 @@ def blocks_of(data: bytes) -> list[Block]:
     Raises:
         PemError: a block does not end, or is not base64.
     """
-    found = []
+    blocks = []
     at = 0
     while (begin := _BEGIN.search(data, at)) is not None:
         label = begin[1].decode()
@@ -56,9 +56,9 @@ def blocks_of(data: bytes) -> list[Block]:
             der = base64.b64decode(b"".join(body.split()), validate=True)
         except binascii.Error:
             raise PemError(f"the block {label} is not base64") from None
-        found.append(Block(label, der))
+        blocks.append(Block(label, der))
         at = end.end()
-    return found
+    return blocks
 
 
 def certificates_of(data: bytes) -> list[Certificate]:
@@ -69,13 +69,13 @@ def certificates_of(data: bytes) -> list[Certificate]:
     """
     from cryptography.x509 import load_der_x509_certificate
 
-    found = []
+    certificates = []
     for number, block in enumerate(_of_kind(data, "CERTIFICATE"), 1):
         try:
-            found.append(load_der_x509_certificate(block.der))
+            certificates.append(load_der_x509_certificate(block.der))
         except Exception:  # of a version of X.509 that is none, no ValueError
             raise PemError(f"the certificate number {number} is malformed") from None
-    return found
+    return certificates
 
 
 def revocations_of(data: bytes) -> list[CertificateRevocationList]:
@@ -89,13 +89,13 @@ def revocations_of(data: bytes) -> list[CertificateRevocationList]:
     # DER begins with the tag of a SEQUENCE, PEM with ASCII text.
     in_der = data[:1] == b"\x30"
     lists = [data] if in_der else [block.der for block in _of_kind(data, "X509 CRL")]
-    found = []
+    revocations = []
     for number, der in enumerate(lists, 1):
         try:
-            found.append(load_der_x509_crl(der))
+            revocations.append(load_der_x509_crl(der))
         except Exception:  # as with certificates
             raise PemError(f"the revocation list number {number} is malformed") from None
-    return found
+    return revocations
 
 
 def private_key_of(data: bytes, password: str | None) -> PrivateKeyTypes:
@@ -130,8 +130,8 @@ def private_key_of(data: bytes, password: str | None) -> PrivateKeyTypes:
 
 def _of_kind(data: bytes, kind: str) -> list[Block]:
     blocks = blocks_of(data)
-    found = [block for block in blocks if block.label.endswith(kind)]
-    if not found:
+    matching = [block for block in blocks if block.label.endswith(kind)]
+    if not matching:
         labels = ", ".join(dict.fromkeys(block.label for block in blocks)) or "no PEM at all"
         raise PemError(f"found {labels}; allowed: PEM with a block {kind}")
-    return found
+    return matching

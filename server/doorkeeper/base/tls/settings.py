@@ -29,8 +29,8 @@ class TlsSettings(KeyValues, frozen=True, kw_only=True):
         try:
             return super().__getitem__(key)
         except ValueError as error:
-            found = "" if key.sensitive else f"found {self.values[key.name].strip()!r}; "
-            raise self.problem(key, f"{found}allowed: {error}") from None
+            written = "" if key.sensitive else f"found {self.values[key.name].strip()!r}; "
+            raise self.problem(key, f"{written}allowed: {error}") from None
 
     def is_given(self, key: Key[object]) -> bool:
         """Return whether the configuration names the key, with a prefix or without."""

@@ -93,12 +93,12 @@ def identity_of(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> Se
             " certificate: give the file of a key store",
         )
     if in_pem:
-        found = _identity_in_pem(settings, files, inline_key, inline_chain)
+        identity = _identity_in_pem(settings, files, inline_key, inline_chain)
     elif password is None:
         raise settings.problem(SSL_KEYSTORE_PASSWORD, "missing, with a key store given")
     else:
-        found = _identity_in_store(settings, files[SSL_KEYSTORE_LOCATION], password)
-    return _check_key(settings, found)
+        identity = _identity_in_store(settings, files[SSL_KEYSTORE_LOCATION], password)
+    return _check_key(settings, identity)
 
 
 def trust_store_of(
@@ -134,10 +134,10 @@ def trust_store_of(
             return tuple(pem.certificates_of(data))
         except pem.PemError as error:
             raise _problem(settings, key, str(error)) from None
-    found = _trusted_in_store(settings, files[SSL_TRUSTSTORE_LOCATION], password)
-    if not found:
+    trusted = _trusted_in_store(settings, files[SSL_TRUSTSTORE_LOCATION], password)
+    if not trusted:
         raise _problem(settings, SSL_TRUSTSTORE_LOCATION, "found no trusted certificate")
-    return tuple(found)
+    return tuple(trusted)
 
 
 def _type(settings: TlsSettings, key: Key[str]) -> str:
@@ -177,12 +177,12 @@ def _identity_in_store(settings: TlsSettings, data: bytes, password: str) -> Ser
     if data.startswith(_JKS):
         return _identity_in_jks(settings, data, password)
     # By the first bytes, not by ``ssl.keystore.type``: Java too reads both types as either one.
-    found = _pkcs12(settings, SSL_KEYSTORE_LOCATION, data, password)
-    if found.key is None or found.cert is None:
+    store = _pkcs12(settings, SSL_KEYSTORE_LOCATION, data, password)
+    if store.key is None or store.cert is None:
         raise _problem(settings, SSL_KEYSTORE_LOCATION, "found no private key with its certificate")
     # PKCS12 does not order certificates: ``_chain`` does, from the key's own one to its issuers.
-    others = [each.certificate for each in found.additional_certs]
-    return ServerIdentity(found.key, tuple(_chain(found.cert.certificate, others)))
+    others = [certificate.certificate for certificate in store.additional_certs]
+    return ServerIdentity(store.key, tuple(_chain(store.cert.certificate, others)))
 
 
 def _trusted_in_store(
@@ -191,19 +191,19 @@ def _trusted_in_store(
     """Return the trusted certificates of a store; of a key entry, its own certificate."""
     if data.startswith(_JKS):
         return _trusted_in_jks(settings, data, password)
-    found = _pkcs12(settings, SSL_TRUSTSTORE_LOCATION, data, password)
-    if found.cert is None:
-        return [each.certificate for each in found.additional_certs]
+    store = _pkcs12(settings, SSL_TRUSTSTORE_LOCATION, data, password)
+    if store.cert is None:
+        return [certificate.certificate for certificate in store.additional_certs]
     # With a key come the issuers of its certificate, which Java does not trust for that alone;
     # in PKCS12 they are named by subject, trusted entries by alias.
     own = [
-        each.certificate
-        for each in found.additional_certs
-        if each.friendly_name is not None
-        and each.friendly_name.decode(errors="replace").lower()
-        != name_of(each.certificate.subject.public_bytes()).lower()
+        certificate.certificate
+        for certificate in store.additional_certs
+        if certificate.friendly_name is not None
+        and certificate.friendly_name.decode(errors="replace").lower()
+        != name_of(certificate.certificate.subject.public_bytes()).lower()
     ]
-    return [found.cert.certificate, *own]
+    return [store.cert.certificate, *own]
 
 
 def _pkcs12(
@@ -227,12 +227,12 @@ def _pkcs12(
 def _fail_unknown(settings: TlsSettings, key: Key[object], data: bytes) -> NoReturn:
     type_key = SSL_KEYSTORE_TYPE if key is SSL_KEYSTORE_LOCATION else SSL_TRUSTSTORE_TYPE
     if data.startswith(_JCEKS):
-        found = "a JCEKS store"
+        kind = "a JCEKS store"
     elif b"-----BEGIN" in data:
-        found = f"PEM; give {type_key}=PEM"
+        kind = f"PEM; give {type_key}=PEM"
     else:
-        found = "something else"
-    raise _problem(settings, key, f"found {found}; allowed: a store of the type JKS or PKCS12")
+        kind = "something else"
+    raise _problem(settings, key, f"found {kind}; allowed: a store of the type JKS or PKCS12")
 
 
 def _jks(
@@ -294,10 +294,10 @@ def _trusted_in_jks(
     from cryptography.x509 import load_der_x509_certificate
 
     store = _jks(settings, SSL_TRUSTSTORE_LOCATION, data, password)
-    found = [entry.cert for entry in store.certs.values()]
-    found += [entry.cert_chain[0][1] for entry in store.private_keys.values() if entry.cert_chain]
+    encoded = [entry.cert for entry in store.certs.values()]
+    encoded += [entry.cert_chain[0][1] for entry in store.private_keys.values() if entry.cert_chain]
     try:
-        return [load_der_x509_certificate(der) for der in found]
+        return [load_der_x509_certificate(der) for der in encoded]
     except Exception:  # as in pem
         raise _problem(
             settings, SSL_TRUSTSTORE_LOCATION, "a certificate of the store is malformed"
@@ -309,7 +309,7 @@ def _chain(own: Certificate, others: Sequence[Certificate]) -> list[Certificate]
     chain = [own]
     left = list(others)
     while chain[-1].issuer != chain[-1].subject:
-        issuer = next((each for each in left if each.subject == chain[-1].issuer), None)
+        issuer = next((other for other in left if other.subject == chain[-1].issuer), None)
         if issuer is None:
             break
         left.remove(issuer)
