@@ -101,7 +101,6 @@ class Principal(NamedTuple):
 
         Raises:
             ValueError: there is no colon.
-
         """
         principal_type, colon, name = text.partition(":")
         if not colon:

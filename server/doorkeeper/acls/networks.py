@@ -100,7 +100,6 @@ def parse_network(host: str) -> Network:
 
     Raises:
         InvalidNetwork: Kafka refuses it.
-
     """
     return _ipv6_network(host) if ":" in host else _ipv4_network(host)
 

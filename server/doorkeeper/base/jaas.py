@@ -41,7 +41,6 @@ def parse(text: str) -> list[LoginModule]:
 
     Raises:
         JaasError: the text is not well-formed, or has no module.
-
     """
     tokens = JaasTokenizer(text)
     modules: list[LoginModule] = []

@@ -129,7 +129,6 @@ class Key(Generic[T_co]):
 
         Raises:
             ValueError: it is not allowed; the text describes the allowed values.
-
         """
         value = parse_value(self.type, text)
         if self.check is not None:

@@ -51,7 +51,6 @@ def read(path: PropertiesFile) -> list[Entry]:
 
     Raises:
         ConfigError: the file cannot be read, is binary, or has malformed escapes.
-
     """
     try:
         data = path.read_bytes()
@@ -73,7 +72,6 @@ def parse(data: bytes, name: str) -> list[Entry]:
 
     Raises:
         ConfigError: with every malformed ``\u`` escape, and the entries without one.
-
     """
     # It imports XML, HTTP and mail: a fifth of the start, saved without a file.
     import javaproperties
@@ -120,7 +118,6 @@ def override(argument: str) -> Entry:
 
     Raises:
         ConfigError: there is no ``=``, or nothing before it.
-
     """
     key, equals, value = argument.partition("=")
     if not equals or not key.strip():

@@ -75,7 +75,6 @@ def parse_value(key_type: KeyType, text: str) -> Value:
 
     Raises:
         ValueError: it is not of the type; the text describes the allowed values.
-
     """
     text = text.strip()
     if key_type is KeyType.BOOLEAN:

@@ -15,7 +15,6 @@ def address(value: str) -> Address:
 
     Raises:
         click.BadParameter: the word is not an address.
-
     """
     try:
         return parse_address(value)

@@ -219,7 +219,6 @@ async def forget(settings: Settings, names: Collection[str] | None) -> list[Stor
     Raises:
         StorageError: there is no store, a server uses it, or it cannot be written.
         StartError: the audit log cannot be written.
-
     """
     from doorkeeper.cli.single_user import commit, open_log
     from doorkeeper.server.schema.change import Author, Origin, edit

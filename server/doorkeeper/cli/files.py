@@ -16,7 +16,6 @@ def write_whole(path: Path, data: bytes) -> None:
 
     Raises:
         OSError: it cannot be written; a regular file keeps its content.
-
     """
     try:
         before = path.stat()

@@ -40,7 +40,6 @@ def confirm(question: str) -> bool:
 
     Raises:
         KeyboardInterrupt: Ctrl-C is the answer.
-
     """
     try:
         with interruptible():
@@ -58,7 +57,6 @@ def require_yes(question: str) -> None:
 
     Raises:
         KeyboardInterrupt: Ctrl-C is the answer.
-
     """
     if not confirm(question):
         fail_without_yes()

@@ -139,7 +139,6 @@ def utf8(value: str) -> str:
 
     Raises:
         click.BadParameter: its bytes are not UTF-8.
-
     """
     try:
         value.encode()
@@ -154,7 +153,6 @@ def principal(value: str) -> str:
 
     Raises:
         click.BadParameter: it has no type: no ACL and no request has such a principal.
-
     """
     try:
         return str(Principal.parse(utf8(value)))
@@ -167,7 +165,6 @@ def load_settings(file: Path | None, overrides: Sequence[str]) -> Settings:
 
     Raises:
         ConfigError: it has errors.
-
     """
     from doorkeeper.server.config.loading import load
 

@@ -70,7 +70,6 @@ def load_profile(name: str, environment: Mapping[str, str]) -> Profile:
 
     Raises:
         click.BadParameter: there is no profile of this name.
-
     """
     from doorkeeper.base.properties import read
 

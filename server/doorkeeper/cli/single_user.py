@@ -43,7 +43,6 @@ async def open_log(settings: Settings, *, make_store: bool = False) -> AsyncIter
 
     Raises:
         StorageError: a server uses the store, there is none, or it cannot be opened.
-
     """
     with command_logs() as logs:
         async with Assembly(settings, logs, single_user=True) as assembly:
@@ -60,7 +59,6 @@ async def start(
     Raises:
         StorageError: a server uses the store, there is none, or it cannot be opened.
         StartError: another part did not start.
-
     """
     async with open_log(settings, make_store=make_store) as assembly:
         with _hinting():
@@ -91,7 +89,6 @@ async def commit(assembly: Assembly, plan: Plan[R], origin: Origin) -> R:
     Raises:
         StorageError: it cannot be written.
         StartError: the audit log cannot be written.
-
     """
     with _hinting():
         assembly.open_audit_log()

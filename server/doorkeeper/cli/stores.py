@@ -74,7 +74,6 @@ def settings_at(address: Address, overrides: Sequence[str] = ()) -> Settings:
 
     Raises:
         ConfigError: the URL, the file or an override has an error.
-
     """
     assert address.is_store
     file = None
@@ -102,7 +101,6 @@ async def open_backup(address: Address) -> AsyncIterator[Portable]:
 
     Raises:
         StorageError: there is none, or it cannot be read.
-
     """
     from doorkeeper.server.state.storage import (
         portable_embedded,
@@ -119,7 +117,6 @@ async def open_history(address: Address, overrides: Sequence[str] = ()) -> Async
     Raises:
         ConfigError: the configuration has an error.
         StorageError: there is none, or it cannot be read.
-
     """
     if address.kind is AddressKind.BACKUP:
         async with open_backup(address) as backup:
@@ -136,7 +133,6 @@ async def open_for_reading(place: Place, *, alone: bool) -> AsyncIterator[Portab
 
     Raises:
         StorageError: there is none, it is in use, or it cannot be read.
-
     """
     if isinstance(place, DataFolder):
         from doorkeeper.server.state.storage import (

@@ -45,7 +45,6 @@ async def watch(
         Unreachable: the first connection failed; later ones are tried again.
         LoginRefused: the port wants another login.
         WatchRefused: the server does not have the revision, or no such page.
-
     """
     stream = _Stream(url, principals, token, tls)
     last_id = None if from_revision is None else str(from_revision - 1)

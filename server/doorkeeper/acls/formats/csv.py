@@ -89,7 +89,6 @@ def binding_of_row(text: str) -> AclBinding:
 
     Raises:
         FormatError: the text is not one row.
-
     """
     try:
         bindings = read(f"{COLUMNS}\n{text}")

@@ -18,7 +18,6 @@ def operation(text: str) -> str:
 
     Raises:
         ValueError: it is none that a request can ask for.
-
     """
     try:
         member = names.operation(text)
@@ -35,7 +34,6 @@ def resource_type(text: str) -> str:
 
     Raises:
         ValueError: it is none.
-
     """
     try:
         member = names.resource_type(text)

@@ -24,7 +24,6 @@ class TlsSettings(KeyValues, frozen=True, kw_only=True):
 
         Raises:
             TlsError: it is not allowed.
-
         """
         try:
             return super().__getitem__(key)

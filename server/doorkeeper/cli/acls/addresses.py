@@ -130,7 +130,6 @@ class Location(NamedTuple):
 
         Raises:
             RepositoryError: the configuration of a store is wrong.
-
         """
         if self.at is not None and not self.has_history:
             why = "a file has no history"
@@ -168,7 +167,6 @@ class Location(NamedTuple):
 
         Raises:
             RepositoryError: the configuration is wrong.
-
         """
         if self.policy_config is None and not self.policy_overrides:
             return None
@@ -204,7 +202,6 @@ def moment(text: str) -> Moment:
 
     Raises:
         click.BadParameter: it is none.
-
     """
     return _moment_at(text, time.time_ns() // 1_000_000)
 
@@ -214,7 +211,6 @@ def past_moment(text: str) -> Moment:
 
     Raises:
         click.BadParameter: it is none, or in the future, whose state is not known.
-
     """
     now_ms = time.time_ns() // 1_000_000
     found = _moment_at(text, now_ms)
@@ -300,7 +296,6 @@ def take_wanted(options: dict[str, Any]) -> tuple[Address, ...]:
 
     Raises:
         click.UsageError: there are several, and one is no file.
-
     """
     found: tuple[Address, ...] = options.pop("addresses")
     shorthand = ("bootstrap_server", "bootstrap_controller", "profile", "file")
@@ -329,7 +324,6 @@ def take_location(
 
     Raises:
         click.UsageError: they name several addresses, or none.
-
     """
     at: Moment | None = options.pop("at", None)
     given, command_config = _take_addresses(options)
@@ -426,7 +420,6 @@ def read_contents(location: Location) -> AclContents:
 
     Raises:
         RepositoryError: they cannot be read.
-
     """
     contents = asyncio.run(location.repository().read())
     report_unknown(contents)

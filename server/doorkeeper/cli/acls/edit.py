@@ -387,7 +387,6 @@ def _check_servers(options: dict[str, Any]) -> None:
 
     Raises:
         ValueError: with such a text.
-
     """
     server, controller = options["bootstrap_server"], options["bootstrap_controller"]
     if server is not None and controller is not None:

@@ -90,7 +90,6 @@ class EntityPlanner(NamedTuple):
 
         Raises:
             RepositoryError: the entities cannot be read, or cannot become as wanted.
-
         """
         present = await session.entities(self.wanted) if self.wanted else None
         if present is None:
@@ -129,7 +128,6 @@ def planner_of(
 
     Raises:
         click.UsageError: a user of --new-password is not wanted.
-
     """
     new_passwords = options.get("new_passwords", ())
     known = {each.user for each in wanted.entities if isinstance(each, Credential)}
@@ -180,7 +178,6 @@ async def compare(left: Location, right: Location, of_files: EntitySet) -> Entit
 
     Raises:
         RepositoryError: they cannot be read.
-
     """
     before, after = [await _entities_at(each, of_files) for each in (left, right)]
     return difference(before, after, normalize_config)
@@ -310,7 +307,6 @@ def take_plan(document: dict[str, Any]) -> EntityPlan:
 
     Raises:
         FormatError: they are malformed.
-
     """
     changes = []
     for section in SECTIONS:
@@ -357,7 +353,6 @@ def passwords_of(plan: EntityPlan) -> dict[str, str]:
 
     Raises:
         RepositoryError: a reference cannot be resolved; the text has no secret.
-
     """
     needed = {each.after.password for each in plan.changes if isinstance(each.after, Credential)}
     found, problems = {}, []
@@ -391,7 +386,6 @@ async def alter(
 
     Raises:
         RepositoryError: it is unknown whether they were made.
-
     """
     if not changes:
         return []

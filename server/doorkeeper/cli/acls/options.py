@@ -211,7 +211,6 @@ def additions(options: Mapping[str, Any]) -> dict[ResourcePattern, list[AclBindi
     Raises:
         ValueError: a resource or a principal is missing, a pattern is not of one kind, a principal
             has no colon, an operation does not belong to a resource, or a text is too long.
-
     """
     how = _pattern_type(options)
     if how not in (PatternType.LITERAL, PatternType.PREFIXED):
@@ -235,7 +234,6 @@ def removals(options: Mapping[str, Any]) -> dict[ResourcePatternFilter, list[Acc
 
     Raises:
         ValueError: as for additions; principals may be missing.
-
     """
     return _grants(options)
 
@@ -260,7 +258,6 @@ def listing(options: Mapping[str, Any]) -> Listing:
 
     Raises:
         ValueError: a principal has no colon.
-
     """
     patterns = _patterns(options)
     filters = [AclBindingFilter(each, ANY_BINDING.entry) for each in patterns]

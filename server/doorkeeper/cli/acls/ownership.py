@@ -107,7 +107,6 @@ class Ownership(NamedTuple):
 
         Raises:
             PlanError: as for ``doorkeeper.acls.plan.plan``.
-
         """
         present = set(present)
         if self.part is None:
@@ -143,7 +142,6 @@ def ownership_of(
 
     Raises:
         click.UsageError: they contradict each other.
-
     """
     if selector != EVERYTHING:
         if whole:

@@ -216,7 +216,6 @@ def plan_of(text: str) -> SavedPlan:
 
     Raises:
         FormatError: the text is not a plan.
-
     """
     # Editors on Windows begin a file with a byte order mark.
     document = document_of(text.removeprefix("\ufeff"))
@@ -403,7 +402,6 @@ async def verdict_of(
 
     Raises:
         RepositoryError: it cannot be asked.
-
     """
     scram = None
     if repository.address.is_live:

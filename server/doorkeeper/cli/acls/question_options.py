@@ -167,7 +167,6 @@ def take_resource(
     Raises:
         click.UsageError: there is not one, or no request has the operation on its type, or no
             topic has the name.
-
     """
     given = {kind: options.pop(option) for option, kind in _NAMED.items()}
     found = [Resource(kind, name) for kind, name in given.items() if name is not None]
@@ -277,7 +276,6 @@ def effective_policy(
 
     Raises:
         click.UsageError: a super user has no colon.
-
     """
     policy = configured or Policy()
     users_from, everyone_from = (NOT_KNOWN, ASSUMED) if configured is None else (source, source)

@@ -42,7 +42,6 @@ class Rules(NamedTuple):
 
         Raises:
             click.UsageError: there is such a rule; ``option`` names the past.
-
         """
         for line, rule in self.rules:
             if rule.kind is AssertionKind.NO_MORE:

@@ -457,7 +457,6 @@ def _precondition_of(
 
     Raises:
         click.UsageError: the location has no history.
-
     """
     if not location.address.is_store:
         raise click.UsageError(

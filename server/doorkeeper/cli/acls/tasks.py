@@ -82,7 +82,6 @@ def take_needs(
 
     Raises:
         click.UsageError: they do not go together.
-
     """
     task, is_prefixed = options.pop("task"), options.pop("pattern") == _PREFIXED
     parameters: tuple[str, ...] = options.pop("parameters")

@@ -52,7 +52,6 @@ def _take_revisions(
 
     Raises:
         click.UsageError: both are given, or none.
-
     """
     # The only word is ADDRESS then.
     if since is not None and word is not None and options["address"] is None:

@@ -53,7 +53,6 @@ def audit_folders(store: Address, given: Sequence[Path]) -> Sequence[Path]:
 
     Raises:
         ConfigError: the configuration cannot be read.
-
     """
     if given or store.kind is not AddressKind.CONFIG:
         return given
@@ -107,7 +106,6 @@ class ClusterTail:
 
         Raises:
             OSError: a folder cannot be read.
-
         """
         for tail in self._tails:
             yield from (event for event in tail.new() if event["kind"] == KIND)

@@ -57,7 +57,6 @@ def history_address(text: str) -> Address:
 
     Raises:
         click.BadParameter: it is another one.
-
     """
     found = address(text)
     if not found.is_store and found.kind is not AddressKind.BACKUP:
@@ -82,7 +81,6 @@ def take_store(options: dict[str, Any]) -> Address:
 
     Raises:
         click.UsageError: they name two.
-
     """
     file: Path | None = options.pop("file")
     store: Address | None = options.pop("store")

@@ -121,7 +121,6 @@ async def _watch(
     Raises:
         StorageError: the store cannot be read at first, or lacks the next revision.
         OSError: an audit log cannot be read.
-
     """
     note = say_once(lambda error: f"{error}; trying again")
     is_known = False

@@ -87,7 +87,6 @@ def parse_address(text: str) -> Address:
 
     Raises:
         InvalidAddress: it is empty, or has a prefix that is not one of ours.
-
     """
     # libpq takes both schemes.
     text = re.sub("^postgres://", AddressKind.SHARED.value, text)

@@ -67,7 +67,6 @@ class ClusterRepository(AclRepository):
 
         Raises:
             RepositoryError: the address or the properties are wrong.
-
         """
         del create  # a cluster is there, or is not
         with self._translate_errors():

@@ -90,7 +90,6 @@ class AclRepository(ABC):
 
         Raises:
             RepositoryError: it cannot be read.
-
         """
 
     async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
@@ -100,7 +99,6 @@ class AclRepository(ABC):
 
         Raises:
             RepositoryError: it cannot be read.
-
         """
         return matching((await self.read()).bindings, filters)
 
@@ -109,7 +107,6 @@ class AclRepository(ABC):
 
         Raises:
             RepositoryError: it cannot be opened, or cannot be changed.
-
         """
         del create
         raise RepositoryError(f"{self.description}: it is read only")

@@ -182,7 +182,6 @@ def _past_contents(
 
     Raises:
         StartError: a super user has no colon.
-
     """
     node_id = 0 if settings is None else settings.node_id
     dynamic = dynamic_values(state.configs, node_id)
@@ -227,7 +226,6 @@ def policy_of(settings: Settings) -> Policy:
 
     Raises:
         StartError: a super user has no colon.
-
     """
     return _policy({entry.key: entry.value for entry in settings.entries})
 

@@ -51,7 +51,6 @@ async def check(place: Place) -> tuple[Header, list[str]]:
 
     Raises:
         StorageError: there is none, or it cannot be read.
-
     """
     async with open_for_reading(place, alone=False) as store:
         found = await checking.findings(store)
@@ -75,7 +74,6 @@ async def copy(
     Raises:
         StorageError: one of them is in use or cannot be used; the target is not empty; the source
             was changed meanwhile; the copy differs.
-
     """
     if _same(source, target):
         raise StorageError(f"{target.display_name}: this is the source itself")
@@ -129,7 +127,6 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
 
     Raises:
         StorageError: there is a store without ``new``, or it is in use.
-
     """
     place, identity_file = place_of(settings), identity_file_of(settings)
     if not new:
@@ -189,7 +186,6 @@ async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> ExpectedSt
 
     Raises:
         StorageError: there is no store, a server uses it, or it cannot be reached.
-
     """
     place, identity_file = place_of(settings), identity_file_of(settings)
     if isinstance(place, DataFolder):

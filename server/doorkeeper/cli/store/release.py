@@ -129,7 +129,6 @@ async def change_release(
     Raises:
         StorageError: there is no store, a server uses it, or it cannot be written.
         StartError: the audit log cannot be written.
-
     """
     # Imported here: the other commands of stores start no part of a server.
     from doorkeeper.cli.repositories.stores import policy_of

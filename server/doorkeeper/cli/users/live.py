@@ -20,7 +20,6 @@ def open_users(server: AbstractAsyncContextManager[ClientConfig]) -> Iterator[Li
 
     Raises:
         ValueError: there is no bootstrap address, or one has a syntax error.
-
     """
     with asyncio.Runner() as runner, _entered(server, runner) as config:
         client = AdminClient(config, on_retry=say_once(lambda error: f"{error}; trying again"))
@@ -57,7 +56,6 @@ class LiveUsers:
 
         Raises:
             ClientError: the server refuses, or there is no answer.
-
         """
         return self._runner.run(self._client.scram_credentials())
 
@@ -66,7 +64,6 @@ class LiveUsers:
 
         Raises:
             ClientError: the server refuses; the text lists the mechanisms that were changed before.
-
         """
         self._alter(
             [
@@ -80,7 +77,6 @@ class LiveUsers:
 
         Raises:
             ClientError: the server refuses; the text lists the mechanisms that were changed before.
-
         """
         self._alter([ScramDeletion(user, mechanism) for mechanism in mechanisms])
 

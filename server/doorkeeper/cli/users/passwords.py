@@ -21,7 +21,6 @@ def new_password(file: Path | None) -> str:
 
     Raises:
         ValueError: the line is missing, empty, too long or not UTF-8.
-
     """
     if file is not None and str(file) != "-":
         try:

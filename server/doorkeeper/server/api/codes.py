@@ -65,7 +65,6 @@ def check_describe(request: DescribeAclsRequest) -> None:
 
     Raises:
         UnknownElements: with the broker's log text.
-
     """
     # Code 0 itself only: the request classes of the broker check for UNKNOWN before they convert,
     # and other unknown codes become UNKNOWN later.
@@ -79,7 +78,6 @@ def check_filters(filters: Iterable[DeleteAclsFilter]) -> None:
 
     Raises:
         UnknownElements: with the broker's log text.
-
     """
     for wanted in filters:
         field = _unknown_of_filter(wanted)

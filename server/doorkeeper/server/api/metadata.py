@@ -140,7 +140,6 @@ def _ids(request: MetadataRequest, version: int) -> list[bytes]:
 
     Raises:
         ApiError: INVALID_REQUEST where the version knows no ids, or no topics without name.
-
     """
     topics = request.topics or ()
     if version < 12:

@@ -28,7 +28,6 @@ def by_key(apis: Iterable[Api]) -> dict[int, Api]:
 
     Raises:
         RegisteredTwice: a key occurs twice.
-
     """
     table: dict[int, Api] = {}
     for each in sorted(apis, key=lambda one: one.key):

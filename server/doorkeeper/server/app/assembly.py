@@ -162,7 +162,6 @@ class Assembly:
 
         Raises:
             StartError: it failed; closing the assembly closes the open parts.
-
         """
         try:
             await self._start()
@@ -178,7 +177,6 @@ class Assembly:
         Raises:
             StorageError: a server uses the store, there is none, or it cannot be opened.
             StartError: another part did not start; closing the assembly closes the open parts.
-
         """
         if changes:
             self.open_audit_log()
@@ -331,7 +329,6 @@ class Assembly:
 
         Raises:
             StartError: the folder cannot be used, or another server writes there.
-
         """
         settings = self._settings
         self.audit_log = open_audit_log(
@@ -454,7 +451,6 @@ class Assembly:
 
         Raises:
             StorageError: a server uses the store, there is none, or it cannot be opened.
-
         """
         settings = self._settings
         # Closed last: closing the state log may still commit changes.
@@ -492,7 +488,6 @@ class Assembly:
 
         Raises:
             StartError: it cannot be loaded, or rejects its configuration.
-
         """
         self.authorizer = authorizer_of(settings.entries, self.log, self._authorizer_log(settings))
         if self.authorizer is None:

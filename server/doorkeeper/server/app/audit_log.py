@@ -31,7 +31,6 @@ def open_audit_log(
 
     Raises:
         StartError: its folder cannot be used.
-
     """
     folder = settings[AUDIT_DIR]
     if folder is None:

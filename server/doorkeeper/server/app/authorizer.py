@@ -36,7 +36,6 @@ async def check_authorizer(entries: Sequence[Entry]) -> None:
 
     Raises:
         StartError: it cannot be loaded, or rejects its configuration.
-
     """
     authorizer = authorizer_of(entries)
     if authorizer is not None:
@@ -52,7 +51,6 @@ def authorizer_of(
 
     Raises:
         StartError: it cannot be loaded, or rejects its configuration.
-
     """
     originals = {entry.key: entry.value for entry in entries}
     name = originals.get(AUTHORIZER_CLASS_NAME.name, "").strip()
@@ -90,7 +88,6 @@ def authorizer_log_of(
 
     Raises:
         StartError: the file cannot be opened.
-
     """
     if path is None:
         return usual
@@ -128,7 +125,6 @@ def start_authorizer(
 
     Raises:
         StartError: it does not start.
-
     """
     loop = asyncio.get_running_loop()
     try:

@@ -73,7 +73,6 @@ def configs_of(file: Path | None) -> Sequence[Config]:
 
     Raises:
         StartError: with every fault of the file.
-
     """
     if file is None:
         return ()
@@ -92,7 +91,6 @@ def fleet_of(
 
     Raises:
         StartError: with every fault of the file; or the authorizer keeps its ACLs elsewhere.
-
     """
     if file is None:
         return None

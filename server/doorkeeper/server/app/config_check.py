@@ -41,7 +41,6 @@ def check_configuration(file: Path | None, overrides: Sequence[str]) -> Loaded:
 
     Raises:
         StartError: with the problems of keys, authorizer, groups, listeners and store.
-
     """
     try:
         loaded = load(file, overrides)

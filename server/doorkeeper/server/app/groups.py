@@ -18,7 +18,6 @@ def groups_of(file: Path | None) -> Mapping[str, Group]:
 
     Raises:
         StartError: with every fault of the file.
-
     """
     if file is None:
         return {}

@@ -27,7 +27,6 @@ class StoreHistory:
 
         Raises:
             StorageError: it cannot be read.
-
         """
         if self._settings.store is None:
             # SQLite blocks: in a thread the event loop goes on.

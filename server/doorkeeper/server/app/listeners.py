@@ -131,7 +131,6 @@ class ServerSecurity:
 
         Raises:
             StartError: with every problem; the parts that were started are closed.
-
         """
         problems: list[str] = []
         made: list[Provider] = []
@@ -172,7 +171,6 @@ class ServerSecurity:
 
         Raises:
             ValueError: one is for another name; the text begins with the key.
-
         """
         for name, security in securities.items():
             before = self._securities.get(name)
@@ -368,7 +366,6 @@ def tls_of(listener: Listener, logger: Logger) -> Tls:
 
     Raises:
         ValueError: its configuration is wrong; the text begins with the key.
-
     """
     # Imported only with TLS.
     from doorkeeper.base.tls.settings import TlsSettings

@@ -226,7 +226,6 @@ def membership_of(
 
     Raises:
         StorageError: the driver is missing, or a TLS file is unusable.
-
     """
     if settings.store is None:
         return None

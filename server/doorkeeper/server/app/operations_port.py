@@ -64,7 +64,6 @@ class OperationsPort:
 
         Raises:
             StartError: one of them cannot be used.
-
         """
         try:
             self._port = HttpPort(settings, logger)
@@ -98,7 +97,6 @@ class OperationsPort:
 
         Raises:
             BindError: the address is not available.
-
         """
         await self._port.open(
             Pages(

@@ -37,7 +37,6 @@ def policies_of(entries: Sequence[Entry], *, slow_ms: int = 50) -> Policies:
 
     Raises:
         StartError: one of them cannot be loaded, or rejects its configuration.
-
     """
     originals = {entry.key: entry.value for entry in entries}
     problems: list[str] = []

@@ -55,7 +55,6 @@ def serve(
 
     Raises:
         StartError: it does not start.
-
     """
     sys.setswitchinterval(SWITCH_S)
     write_whole_lines(sys.stdout)

@@ -81,7 +81,6 @@ class Reconfiguration:
 
         Raises:
             AuthorizerFault: the authorizer fails to list its reconfigurable keys.
-
         """
         return self._is_reloaded(name, self._keys())
 
@@ -106,7 +105,6 @@ class Reconfiguration:
 
         Raises:
             AuthorizerFault: as for ``is_reloaded``.
-
         """
         keys = self._keys()
         # Changed keys that need a restart keep their old values until then.
@@ -119,7 +117,6 @@ class Reconfiguration:
         Raises:
             ConfigError: a dynamic value does not fit.
             AuthorizerFault: as for ``is_reloaded``.
-
         """
         entries = self.entries_with(new.given)
         return resolve(entries, self.settings.dynamic, new.jaas_file).settings
@@ -131,7 +128,6 @@ class Reconfiguration:
             ValueError: a part rejects them; the text has the reason, and no secret.
             StartError: the security of a listener is wrong.
             AuthorizerFault: as for ``is_reloaded``.
-
         """
         self.check_authorizer(new.originals)
         usable = await self.usable(new)
@@ -145,7 +141,6 @@ class Reconfiguration:
         Raises:
             ValueError: a host is unknown.
             StartError: the security of a listener is wrong.
-
         """
         try:
             # A DNS query may take seconds.
@@ -161,7 +156,6 @@ class Reconfiguration:
         Raises:
             ValueError: it rejects them, or fails to validate.
             AuthorizerFault: as for ``is_reloaded``.
-
         """
         for authorizer in self._affected_authorizers(originals):
             try:
@@ -187,7 +181,6 @@ class Reconfiguration:
 
         Raises:
             AuthorizerFault: the authorizer fails to use accepted values; nothing is changed.
-
         """
         # The authorizer goes first: it is the only part that can still fail.
         new = usable.settings

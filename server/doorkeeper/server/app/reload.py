@@ -81,7 +81,6 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
     Raises:
         StartError: with every problem of keys, authorizer, groups and clusters.
         AuthorizerFault: the authorizer fails to list its reconfigurable keys.
-
     """
     reconfiguration = assembly.reconfiguration
     problems: list[str] = []

@@ -79,7 +79,6 @@ async def open_store(
     Raises:
         StoreReplaced: it is not the store of the identity file, or has lost changes.
         StorageError: there is none, it is in use, or it cannot be reached or used.
-
     """
     identity_file = identity_file_of(settings)
     create = make_store and settings[STORE_CREATE]
@@ -155,7 +154,6 @@ def check_release(settings: Settings, features: Iterable[StoredFeature]) -> None
 
     Raises:
         StartError: it does; the text names both and the remedies.
-
     """
     expected, found = settings[KAFKA_RELEASE], release_of(features)
     if expected in (None, found):

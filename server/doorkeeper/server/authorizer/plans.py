@@ -47,7 +47,6 @@ def plan_creation(
 
     Raises:
         ApiError: more ACLs are new than one request may create.
-
     """
     # A single slice is below ACLS_PER_REQUEST_MAX.
     if len(bindings) > SLICE_ITEMS:

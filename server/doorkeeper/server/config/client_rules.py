@@ -50,7 +50,6 @@ def rules_of(texts: Iterable[str], *numbers: str) -> tuple[ClientRule, ...]:
 
     Raises:
         NotAllowed: with the texts that are no rules.
-
     """
     rules, wrong = [], []
     for text in filter(None, texts):

@@ -82,7 +82,6 @@ def read(path: Path) -> tuple[YamlValue, FaultList]:
 
     Raises:
         FaultyDocument: it cannot be read, or is no YAML.
-
     """
     line = 0
     try:
@@ -105,7 +104,6 @@ def parse(text: str, file: str) -> tuple[YamlValue, FaultList]:
 
     Raises:
         FormatError: it is no YAML.
-
     """
     faults = FaultList(file, text)
     return YamlValue(document_of_yaml(text), (), faults), faults

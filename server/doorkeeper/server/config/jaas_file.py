@@ -79,7 +79,6 @@ def parse(text: str, properties: Mapping[str, str]) -> dict[str | None, tuple[Lo
 
     Raises:
         JaasError: the text is not well-formed; the error has the line and the expected token.
-
     """
     parser = _JaasFileParser(text, properties)
     sections: dict[str | None, tuple[LoginModule, ...]] = {}
@@ -173,7 +172,6 @@ def expand(value: str, properties: Mapping[str, str]) -> str:
 
     Raises:
         KeyError: a name is not a property.
-
     """
     pieces: list[str] = []
     done = 0

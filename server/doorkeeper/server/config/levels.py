@@ -26,7 +26,6 @@ def levels_of(texts: Iterable[str]) -> Mapping[str, int]:
 
     Raises:
         NotAllowed: with the texts that are none.
-
     """
     levels: dict[str, int] = {}
     wrong = []

@@ -64,7 +64,6 @@ def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
 
     Raises:
         ConfigError: with every problem.
-
     """
     entries, problems = _entries(file, overrides)
     try:
@@ -87,7 +86,6 @@ def load_values(values: Mapping[str, str], source: str) -> Loaded:
 
     Raises:
         ConfigError: with every problem; its source is ``source``.
-
     """
     entries = [Entry(key, value, source) for key, value in values.items()]
     return resolve(entries, DynamicValues(), _jaas_file(entries))
@@ -98,7 +96,6 @@ def _entries(file: Path | None, overrides: Sequence[str]) -> tuple[list[Entry], 
 
     Raises:
         ConfigError: the file cannot be read at all: overrides alone would cause misleading errors.
-
     """
     entries, problems = list(WITHOUT_A_FILE), list[Problem]()
     if file is not None:
@@ -131,7 +128,6 @@ def resolve(
 
     Raises:
         ConfigError: with every problem.
-
     """
     # Static values alone first: they are what a reload compares and keeps.
     static, warnings = _last_of_each(entries)

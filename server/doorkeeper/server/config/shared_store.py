@@ -94,7 +94,6 @@ def _parse(text: str, given: RawConfig) -> SharedStore:
 
     Raises:
         ValueError: it is invalid; the text has the allowed form.
-
     """
     scheme, mark, rest = text.partition("://")
     if not mark or scheme not in _SCHEMES:
@@ -196,6 +195,5 @@ def password_in(file: Path) -> str:
     Raises:
         OSError: it cannot be read.
         UnicodeDecodeError: it is not UTF-8.
-
     """
     return file.read_text(encoding="utf-8").partition("\n")[0].removesuffix("\r")

@@ -232,7 +232,6 @@ def check_committer(group: Group | None, by: Committer) -> None:
 
     Raises:
         ApiError: it may not.
-
     """
     if group is None:
         if by.epoch >= 0:
@@ -291,7 +290,6 @@ def plan_commit(
 
     Raises:
         ApiError: nothing can be committed.
-
     """
     check_committer(group, by)
     present = offsets.of_group(rows[0].group_id)
@@ -338,7 +336,6 @@ def plan_deletion(
 
     Raises:
         ApiError: there is no such group, or it has members of another protocol.
-
     """
     if group is None or group.state == DEAD:
         raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND)

@@ -115,7 +115,6 @@ def quota_filter(components: Iterable[tuple[str, int, str | None]], *, strict: b
 
     Raises:
         ApiError: with the first invalid component.
-
     """
     exact: dict[str, str | None] = {}
     specified: set[str] = set()
@@ -230,7 +229,6 @@ def plan_quotas(
 
     Raises:
         ApiError: more rows would change than a broker's controller writes at once.
-
     """
     set_: list[StoredQuota] = []
     deleted: list[StoredQuota] = []

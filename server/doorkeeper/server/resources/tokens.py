@@ -104,7 +104,6 @@ class Renewal(NamedTuple):
 
         Raises:
             ApiError: 66 if it has expired, else 63 if the caller may not renew it.
-
         """
         if token.has_expired(now_ms):
             raise ApiError(ErrorCode.DELEGATION_TOKEN_EXPIRED)
@@ -131,7 +130,6 @@ class Expiration(NamedTuple):
 
         Raises:
             ApiError: 63 if the caller may not expire it, else 66 if it has expired.
-
         """
         # The order of both checks differs from that of a renewal, as in Kafka.
         if not token.may_be_renewed_by(self.caller):

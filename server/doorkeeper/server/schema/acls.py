@@ -44,7 +44,6 @@ def binding_from(cells: list[Any]) -> AclBinding:
 
     Raises:
         KeyError: a code is not Kafka's.
-
     """
     kind, name, pattern_type, principal, host, operation, permission, *_ = cells
     pattern = (_RESOURCE_TYPES[kind], name, _PATTERN_TYPES[pattern_type])
@@ -62,7 +61,6 @@ def bindings_from(
     Raises:
         KeyError: a code is not Kafka's.
         ValueError: a value is not an array of seven cells or more.
-
     """
     once = ({} if seen is None else seen).setdefault
     for part in _batches(rows):

@@ -137,7 +137,6 @@ class Kind:
 
         Raises:
             ValueError: the item is not of this kind; the text names kind and key.
-
         """
         try:
             return self.codec.decode(item)

@@ -537,7 +537,6 @@ class StateLog:
 
         Raises:
             StoreReplaced: another commit wrote the revision there.
-
         """
         revision = self.state.revision
         if revision == 0 or not self._can_follow or self._submissions.doubt is not None:

@@ -56,7 +56,6 @@ async def commit(log: StateLog, plan: Plan[R], context: RequestContext) -> R:
 
     Raises:
         ApiError: the plan refused, or the change could not be stored.
-
     """
     try:
         return (await log.submit(plan, origin_of(context.authorizable))).result

@@ -229,7 +229,6 @@ class Store(ABC):
         Raises:
             StoreUnavailable: the store is unreachable; try again later.
             StoreReplaced: it is not the store that this node used before.
-
         """
 
     def named_lease(self, name: str) -> NamedLease:

@@ -119,7 +119,6 @@ class AuditLog:
 
         Raises:
             AuditLogError: the folder cannot be used.
-
         """
         folder = AuditFolder(path, settings.node_id, compress=settings[AUDIT_COMPRESSION] != "none")
         try:

@@ -40,7 +40,6 @@ def cluster_events(
     Raises:
         OSError: a folder cannot be read.
         UnreadableFile: a file is damaged.
-
     """
     found = [
         event

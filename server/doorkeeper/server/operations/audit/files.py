@@ -60,7 +60,6 @@ class AuditFolder:
 
         Raises:
             AuditLogError: it cannot be used, or another server of this node uses it.
-
         """
         self.path = path
         self.node = node
@@ -97,7 +96,6 @@ class AuditFolder:
 
         Raises:
             OSError: a file cannot be read or closed.
-
         """
         for path in self.path.glob(f"audit-{self.node}-*{TEMPORARY}"):
             path.unlink()
@@ -139,7 +137,6 @@ class AuditFolder:
 
         Raises:
             OSError: it cannot be created.
-
         """
         path = self.path / open_name(self.node, first)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
@@ -152,7 +149,6 @@ class AuditFolder:
 
         Raises:
             OSError: it cannot be synced or renamed.
-
         """
         sync_file(path)
         if self._compress:
@@ -205,7 +201,6 @@ class AuditFolder:
 
         Raises:
             OSError: there is no such space.
-
         """
         descriptor = os.open(self._reserve, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:

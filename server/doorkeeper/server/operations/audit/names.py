@@ -63,7 +63,6 @@ def files_in(folder: Path) -> list[AuditFile]:
 
     Raises:
         OSError: the folder cannot be read.
-
     """
     return in_order(file for path in folder.iterdir() if (file := file_of(path)) is not None)
 

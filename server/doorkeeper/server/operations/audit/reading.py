@@ -41,7 +41,6 @@ def lines_of(file: AuditFile) -> Iterator[Line]:
     Raises:
         GoneFile: it no longer exists; nothing was yielded.
         UnreadableFile: it cannot be opened or decompressed; the lines before were yielded.
-
     """
     number = 0
     try:

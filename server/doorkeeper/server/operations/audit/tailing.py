@@ -34,7 +34,6 @@ class Tail:
 
         Raises:
             OSError: the folder cannot be read.
-
         """
         for file in files_in(self._folder):
             last = self._last.get(file.node, 0)
@@ -52,7 +51,6 @@ class Tail:
 
         Raises:
             OSError: the folder cannot be read.
-
         """
         files = files_in(self._folder)
         for node in {file.node for file in files}:

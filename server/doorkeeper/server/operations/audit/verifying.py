@@ -96,7 +96,6 @@ def verify_log(folder: Path) -> Verdict:
 
     Raises:
         OSError: the folder cannot be read.
-
     """
     verdict = Verdict()
     for node in sorted({file.node for file in files_in(folder)}):
@@ -158,7 +157,6 @@ class _Node:
 
         Raises:
             GoneFile: it no longer exists; nothing of it was read.
-
         """
         seqs = []
         try:

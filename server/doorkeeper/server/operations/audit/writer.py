@@ -196,7 +196,6 @@ class Writer:
 
         Raises:
             OSError: the file cannot be written.
-
         """
         data, count = self._lines.of(items, self._seq + 1)
         file = self._file

@@ -84,7 +84,6 @@ class HttpPort:
 
         Raises:
             ValueError: a file cannot be used; the text begins with its key.
-
         """
         self._settings = settings
         self._logger = logger

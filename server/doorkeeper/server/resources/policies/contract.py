@@ -64,7 +64,6 @@ class _Policy(ABC):  # noqa: B024 - the subclasses differ in what they validate
 
         Raises:
             ValueError: a key is wrong; the text begins with the key. The server does not start.
-
         """
 
     def close(self) -> None:
@@ -80,7 +79,6 @@ class CreateTopicPolicy(_Policy):
 
         Raises:
             PolicyViolation: it must not be created.
-
         """
 
 
@@ -93,5 +91,4 @@ class AlterConfigPolicy(_Policy):
 
         Raises:
             PolicyViolation: it must not be made.
-
         """

@@ -49,7 +49,6 @@ class Policies:
 
         Raises:
             ApiError: it refuses the topic, or failed.
-
         """
         if self._create_topic is not None:
             self._ask(self._create_topic, creation)
@@ -59,7 +58,6 @@ class Policies:
 
         Raises:
             ApiError: it refuses the change, or failed.
-
         """
         if self._alter_config is not None:
             self._ask(self._alter_config, alteration)

@@ -54,7 +54,6 @@ def alter_values(
 
     Raises:
         ApiError: INVALID_REQUEST or INVALID_CONFIG with a broker's text; nothing is changed.
-
     """
     values = dict(given)
     for alteration in alterations:
@@ -189,7 +188,6 @@ def check_replicas(alterations: Iterable[Alteration], *, of_cluster: bool) -> No
 
     Raises:
         ApiError: INVALID_CONFIG, which a controller returns after the authorization.
-
     """
     for name, operation, _ in alterations:
         if name == MIN_INSYNC_REPLICAS and not of_cluster:

@@ -168,7 +168,6 @@ def check_value(name: str, key_type: KeyType, text: str, like: TopicConfig | Non
 
     Raises:
         InvalidConfig: the text is not of the type, or not valid.
-
     """
     value = _parse(name, key_type, text)
     if like is not None and like.check is not None:
@@ -183,7 +182,6 @@ def checked_values(
 
     Raises:
         InvalidConfig: a value is not of the type, or not valid.
-
     """
     return {
         name: check_value(name, row.type, given[name], row)
@@ -235,7 +233,6 @@ def check_configs(given: Mapping[str, str]) -> None:
 
     Raises:
         InvalidConfig: with the first fault.
-
     """
     # A broker reports unknown names before invalid values.
     for name in given:

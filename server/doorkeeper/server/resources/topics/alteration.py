@@ -34,7 +34,6 @@ def altered_topic(
 
     Raises:
         ApiError: with the controller's code and text.
-
     """
     name = resource.name
     # The order of these checks is the controller's: operations before the name, and the

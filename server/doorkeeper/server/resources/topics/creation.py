@@ -95,7 +95,6 @@ def plan_topic(wanted: WantedTopic, node: CreatingNode, brokers: Sequence[Broker
 
     Raises:
         ApiError: it cannot be created, with the controller's code and text.
-
     """
     _check_name(wanted.name, node)
     configs = _checked_configs(wanted.configs)
@@ -242,7 +241,6 @@ def check_any_lives(partition: int, replicas: Sequence[int], brokers: Sequence[B
 
     Raises:
         ApiError: INVALID_REPLICA_ASSIGNMENT.
-
     """
     if not any(each.node_id in replicas and not each.is_fenced for each in brokers):
         raise _bad_assignment(

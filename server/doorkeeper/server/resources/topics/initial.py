@@ -19,7 +19,6 @@ def initial_topics(
 
     Raises:
         ValueError: a setting is wrong, or two names collide.
-
     """
     rows: list[StoredTopic] = []
     names: dict[str, str] = {}

@@ -59,7 +59,6 @@ def _topic_to_grow(
 
     Raises:
         ApiError: it cannot have so many partitions, with the controller's code and text.
-
     """
     if topic is None:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

@@ -52,7 +52,6 @@ def plan_alteration(topics: Topics, resource: AlteredResource, policy: ConfigPol
 
     Raises:
         ApiError: it cannot be altered.
-
     """
     topic = topics.get(resource.name)
     configs = altered_topic(resource, topic, policy)

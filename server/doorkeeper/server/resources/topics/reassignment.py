@@ -55,7 +55,6 @@ def _replicas(
 
     Raises:
         ApiError: it cannot be moved, with the controller's code and text.
-
     """
     name, partition, replicas, may_resize = wanted
     if topic is None:

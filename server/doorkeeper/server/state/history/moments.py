@@ -38,7 +38,6 @@ def parse_moment(text: str, now_ms: int) -> Moment:
 
     Raises:
         ValueError: it is none; the text lists the forms.
-
     """
     text = text.strip()
     if _REVISION.fullmatch(text):

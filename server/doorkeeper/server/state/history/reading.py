@@ -40,7 +40,6 @@ async def revision_at(store: Portable, moment: Moment) -> int:
 
     Raises:
         BeforeHistory: the state was not kept, or does not exist yet.
-
     """
     position = await store.position()
     base = position.base
@@ -82,7 +81,6 @@ async def rows_at(store: Portable, revision: int) -> Rows:
 
     Raises:
         IncompleteLog: the log has a gap before it.
-
     """
     base = (await store.position()).base
     found: Rows = {}
@@ -131,7 +129,6 @@ async def state_at(store: Portable, moment: Moment) -> State:
         BeforeHistory: it was not kept, or does not exist yet.
         IncompleteLog: the log has a gap before it.
         StorageError: a row cannot be read.
-
     """
     revision = await revision_at(store, moment)
     return state_of(await rows_at(store, revision), revision)
@@ -142,7 +139,6 @@ def state_of(rows: Rows, revision: int) -> State:
 
     Raises:
         StorageError: one of them cannot be read.
-
     """
 
     def decode(kind: Kind) -> Iterator[Any]:

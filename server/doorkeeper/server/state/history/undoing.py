@@ -42,7 +42,6 @@ async def read_undo(store: Portable, first: int, last: int) -> Undo:
 
     Raises:
         BeforeHistory: the log does not have all of them.
-
     """
     newest = (await store.position()).revision
     revisions = await read_revisions(store, first - 1, newest)
@@ -83,7 +82,6 @@ async def changes_since(
 
     Raises:
         BeforeHistory: the log does not have all revisions since then, or it does not exist yet.
-
     """
     newest = (await store.position()).revision
     if revision > newest:

@@ -23,7 +23,6 @@ async def next_revisions(store: Portable, after: int) -> list[Revision]:
 
     Raises:
         BeforeHistory: the next one is not in the log, or ``after`` does not exist yet.
-
     """
     position = await store.position()
     newest = position.revision

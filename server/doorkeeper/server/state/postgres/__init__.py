@@ -2,7 +2,6 @@
 
 Raises:
     StorageError: on import, where the extra ``postgres`` is not installed.
-
 """
 
 from __future__ import annotations

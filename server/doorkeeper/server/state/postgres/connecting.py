@@ -26,7 +26,6 @@ def connector(store: SharedStore) -> Callable[..., Awaitable[asyncpg.Connection]
 
     Raises:
         StorageError: a TLS file is unusable.
-
     """
     _check_files(store)
     return partial(connect_to_primary, asyncpg.connect, store, _arguments(store))
@@ -38,7 +37,6 @@ async def connection_to(store: SharedStore) -> AsyncIterator[asyncpg.Connection]
 
     Raises:
         StorageError: it is unreachable, or rejects the connection or a statement.
-
     """
     connect = connector(store)
     import asyncpg  # noqa: PLC0415 - the extra postgres, which connector() has checked
@@ -82,7 +80,6 @@ def _password_in(file: Path) -> str:
 
     Raises:
         OSError: it has no password at the moment; handled as a lost connection.
-
     """
     try:
         return password_in(file)
@@ -95,7 +92,6 @@ def _check_files(store: SharedStore) -> None:
 
     Raises:
         StorageError: a file cannot be loaded.
-
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     files = store.files

@@ -53,7 +53,6 @@ async def prepare(
 
     Raises:
         StorageError: there is no store, or it is too new, or damaged.
-
     """
     if await _is_usable(connection):
         return False

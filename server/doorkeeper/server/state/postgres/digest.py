@@ -39,7 +39,6 @@ async def check(connection: asyncpg.Connection) -> None:
 
     Raises:
         StateDiffers: they do; with the remedies.
-
     """
     found = await finding(connection)
     if found is not None:

@@ -58,7 +58,6 @@ async def connect_to_primary(
         StoreReplaced: no host has the store, and some have another one.
         Exception: an error of asyncpg; if each of several hosts failed, a ConnectionError with the
             causes of all.
-
     """
     share_s = store.connect_timeout_ms / 1000 / len(store.urls)
     passed: list[Exception] = []

@@ -75,7 +75,6 @@ async def check_store(connection: asyncpg.Connection, store_id: str) -> None:
 
     Raises:
         StoreReplaced: it is another one, or there is none.
-
     """
     try:
         found = await connection.fetchval(_STORE_ID)
@@ -167,7 +166,6 @@ class Membership:
 
         Raises:
             StorageError: another process is this node, or the store is unavailable.
-
         """
         try:
             connection = await self._connect()
@@ -202,7 +200,6 @@ class Membership:
 
         Raises:
             StorageError: the store is unavailable.
-
         """
         try:
             connection = await self._connect()

@@ -111,7 +111,6 @@ async def reading(
 
     Raises:
         StorageError: there is none, it is in use, or its schema does not fit.
-
     """
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         try:
@@ -147,7 +146,6 @@ async def write(
 
     Raises:
         StorageError: the database has a store that is not empty, or nodes use it.
-
     """
     async with connection.transaction():
         await creating.prepare(connection, os.urandom)

@@ -106,7 +106,6 @@ async def head(connection: asyncpg.Connection) -> int:
 
     Raises:
         StorageError: there is no head, for example after a restore of a dump without its rows.
-
     """
     return _revision_in(await connection.fetchval("SELECT revision FROM doorkeeper.head"))
 
@@ -116,7 +115,6 @@ async def take_lease(connection: asyncpg.Connection) -> int:
 
     Raises:
         StorageError: there is no head.
-
     """
     found = await connection.fetchval("SELECT revision FROM doorkeeper.head FOR UPDATE")
     return _revision_in(found)
@@ -146,7 +144,6 @@ async def write(
 
     Raises:
         asyncpg.PostgresError: nothing is written.
-
     """
     rows = [row for entry in entries for row in _rows_of(entry, node_id, batch)]
     if len(rows) <= _UNNESTED_MAX:
@@ -183,7 +180,6 @@ async def read_log(connection: asyncpg.Connection, after: int, rows_max: int) ->
 
     Raises:
         StorageError: a row cannot be read.
-
     """
     rows = await connection.fetch(_READ, after, rows_max, _SECRET_KINDS)
     try:
@@ -225,7 +221,6 @@ async def read_items(connection: asyncpg.Connection) -> StoredState:
     Raises:
         StateDiffers: the rows are not those of the newest revision.
         StorageError: a row cannot be read.
-
     """
     await digest.check(connection)
     revision = await head(connection)

@@ -135,7 +135,6 @@ async def schema_state(connection: asyncpg.Connection) -> SchemaState | None:
     Raises:
         StorageError: the schema is not as Doorkeeper creates it, or the database cannot store all
             names that clients may choose.
-
     """
     encoding = connection.get_settings().server_encoding
     if encoding != ENCODING:
@@ -156,7 +155,6 @@ def check_usable(state: SchemaState) -> None:
 
     Raises:
         StorageError: a later version has removed what this one needs.
-
     """
     needed = max(state.min_reader, state.min_writer)
     if needed > VERSION:
@@ -176,7 +174,6 @@ async def identity(connection: asyncpg.Connection) -> StoreIdentity:
 
     Raises:
         StorageError: ``meta`` lacks a part of it.
-
     """
     values = await meta(connection)
     try:
@@ -196,7 +193,6 @@ async def check_identity(connection: asyncpg.Connection, expected: StoreIdentity
     Raises:
         StoreReplaced: it has no store, or another one.
         StorageError: its schema does not fit.
-
     """
     state = await schema_state(connection)
     if state is None:
@@ -212,7 +208,6 @@ async def base(connection: asyncpg.Connection) -> Base:
 
     Raises:
         StorageError: ``meta`` lacks a part of it.
-
     """
     values = await meta(connection)
     try:

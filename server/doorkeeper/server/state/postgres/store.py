@@ -185,7 +185,6 @@ class PostgresStore(Store):
         Raises:
             StorageError: it cannot be reached or used, or its schema does not fit.
             StoreReplaced: it is not the one of the identity file.
-
         """
         expected = None if identity_file is None else read_expected_store(identity_file)
 
@@ -273,7 +272,6 @@ class PostgresStore(Store):
 
         Raises:
             StoreReplaced: it lacks some.
-
         """
         seen = self._seen  # other connections may advance it during the query
         revision = await reading
@@ -525,7 +523,6 @@ class SharedReader(LogReader):
 
         Raises:
             StorageError: it failed; the class tells the state log how to react.
-
         """
         try:
             return await reading

@@ -53,7 +53,6 @@ class Timelines:
 
         Raises:
             StoreReplaced: it is older.
-
         """
         newest = self._newest
         if found is None:

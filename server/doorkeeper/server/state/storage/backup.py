@@ -53,7 +53,6 @@ def backup(
     Raises:
         StorageError: there is no store; the target exists and may not be overwritten, or cannot
             be written; the copy is damaged.
-
     """
     path = data_dir / DATABASE_NAME
     if not path.is_file():
@@ -108,7 +107,6 @@ def restore(
     Raises:
         StorageError: a server uses the store; the backup is damaged, no Doorkeeper store, or from
             another version; the folder cannot be written.
-
     """
     path = data_dir / DATABASE_NAME
     if source.exists() and path.exists() and source.samefile(path):
@@ -179,7 +177,6 @@ def remove_identity_file(data_dir: Path, identity_file: Path) -> None:
 
     Raises:
         StorageError: a server uses the store.
-
     """
     lock = DataLock.acquire(data_dir)
     try:
@@ -193,7 +190,6 @@ def accept_rows(data_dir: Path) -> None:
 
     Raises:
         StorageError: a server uses the store, or it cannot be written.
-
     """
     path = data_dir / DATABASE_NAME
     lock = DataLock.acquire(data_dir)
@@ -209,7 +205,6 @@ def set_store_aside(data_dir: Path, identity_file: Path, *, now_ms: int) -> Path
 
     Raises:
         StorageError: a server uses the store.
-
     """
     path = data_dir / DATABASE_NAME
     prepare_folder(data_dir)
@@ -238,7 +233,6 @@ def copy_database(source: apsw.Connection, target: Path, progress: Progress | No
 
     Raises:
         StorageError: reading or writing failed, or the copy is damaged.
-
     """
     os.close(open_private(target, os.O_RDWR | os.O_CREAT | os.O_EXCL))
     try:

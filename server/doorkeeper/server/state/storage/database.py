@@ -50,7 +50,6 @@ def connect(path: Path) -> apsw.Connection:
 
     Raises:
         StorageError: the file cannot be opened, or is not a Doorkeeper store.
-
     """
     create_private(path)
     for beside in companions(path):
@@ -80,7 +79,6 @@ def connect_readonly(path: Path) -> apsw.Connection:
 
     Raises:
         StorageError: there is none, or it cannot be read, or is not a database.
-
     """
     if not path.is_file():
         raise StorageError(f"{path}: there is no such file")
@@ -101,7 +99,6 @@ def sqlite_errors(path: Path) -> Iterator[None]:
 
     Raises:
         StorageError: instead of an ``apsw.Error``.
-
     """
     try:
         yield
@@ -126,7 +123,6 @@ def check_integrity(connection: apsw.Connection, path: Path) -> None:
 
     Raises:
         StorageError: it is damaged; the text has SQLite's first finding.
-
     """
     with sqlite_errors(path):
         found = connection.pragma("integrity_check", 1)

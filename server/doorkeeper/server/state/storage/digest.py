@@ -54,7 +54,6 @@ def check(connection: apsw.Connection, path: Path) -> None:
 
     Raises:
         StateDiffers: they do; with the remedies.
-
     """
     found = finding(connection)
     if found is not None:

@@ -33,7 +33,6 @@ def prepare_folder(folder: Path) -> None:
 
     Raises:
         StorageError: it cannot be created, is not a folder, or is not writable.
-
     """
     try:
         made = _make(folder)
@@ -60,7 +59,6 @@ def open_private(path: Path, flags: int) -> int:
 
     Raises:
         StorageError: the file cannot be opened.
-
     """
     try:
         descriptor = os.open(path, flags | os.O_CLOEXEC, _FILE_MODE)
@@ -77,7 +75,6 @@ def create_private(path: Path) -> None:
 
     Raises:
         StorageError: it cannot be created, read or written.
-
     """
     if not path.is_file():
         os.close(open_private(path, os.O_RDWR | os.O_CREAT))

@@ -63,7 +63,6 @@ class IdentityFile:
 
         Raises:
             StorageError: it cannot be written.
-
         """
         descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
         try:
@@ -99,7 +98,6 @@ def read_expected_store(path: Path) -> ExpectedStore | None:
 
     Raises:
         StorageError: it cannot be read, or is not an identity file.
-
     """
     try:
         with path.open("rb") as file:
@@ -122,7 +120,6 @@ def replace_identity_file(path: Path, expected: ExpectedStore | None) -> None:
 
     Raises:
         StorageError: it cannot be written.
-
     """
     if expected is not None:
         IdentityFile.write(path, expected).close()
@@ -140,7 +137,6 @@ def check_expected_store(
 
     Raises:
         StoreReplaced: it is missing, another store, or behind the acknowledged revision.
-
     """
     if found is not None and found[:2] == expected[:2] and found.revision >= expected.revision:
         return

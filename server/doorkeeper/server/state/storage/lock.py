@@ -31,7 +31,6 @@ class DataLock:
         Raises:
             StoreInUse: another process has it; the text names that process.
             StorageError: the file system has no locks.
-
         """
         path = folder / LOCK_NAME
         descriptor = open_private(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)

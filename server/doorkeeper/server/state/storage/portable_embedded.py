@@ -105,7 +105,6 @@ async def reading(data_dir: Path, *, alone: bool) -> AsyncIterator[EmbeddedPorta
 
     Raises:
         StorageError: there is none, it is in use, or its schema has another version.
-
     """
     path = data_dir / DATABASE_NAME
     if not path.is_file():
@@ -121,7 +120,6 @@ async def reading_file(path: Path, name: str) -> AsyncIterator[EmbeddedPortable]
 
     Raises:
         StorageError: there is none, or its schema has another version.
-
     """
     with sqlite_errors(path):
         connection = connect_readonly(path)
@@ -158,7 +156,6 @@ async def write(
 
     Raises:
         StorageError: the folder has a store that is not empty, or a server uses it.
-
     """
     path = data_dir / DATABASE_NAME
     if path.is_file() and not overwrite:

@@ -46,7 +46,6 @@ def read_acls(path: Path) -> StoredRows:
     Raises:
         StateDiffers: its rows are not those that were written.
         StorageError: there is none, it cannot be read, or is from another version.
-
     """
     with sqlite_errors(path), closing(connect_readonly(path)) as connection:
         connection.execute("BEGIN")  # one snapshot for all
@@ -67,7 +66,6 @@ def read_rows(connection: apsw.Connection, kind: Kind) -> Iterator[Any]:
 
     Raises:
         StorageError: one of them cannot be decoded.
-
     """
     try:
         if kind is ACL:
@@ -95,7 +93,6 @@ def expected_store_of(connection: apsw.Connection, path: Path) -> ExpectedStore:
 
     Raises:
         StorageError: it is from another version, or damaged.
-
     """
     schema.check_readable(connection, path)
     cluster_id, store_id = (str(schema.meta(connection, key)) for key in ("cluster_id", "store_id"))

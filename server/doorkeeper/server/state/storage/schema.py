@@ -115,7 +115,6 @@ def check_ours(connection: apsw.Connection, path: Path) -> None:
 
     Raises:
         StorageError: the header has another application id.
-
     """
     if not is_new(connection) and connection.pragma("application_id") != APPLICATION_ID:
         raise StorageError(f"{path}: this is a database, but not a store of Doorkeeper")
@@ -126,7 +125,6 @@ def check_readable(connection: apsw.Connection, path: Path) -> None:
 
     Raises:
         StorageError: it is not a Doorkeeper store, or one of another schema version.
-
     """
     if is_new(connection):
         raise StorageError(f"{path}: the store is empty")
@@ -144,7 +142,6 @@ def meta(connection: apsw.Connection, key: str) -> str | int:
 
     Raises:
         StorageError: it is missing.
-
     """
     value = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
     if not isinstance(value, str | int):

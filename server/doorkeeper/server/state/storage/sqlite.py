@@ -132,7 +132,6 @@ class SqliteStore(Store):
             StoreReplaced: the identity file expects another store, or a newer revision.
             StorageError: the folder or file cannot be used, another process uses it, it is not a
                 Doorkeeper store, or is from another version.
-
         """
         path, now_ms = data_dir / DATABASE_NAME, now_ms or utc_ms
         identity_path = identity_file or data_dir / IDENTITY_NAME
@@ -253,7 +252,6 @@ class DatabaseFiles:
 
         Raises:
             OSError: one of them does not.
-
         """
         # Strings, because ``Path`` doubles the time of ``stat``.
         self._database, self._wal = str(database), f"{database}-wal"
@@ -560,7 +558,6 @@ def _check_there(
 
     Raises:
         StorageError: it is missing or empty.
-
     """
     try:
         if path.stat().st_size:

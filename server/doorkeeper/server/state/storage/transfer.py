@@ -67,7 +67,6 @@ async def compare(
 
     Raises:
         StorageError: they differ; the text names the table.
-
     """
     found = await target.header()
     for what in ("cluster_id", "salt_key", "revision", "base"):
