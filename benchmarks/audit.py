@@ -26,7 +26,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from doorkeeper_wire.headers import RequestHeader, encode_request
+from doorkeeper_wire.framing import RequestHeader, encode_request
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
 

@@ -41,7 +41,7 @@ from administrator import (
     free_port,
     reachable,
 )
-from doorkeeper_wire.headers import RequestHeader, encode_request
+from doorkeeper_wire.framing import RequestHeader, encode_request
 from doorkeeper_wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 
 if TYPE_CHECKING:

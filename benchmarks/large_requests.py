@@ -43,7 +43,7 @@ from doorkeeper_wire.declared.nodes import (
     Record,
     Text,
 )
-from doorkeeper_wire.headers import RequestHeader, encode_request
+from doorkeeper_wire.framing import RequestHeader, encode_request
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest

@@ -36,7 +36,7 @@ from doorkeeper.server.schema.change import Author, edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.storage.sqlite import SqliteStore
 from doorkeeper.server.state.store import LogEntry
-from doorkeeper_wire.headers import RequestHeader, encode_request
+from doorkeeper_wire.framing import RequestHeader, encode_request
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 
 GOAL_MS = 500

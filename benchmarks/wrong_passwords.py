@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from doorkeeper.server.security.users_file_changes import set_user
-from doorkeeper_wire.headers import RequestHeader, encode_request
+from doorkeeper_wire.framing import RequestHeader, encode_request
 from doorkeeper_wire.messages.metadata import MetadataRequest
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest

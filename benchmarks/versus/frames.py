@@ -16,7 +16,7 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.client import bindings
-from doorkeeper_wire.headers import RequestHeader, encode_request, response_header_version
+from doorkeeper_wire.framing import RequestHeader, encode_request, response_header_version
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 from doorkeeper_wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from doorkeeper_wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest

@@ -41,7 +41,7 @@ def reader(struct: Struct, layouts: Layouts, several: set[str], *, inline: bool)
         block.line(f"return {made}, at" if is_message else f"found.append({made})")
         body += block.lines
     source = "\n".join(body)
-    if "<= end" in source:
+    if "<= end" in source or "(end - at)" in source:
         head.append("end = len(data)")
     if len(parts) == 1 and scope.flexible is None:
         head.append(f"{FLEXIBLE} = {scope.is_flexible}")
@@ -215,7 +215,15 @@ class _Block:
             self.fixed("B" if compact else "i", "size", name)
             self.flush()
             judge = f"{'compact_' if compact else ''}{'nullable_' if always else ''}array"
-            self.line(f"size, at = {judge}(data, at, size, {least}, {path})")
+            # Of most arrays the bytes are there, and their elements are not counted.
+            fits = f"<= (end - at) // {least} and data.__class__ is bytes:"
+            if compact:
+                self.line(f"if 0 < size < 128 and size - 1 {fits}")
+                self.line("size -= 1", 1)
+                self.line("else:")
+            else:
+                self.line(f"if not (0 <= size {fits[:-1]}):")
+            self.line(f"size, at = {judge}(data, at, size, {least}, {path})", 1)
         else:
             self.flush()
             count = self.scope.choice(field, "read_nullable_count", "read_count")

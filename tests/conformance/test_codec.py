@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from doorkeeper_wire.api_keys import API_NAMES, FLEXIBLE_FROM
 from doorkeeper_wire.declared import tree
 from doorkeeper_wire.errors import Malformed, Unencodable, UnknownApi
-from doorkeeper_wire.headers import (
+from doorkeeper_wire.framing import (
     decode_request_header,
     request_header_version,
     response_header_version,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.formats.choosing import Format, write
-from doorkeeper_wire.headers import RequestHeader, encode_request
+from doorkeeper_wire.framing import RequestHeader, encode_request
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.create_topics import (
     CreatableTopic,

@@ -9,7 +9,7 @@ import struct
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from doorkeeper_wire.headers import RequestHeader, encode_request_header
+from doorkeeper_wire.framing import RequestHeader, encode_request_header
 from doorkeeper_wire.message import Message
 from testkit.frames import API_VERSIONS, fields
 from testkit.load import scaled

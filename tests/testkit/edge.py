@@ -27,7 +27,7 @@ from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Counts, Peer
-from doorkeeper_wire.headers import (
+from doorkeeper_wire.framing import (
     RequestHeader,
     decode_response_header,
     encode_request,

@@ -11,8 +11,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
-from doorkeeper_wire.framing import FrameBuffer
-from doorkeeper_wire.headers import decode_request_header
+from doorkeeper_wire.framing import FrameBuffer, decode_request_header
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 
 NAMES_SOFTWARE_FROM = 3

@@ -5,7 +5,7 @@ import socket
 import struct
 from typing import Any, NamedTuple, Self
 
-from doorkeeper_wire.headers import RequestHeader, encode_request_header
+from doorkeeper_wire.framing import RequestHeader, encode_request_header
 from doorkeeper_wire.message import Record
 from doorkeeper_wire.messages.sasl_authenticate import (
     SaslAuthenticateRequest,

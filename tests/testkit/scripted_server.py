@@ -10,7 +10,7 @@ import struct
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from doorkeeper_wire import interpreted
-from doorkeeper_wire.headers import RequestHeader, decode_request_header, encode_response
+from doorkeeper_wire.framing import RequestHeader, decode_request_header, encode_response
 from doorkeeper_wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,

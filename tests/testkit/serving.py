@@ -11,7 +11,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
-from doorkeeper_wire.headers import RequestHeader, decode_response_header, encode_request
+from doorkeeper_wire.framing import RequestHeader, decode_response_header, encode_request
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 from testkit.load import scaled
 

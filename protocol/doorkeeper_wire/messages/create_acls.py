@@ -237,13 +237,17 @@ class CreateAclsRequest(Message, frozen=True, gc=False):
 
     @staticmethod
     def read(data: bytes, at: int, version: int) -> tuple["CreateAclsRequest", int]:
+        end = len(data)
         if version >= 2:
             try:
                 size = data[at]
             except IndexError:
                 raise truncation(data, at, "B", "creations") from None
             at += 1
-            size, at = compact_array(data, at, size, 8, "creations")
+            if 0 < size < 128 and size - 1 <= (end - at) // 8 and data.__class__ is bytes:
+                size -= 1
+            else:
+                size, at = compact_array(data, at, size, 8, "creations")
             creations, at = AclCreation.read_all(data, at, size, version)
             try:
                 tagged = data[at]
@@ -260,7 +264,8 @@ class CreateAclsRequest(Message, frozen=True, gc=False):
             except StructError:
                 raise truncation(data, at, "i", "creations") from None
             at += 4
-            size, at = array(data, at, size, (9, 10)[version], "creations")
+            if not (0 <= size <= (end - at) // (9, 10)[version] and data.__class__ is bytes):
+                size, at = array(data, at, size, (9, 10)[version], "creations")
             creations, at = AclCreation.read_all(data, at, size, version)
             unknown_tags = NO_TAGS
             return CreateAclsRequest(creations, unknown_tags), at

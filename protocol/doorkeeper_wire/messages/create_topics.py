@@ -88,6 +88,7 @@ class CreatableReplicaAssignment(Record, frozen=True, gc=False):
         data: bytes, at: int, n: int, version: int
     ) -> tuple[tuple["CreatableReplicaAssignment", ...], int]:
         found = []
+        end = len(data)
         if version >= 5:
             for _ in range(n):
                 try:
@@ -101,7 +102,10 @@ class CreatableReplicaAssignment(Record, frozen=True, gc=False):
                         "topics.assignments.broker_ids",
                     ) from None
                 at += 5
-                size, at = compact_array(data, at, size, 4, "topics.assignments.broker_ids")
+                if 0 < size < 128 and size - 1 <= (end - at) // 4 and data.__class__ is bytes:
+                    size -= 1
+                else:
+                    size, at = compact_array(data, at, size, 4, "topics.assignments.broker_ids")
                 broker_ids, at = numbers(data, at, size, "i")
                 try:
                     tagged = data[at]
@@ -125,7 +129,8 @@ class CreatableReplicaAssignment(Record, frozen=True, gc=False):
                         "topics.assignments.broker_ids",
                     ) from None
                 at += 8
-                size, at = array(data, at, size, 4, "topics.assignments.broker_ids")
+                if not (0 <= size <= (end - at) // 4 and data.__class__ is bytes):
+                    size, at = array(data, at, size, 4, "topics.assignments.broker_ids")
                 broker_ids, at = numbers(data, at, size, "i")
                 unknown_tags = NO_TAGS
                 found.append(CreatableReplicaAssignment(partition_index, broker_ids, unknown_tags))
@@ -282,14 +287,20 @@ class CreatableTopic(Record, frozen=True, gc=False):
                         "topics.assignments",
                     ) from None
                 at += 7
-                size, at = compact_array(data, at, size, 6, "topics.assignments")
+                if 0 < size < 128 and size - 1 <= (end - at) // 6 and data.__class__ is bytes:
+                    size -= 1
+                else:
+                    size, at = compact_array(data, at, size, 6, "topics.assignments")
                 assignments, at = CreatableReplicaAssignment.read_all(data, at, size, version)
                 try:
                     size = data[at]
                 except IndexError:
                     raise truncation(data, at, "B", "topics.configs") from None
                 at += 1
-                size, at = compact_array(data, at, size, 3, "topics.configs")
+                if 0 < size < 128 and size - 1 <= (end - at) // 3 and data.__class__ is bytes:
+                    size -= 1
+                else:
+                    size, at = compact_array(data, at, size, 3, "topics.configs")
                 configs, at = CreatableTopicConfig.read_all(data, at, size, version)
                 try:
                     tagged = data[at]
@@ -328,14 +339,16 @@ class CreatableTopic(Record, frozen=True, gc=False):
                         "topics.assignments",
                     ) from None
                 at += 10
-                size, at = array(data, at, size, 8, "topics.assignments")
+                if not (0 <= size <= (end - at) // 8 and data.__class__ is bytes):
+                    size, at = array(data, at, size, 8, "topics.assignments")
                 assignments, at = CreatableReplicaAssignment.read_all(data, at, size, version)
                 try:
                     (size,) = _unpack_int32(data, at)
                 except StructError:
                     raise truncation(data, at, "i", "topics.configs") from None
                 at += 4
-                size, at = array(data, at, size, 4, "topics.configs")
+                if not (0 <= size <= (end - at) // 4 and data.__class__ is bytes):
+                    size, at = array(data, at, size, 4, "topics.configs")
                 configs, at = CreatableTopicConfig.read_all(data, at, size, version)
                 unknown_tags = NO_TAGS
                 found.append(
@@ -382,13 +395,17 @@ class CreateTopicsRequest(Message, frozen=True, gc=False):
 
     @staticmethod
     def read(data: bytes, at: int, version: int) -> tuple["CreateTopicsRequest", int]:
+        end = len(data)
         if version >= 5:
             try:
                 size = data[at]
             except IndexError:
                 raise truncation(data, at, "B", "topics") from None
             at += 1
-            size, at = compact_array(data, at, size, 10, "topics")
+            if 0 < size < 128 and size - 1 <= (end - at) // 10 and data.__class__ is bytes:
+                size -= 1
+            else:
+                size, at = compact_array(data, at, size, 10, "topics")
             topics, at = CreatableTopic.read_all(data, at, size, version)
             try:
                 timeout_ms, validate_only, tagged = _unpack_int32_bool_byte(data, at)
@@ -407,7 +424,8 @@ class CreateTopicsRequest(Message, frozen=True, gc=False):
             except StructError:
                 raise truncation(data, at, "i", "topics") from None
             at += 4
-            size, at = array(data, at, size, 16, "topics")
+            if not (0 <= size <= (end - at) // 16 and data.__class__ is bytes):
+                size, at = array(data, at, size, 16, "topics")
             topics, at = CreatableTopic.read_all(data, at, size, version)
             try:
                 (timeout_ms,) = _unpack_int32(data, at)

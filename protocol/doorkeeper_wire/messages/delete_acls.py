@@ -276,13 +276,17 @@ class DeleteAclsRequest(Message, frozen=True, gc=False):
 
     @staticmethod
     def read(data: bytes, at: int, version: int) -> tuple["DeleteAclsRequest", int]:
+        end = len(data)
         if version >= 2:
             try:
                 size = data[at]
             except IndexError:
                 raise truncation(data, at, "B", "filters") from None
             at += 1
-            size, at = compact_array(data, at, size, 8, "filters")
+            if 0 < size < 128 and size - 1 <= (end - at) // 8 and data.__class__ is bytes:
+                size -= 1
+            else:
+                size, at = compact_array(data, at, size, 8, "filters")
             filters, at = DeleteAclsFilter.read_all(data, at, size, version)
             try:
                 tagged = data[at]
@@ -299,7 +303,8 @@ class DeleteAclsRequest(Message, frozen=True, gc=False):
             except StructError:
                 raise truncation(data, at, "i", "filters") from None
             at += 4
-            size, at = array(data, at, size, (9, 10)[version], "filters")
+            if not (0 <= size <= (end - at) // (9, 10)[version] and data.__class__ is bytes):
+                size, at = array(data, at, size, (9, 10)[version], "filters")
             filters, at = DeleteAclsFilter.read_all(data, at, size, version)
             unknown_tags = NO_TAGS
             return DeleteAclsRequest(filters, unknown_tags), at

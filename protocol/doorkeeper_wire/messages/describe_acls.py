@@ -380,7 +380,10 @@ class DescribeAclsResource(Record, frozen=True, gc=False):
                         data, at, "b B", "resources.pattern_type", "resources.acls"
                     ) from None
                 at += 2
-                size, at = compact_array(data, at, size, 5, "resources.acls")
+                if 0 < size < 128 and size - 1 <= (end - at) // 5 and data.__class__ is bytes:
+                    size -= 1
+                else:
+                    size, at = compact_array(data, at, size, 5, "resources.acls")
                 acls, at = AclDescription.read_all(data, at, size, version)
                 try:
                     tagged = data[at]
@@ -422,7 +425,8 @@ class DescribeAclsResource(Record, frozen=True, gc=False):
                 except StructError:
                     raise truncation(data, at, "i", "resources.acls") from None
                 at += 4
-                size, at = array(data, at, size, 6, "resources.acls")
+                if not (0 <= size <= (end - at) // 6 and data.__class__ is bytes):
+                    size, at = array(data, at, size, 6, "resources.acls")
                 acls, at = AclDescription.read_all(data, at, size, version)
                 unknown_tags = NO_TAGS
                 found.append(
@@ -500,7 +504,10 @@ class DescribeAclsResponse(Message, frozen=True, gc=False):
             except IndexError:
                 raise truncation(data, at, "B", "resources") from None
             at += 1
-            size, at = compact_array(data, at, size, 5, "resources")
+            if 0 < size < 128 and size - 1 <= (end - at) // 5 and data.__class__ is bytes:
+                size -= 1
+            else:
+                size, at = compact_array(data, at, size, 5, "resources")
             resources, at = DescribeAclsResource.read_all(data, at, size, version)
             try:
                 tagged = data[at]
@@ -533,7 +540,8 @@ class DescribeAclsResponse(Message, frozen=True, gc=False):
             except StructError:
                 raise truncation(data, at, "i", "resources") from None
             at += 4
-            size, at = array(data, at, size, (7, 8)[version], "resources")
+            if not (0 <= size <= (end - at) // (7, 8)[version] and data.__class__ is bytes):
+                size, at = array(data, at, size, (7, 8)[version], "resources")
             resources, at = DescribeAclsResource.read_all(data, at, size, version)
             unknown_tags = NO_TAGS
             return DescribeAclsResponse(

@@ -100,7 +100,12 @@ class DescribeConfigsResource(Record, frozen=True, gc=False):
                 except IndexError:
                     raise truncation(data, at, "B", "resources.configuration_keys") from None
                 at += 1
-                size, at = compact_nullable_array(data, at, size, 1, "resources.configuration_keys")
+                if 0 < size < 128 and size - 1 <= (end - at) // 1 and data.__class__ is bytes:
+                    size -= 1
+                else:
+                    size, at = compact_nullable_array(
+                        data, at, size, 1, "resources.configuration_keys"
+                    )
                 configuration_keys, at = (
                     texts(data, at, size, True, "resources.configuration_keys")
                     if size >= 0
@@ -138,7 +143,8 @@ class DescribeConfigsResource(Record, frozen=True, gc=False):
                 except StructError:
                     raise truncation(data, at, "i", "resources.configuration_keys") from None
                 at += 4
-                size, at = nullable_array(data, at, size, 2, "resources.configuration_keys")
+                if not (0 <= size <= (end - at) // 2 and data.__class__ is bytes):
+                    size, at = nullable_array(data, at, size, 2, "resources.configuration_keys")
                 configuration_keys, at = (
                     texts(data, at, size, False, "resources.configuration_keys")
                     if size >= 0
@@ -189,13 +195,17 @@ class DescribeConfigsRequest(Message, frozen=True, gc=False):
 
     @staticmethod
     def read(data: bytes, at: int, version: int) -> tuple["DescribeConfigsRequest", int]:
+        end = len(data)
         if version >= 4:
             try:
                 size = data[at]
             except IndexError:
                 raise truncation(data, at, "B", "resources") from None
             at += 1
-            size, at = compact_array(data, at, size, 4, "resources")
+            if 0 < size < 128 and size - 1 <= (end - at) // 4 and data.__class__ is bytes:
+                size -= 1
+            else:
+                size, at = compact_array(data, at, size, 4, "resources")
             resources, at = DescribeConfigsResource.read_all(data, at, size, version)
             try:
                 include_synonyms, include_documentation, tagged = _unpack_bool_bool_byte(data, at)
@@ -216,7 +226,8 @@ class DescribeConfigsRequest(Message, frozen=True, gc=False):
             except StructError:
                 raise truncation(data, at, "i", "resources") from None
             at += 4
-            size, at = array(data, at, size, 7, "resources")
+            if not (0 <= size <= (end - at) // 7 and data.__class__ is bytes):
+                size, at = array(data, at, size, 7, "resources")
             resources, at = DescribeConfigsResource.read_all(data, at, size, version)
             if version >= 1:
                 try:

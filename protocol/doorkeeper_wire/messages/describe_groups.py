@@ -66,13 +66,17 @@ class DescribeGroupsRequest(Message, frozen=True, gc=False):
 
     @staticmethod
     def read(data: bytes, at: int, version: int) -> tuple["DescribeGroupsRequest", int]:
+        end = len(data)
         if version >= 5:
             try:
                 size = data[at]
             except IndexError:
                 raise truncation(data, at, "B", "groups") from None
             at += 1
-            size, at = compact_array(data, at, size, 1, "groups")
+            if 0 < size < 128 and size - 1 <= (end - at) // 1 and data.__class__ is bytes:
+                size -= 1
+            else:
+                size, at = compact_array(data, at, size, 1, "groups")
             groups, at = texts(data, at, size, True, "groups")
             try:
                 include_authorized_operations, tagged = _unpack_bool_byte(data, at)
@@ -91,7 +95,8 @@ class DescribeGroupsRequest(Message, frozen=True, gc=False):
             except StructError:
                 raise truncation(data, at, "i", "groups") from None
             at += 4
-            size, at = array(data, at, size, 2, "groups")
+            if not (0 <= size <= (end - at) // 2 and data.__class__ is bytes):
+                size, at = array(data, at, size, 2, "groups")
             groups, at = texts(data, at, size, False, "groups")
             if version >= 3:
                 try:

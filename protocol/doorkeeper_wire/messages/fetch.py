@@ -321,7 +321,10 @@ class FetchTopic(Record, frozen=True, gc=False):
                 except IndexError:
                     raise truncation(data, at, "B", "topics.partitions") from None
                 at += 1
-                size, at = compact_array(data, at, size, 33, "topics.partitions")
+                if 0 < size < 128 and size - 1 <= (end - at) // 33 and data.__class__ is bytes:
+                    size -= 1
+                else:
+                    size, at = compact_array(data, at, size, 33, "topics.partitions")
                 partitions, at = FetchPartition.read_all(data, at, size, version)
                 try:
                     tagged = data[at]
@@ -350,13 +353,17 @@ class FetchTopic(Record, frozen=True, gc=False):
                 except StructError:
                     raise truncation(data, at, "i", "topics.partitions") from None
                 at += 4
-                size, at = array(
-                    data,
-                    at,
-                    size,
-                    (16, 24, 24, 24, 24, 28, 28, 28)[version - 4],
-                    "topics.partitions",
-                )
+                if not (
+                    0 <= size <= (end - at) // (16, 24, 24, 24, 24, 28, 28, 28)[version - 4]
+                    and data.__class__ is bytes
+                ):
+                    size, at = array(
+                        data,
+                        at,
+                        size,
+                        (16, 24, 24, 24, 24, 28, 28, 28)[version - 4],
+                        "topics.partitions",
+                    )
                 partitions, at = FetchPartition.read_all(data, at, size, version)
                 unknown_tags = NO_TAGS
                 found.append(FetchTopic(topic, topic_id, partitions, unknown_tags))
@@ -427,7 +434,10 @@ class ForgottenTopic(Record, frozen=True, gc=False):
                 except IndexError:
                     raise truncation(data, at, "B", "forgotten_topics_data.partitions") from None
                 at += 1
-                size, at = compact_array(data, at, size, 4, "forgotten_topics_data.partitions")
+                if 0 < size < 128 and size - 1 <= (end - at) // 4 and data.__class__ is bytes:
+                    size -= 1
+                else:
+                    size, at = compact_array(data, at, size, 4, "forgotten_topics_data.partitions")
                 partitions, at = numbers(data, at, size, "i")
                 try:
                     tagged = data[at]
@@ -456,7 +466,8 @@ class ForgottenTopic(Record, frozen=True, gc=False):
                 except StructError:
                     raise truncation(data, at, "i", "forgotten_topics_data.partitions") from None
                 at += 4
-                size, at = array(data, at, size, 4, "forgotten_topics_data.partitions")
+                if not (0 <= size <= (end - at) // 4 and data.__class__ is bytes):
+                    size, at = array(data, at, size, 4, "forgotten_topics_data.partitions")
                 partitions, at = numbers(data, at, size, "i")
                 unknown_tags = NO_TAGS
                 found.append(ForgottenTopic(topic, topic_id, partitions, unknown_tags))
@@ -550,18 +561,36 @@ class FetchRequest(Message, frozen=True, gc=False):
                     "topics",
                 ) from None
             at += 22
-            size, at = compact_array(
-                data, at, size, (3, 18, 18, 18, 18, 18, 18)[version - 12], "topics"
-            )
+            if (
+                0 < size < 128
+                and size - 1 <= (end - at) // (3, 18, 18, 18, 18, 18, 18)[version - 12]
+                and data.__class__ is bytes
+            ):
+                size -= 1
+            else:
+                size, at = compact_array(
+                    data, at, size, (3, 18, 18, 18, 18, 18, 18)[version - 12], "topics"
+                )
             topics, at = FetchTopic.read_all(data, at, size, version)
             try:
                 size = data[at]
             except IndexError:
                 raise truncation(data, at, "B", "forgotten_topics_data") from None
             at += 1
-            size, at = compact_array(
-                data, at, size, (3, 18, 18, 18, 18, 18, 18)[version - 12], "forgotten_topics_data"
-            )
+            if (
+                0 < size < 128
+                and size - 1 <= (end - at) // (3, 18, 18, 18, 18, 18, 18)[version - 12]
+                and data.__class__ is bytes
+            ):
+                size -= 1
+            else:
+                size, at = compact_array(
+                    data,
+                    at,
+                    size,
+                    (3, 18, 18, 18, 18, 18, 18)[version - 12],
+                    "forgotten_topics_data",
+                )
             forgotten_topics_data, at = ForgottenTopic.read_all(data, at, size, version)
             try:
                 size = data[at]
@@ -631,7 +660,8 @@ class FetchRequest(Message, frozen=True, gc=False):
             except StructError:
                 raise truncation(data, at, "i", "topics") from None
             at += 4
-            size, at = array(data, at, size, 6, "topics")
+            if not (0 <= size <= (end - at) // 6 and data.__class__ is bytes):
+                size, at = array(data, at, size, 6, "topics")
             topics, at = FetchTopic.read_all(data, at, size, version)
             if version >= 7:
                 try:
@@ -639,7 +669,8 @@ class FetchRequest(Message, frozen=True, gc=False):
                 except StructError:
                     raise truncation(data, at, "i", "forgotten_topics_data") from None
                 at += 4
-                size, at = array(data, at, size, 6, "forgotten_topics_data")
+                if not (0 <= size <= (end - at) // 6 and data.__class__ is bytes):
+                    size, at = array(data, at, size, 6, "forgotten_topics_data")
                 forgotten_topics_data, at = ForgottenTopic.read_all(data, at, size, version)
             else:
                 forgotten_topics_data = ()

@@ -90,7 +90,10 @@ class FindCoordinatorRequest(Message, frozen=True, gc=False):
                 except IndexError:
                     raise truncation(data, at, "B", "coordinator_keys") from None
                 at += 1
-                size, at = compact_array(data, at, size, 1, "coordinator_keys")
+                if 0 < size < 128 and size - 1 <= (end - at) // 1 and data.__class__ is bytes:
+                    size -= 1
+                else:
+                    size, at = compact_array(data, at, size, 1, "coordinator_keys")
                 coordinator_keys, at = texts(data, at, size, True, "coordinator_keys")
             else:
                 coordinator_keys = ()

@@ -202,7 +202,10 @@ class AlterConfigsResource(Record, frozen=True, gc=False):
                 except IndexError:
                     raise truncation(data, at, "B", "resources.configs") from None
                 at += 1
-                size, at = compact_array(data, at, size, 4, "resources.configs")
+                if 0 < size < 128 and size - 1 <= (end - at) // 4 and data.__class__ is bytes:
+                    size -= 1
+                else:
+                    size, at = compact_array(data, at, size, 4, "resources.configs")
                 configs, at = AlterableConfig.read_all(data, at, size, version)
                 try:
                     tagged = data[at]
@@ -234,7 +237,8 @@ class AlterConfigsResource(Record, frozen=True, gc=False):
                 except StructError:
                     raise truncation(data, at, "i", "resources.configs") from None
                 at += 4
-                size, at = array(data, at, size, 5, "resources.configs")
+                if not (0 <= size <= (end - at) // 5 and data.__class__ is bytes):
+                    size, at = array(data, at, size, 5, "resources.configs")
                 configs, at = AlterableConfig.read_all(data, at, size, version)
                 unknown_tags = NO_TAGS
                 found.append(
@@ -275,13 +279,17 @@ class IncrementalAlterConfigsRequest(Message, frozen=True, gc=False):
 
     @staticmethod
     def read(data: bytes, at: int, version: int) -> tuple["IncrementalAlterConfigsRequest", int]:
+        end = len(data)
         if version >= 1:
             try:
                 size = data[at]
             except IndexError:
                 raise truncation(data, at, "B", "resources") from None
             at += 1
-            size, at = compact_array(data, at, size, 4, "resources")
+            if 0 < size < 128 and size - 1 <= (end - at) // 4 and data.__class__ is bytes:
+                size -= 1
+            else:
+                size, at = compact_array(data, at, size, 4, "resources")
             resources, at = AlterConfigsResource.read_all(data, at, size, version)
             try:
                 validate_only, tagged = _unpack_bool_byte(data, at)
@@ -298,7 +306,8 @@ class IncrementalAlterConfigsRequest(Message, frozen=True, gc=False):
             except StructError:
                 raise truncation(data, at, "i", "resources") from None
             at += 4
-            size, at = array(data, at, size, 7, "resources")
+            if not (0 <= size <= (end - at) // 7 and data.__class__ is bytes):
+                size, at = array(data, at, size, 7, "resources")
             resources, at = AlterConfigsResource.read_all(data, at, size, version)
             unknown_tags = NO_TAGS
             try:

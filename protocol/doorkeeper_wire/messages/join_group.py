@@ -222,7 +222,10 @@ class JoinGroupRequest(Message, frozen=True, gc=False):
             except IndexError:
                 raise truncation(data, at, "B", "protocols") from None
             at += 1
-            size, at = compact_array(data, at, size, 3, "protocols")
+            if 0 < size < 128 and size - 1 <= (end - at) // 3 and data.__class__ is bytes:
+                size -= 1
+            else:
+                size, at = compact_array(data, at, size, 3, "protocols")
             protocols, at = JoinGroupRequestProtocol.read_all(data, at, size, version)
             if version >= 8:
                 try:
@@ -322,7 +325,8 @@ class JoinGroupRequest(Message, frozen=True, gc=False):
             except StructError:
                 raise truncation(data, at, "i", "protocols") from None
             at += 4
-            size, at = array(data, at, size, 6, "protocols")
+            if not (0 <= size <= (end - at) // 6 and data.__class__ is bytes):
+                size, at = array(data, at, size, 6, "protocols")
             protocols, at = JoinGroupRequestProtocol.read_all(data, at, size, version)
             reason = None
             unknown_tags = NO_TAGS

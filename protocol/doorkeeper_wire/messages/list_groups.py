@@ -51,6 +51,7 @@ class ListGroupsRequest(Message, frozen=True, gc=False):
 
     @staticmethod
     def read(data: bytes, at: int, version: int) -> tuple["ListGroupsRequest", int]:
+        end = len(data)
         if version >= 3:
             if version >= 4:
                 try:
@@ -58,7 +59,10 @@ class ListGroupsRequest(Message, frozen=True, gc=False):
                 except IndexError:
                     raise truncation(data, at, "B", "states_filter") from None
                 at += 1
-                size, at = compact_array(data, at, size, 1, "states_filter")
+                if 0 < size < 128 and size - 1 <= (end - at) // 1 and data.__class__ is bytes:
+                    size -= 1
+                else:
+                    size, at = compact_array(data, at, size, 1, "states_filter")
                 states_filter, at = texts(data, at, size, True, "states_filter")
             else:
                 states_filter = ()
@@ -68,7 +72,10 @@ class ListGroupsRequest(Message, frozen=True, gc=False):
                 except IndexError:
                     raise truncation(data, at, "B", "types_filter") from None
                 at += 1
-                size, at = compact_array(data, at, size, 1, "types_filter")
+                if 0 < size < 128 and size - 1 <= (end - at) // 1 and data.__class__ is bytes:
+                    size -= 1
+                else:
+                    size, at = compact_array(data, at, size, 1, "types_filter")
                 types_filter, at = texts(data, at, size, True, "types_filter")
             else:
                 types_filter = ()

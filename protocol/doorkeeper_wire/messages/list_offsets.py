@@ -171,7 +171,10 @@ class ListOffsetsTopic(Record, frozen=True, gc=False):
                 except IndexError:
                     raise truncation(data, at, "B", "topics.partitions") from None
                 at += 1
-                size, at = compact_array(data, at, size, 17, "topics.partitions")
+                if 0 < size < 128 and size - 1 <= (end - at) // 17 and data.__class__ is bytes:
+                    size -= 1
+                else:
+                    size, at = compact_array(data, at, size, 17, "topics.partitions")
                 partitions, at = ListOffsetsPartition.read_all(data, at, size, version)
                 try:
                     tagged = data[at]
@@ -199,9 +202,13 @@ class ListOffsetsTopic(Record, frozen=True, gc=False):
                 except StructError:
                     raise truncation(data, at, "i", "topics.partitions") from None
                 at += 4
-                size, at = array(
-                    data, at, size, (12, 12, 12, 16, 16)[version - 1], "topics.partitions"
-                )
+                if not (
+                    0 <= size <= (end - at) // (12, 12, 12, 16, 16)[version - 1]
+                    and data.__class__ is bytes
+                ):
+                    size, at = array(
+                        data, at, size, (12, 12, 12, 16, 16)[version - 1], "topics.partitions"
+                    )
                 partitions, at = ListOffsetsPartition.read_all(data, at, size, version)
                 unknown_tags = NO_TAGS
                 found.append(ListOffsetsTopic(name, partitions, unknown_tags))
@@ -240,6 +247,7 @@ class ListOffsetsRequest(Message, frozen=True, gc=False):
 
     @staticmethod
     def read(data: bytes, at: int, version: int) -> tuple["ListOffsetsRequest", int]:
+        end = len(data)
         if version >= 6:
             try:
                 replica_id, isolation_level, size = _unpack_int32_int8_byte(data, at)
@@ -248,7 +256,10 @@ class ListOffsetsRequest(Message, frozen=True, gc=False):
                     data, at, "i b B", "replica_id", "isolation_level", "topics"
                 ) from None
             at += 6
-            size, at = compact_array(data, at, size, 3, "topics")
+            if 0 < size < 128 and size - 1 <= (end - at) // 3 and data.__class__ is bytes:
+                size -= 1
+            else:
+                size, at = compact_array(data, at, size, 3, "topics")
             topics, at = ListOffsetsTopic.read_all(data, at, size, version)
             if version >= 10:
                 try:
@@ -288,7 +299,8 @@ class ListOffsetsRequest(Message, frozen=True, gc=False):
             except StructError:
                 raise truncation(data, at, "i", "topics") from None
             at += 4
-            size, at = array(data, at, size, 6, "topics")
+            if not (0 <= size <= (end - at) // 6 and data.__class__ is bytes):
+                size, at = array(data, at, size, 6, "topics")
             topics, at = ListOffsetsTopic.read_all(data, at, size, version)
             timeout_ms = 0
             unknown_tags = NO_TAGS

@@ -152,15 +152,23 @@ class MetadataRequest(Message, frozen=True, gc=False):
 
     @staticmethod
     def read(data: bytes, at: int, version: int) -> tuple["MetadataRequest", int]:
+        end = len(data)
         if version >= 9:
             try:
                 size = data[at]
             except IndexError:
                 raise truncation(data, at, "B", "topics") from None
             at += 1
-            size, at = compact_nullable_array(
-                data, at, size, (2, 18, 18, 18, 18)[version - 9], "topics"
-            )
+            if (
+                0 < size < 128
+                and size - 1 <= (end - at) // (2, 18, 18, 18, 18)[version - 9]
+                and data.__class__ is bytes
+            ):
+                size -= 1
+            else:
+                size, at = compact_nullable_array(
+                    data, at, size, (2, 18, 18, 18, 18)[version - 9], "topics"
+                )
             topics, at = (
                 MetadataRequestTopic.read_all(data, at, size, version) if size >= 0 else (None, at)
             )

@@ -238,7 +238,10 @@ class OffsetCommitRequestTopic(Record, frozen=True, gc=False):
                 except IndexError:
                     raise truncation(data, at, "B", "topics.partitions") from None
                 at += 1
-                size, at = compact_array(data, at, size, 18, "topics.partitions")
+                if 0 < size < 128 and size - 1 <= (end - at) // 18 and data.__class__ is bytes:
+                    size -= 1
+                else:
+                    size, at = compact_array(data, at, size, 18, "topics.partitions")
                 partitions, at = OffsetCommitRequestPartition.read_all(data, at, size, version)
                 try:
                     tagged = data[at]
@@ -267,9 +270,13 @@ class OffsetCommitRequestTopic(Record, frozen=True, gc=False):
                 except StructError:
                     raise truncation(data, at, "i", "topics.partitions") from None
                 at += 4
-                size, at = array(
-                    data, at, size, (14, 14, 14, 14, 18, 18)[version - 2], "topics.partitions"
-                )
+                if not (
+                    0 <= size <= (end - at) // (14, 14, 14, 14, 18, 18)[version - 2]
+                    and data.__class__ is bytes
+                ):
+                    size, at = array(
+                        data, at, size, (14, 14, 14, 14, 18, 18)[version - 2], "topics.partitions"
+                    )
                 partitions, at = OffsetCommitRequestPartition.read_all(data, at, size, version)
                 unknown_tags = NO_TAGS
                 found.append(OffsetCommitRequestTopic(name, topic_id, partitions, unknown_tags))
@@ -361,7 +368,14 @@ class OffsetCommitRequest(Message, frozen=True, gc=False):
             except IndexError:
                 raise truncation(data, at, "B", "topics") from None
             at += 1
-            size, at = compact_array(data, at, size, (3, 3, 18)[version - 8], "topics")
+            if (
+                0 < size < 128
+                and size - 1 <= (end - at) // (3, 3, 18)[version - 8]
+                and data.__class__ is bytes
+            ):
+                size -= 1
+            else:
+                size, at = compact_array(data, at, size, (3, 3, 18)[version - 8], "topics")
             topics, at = OffsetCommitRequestTopic.read_all(data, at, size, version)
             try:
                 tagged = data[at]
@@ -431,7 +445,8 @@ class OffsetCommitRequest(Message, frozen=True, gc=False):
             except StructError:
                 raise truncation(data, at, "i", "topics") from None
             at += 4
-            size, at = array(data, at, size, 6, "topics")
+            if not (0 <= size <= (end - at) // 6 and data.__class__ is bytes):
+                size, at = array(data, at, size, 6, "topics")
             topics, at = OffsetCommitRequestTopic.read_all(data, at, size, version)
             unknown_tags = NO_TAGS
             return OffsetCommitRequest(

@@ -102,7 +102,10 @@ class OffsetFetchRequestTopic(Record, frozen=True, gc=False):
                 except IndexError:
                     raise truncation(data, at, "B", "topics.partition_indexes") from None
                 at += 1
-                size, at = compact_array(data, at, size, 4, "topics.partition_indexes")
+                if 0 < size < 128 and size - 1 <= (end - at) // 4 and data.__class__ is bytes:
+                    size -= 1
+                else:
+                    size, at = compact_array(data, at, size, 4, "topics.partition_indexes")
                 partition_indexes, at = numbers(data, at, size, "i")
                 try:
                     tagged = data[at]
@@ -130,7 +133,8 @@ class OffsetFetchRequestTopic(Record, frozen=True, gc=False):
                 except StructError:
                     raise truncation(data, at, "i", "topics.partition_indexes") from None
                 at += 4
-                size, at = array(data, at, size, 4, "topics.partition_indexes")
+                if not (0 <= size <= (end - at) // 4 and data.__class__ is bytes):
+                    size, at = array(data, at, size, 4, "topics.partition_indexes")
                 partition_indexes, at = numbers(data, at, size, "i")
                 unknown_tags = NO_TAGS
                 found.append(OffsetFetchRequestTopic(name, partition_indexes, unknown_tags))
@@ -198,7 +202,10 @@ class OffsetFetchRequestTopics(Record, frozen=True, gc=False):
             except IndexError:
                 raise truncation(data, at, "B", "groups.topics.partition_indexes") from None
             at += 1
-            size, at = compact_array(data, at, size, 4, "groups.topics.partition_indexes")
+            if 0 < size < 128 and size - 1 <= (end - at) // 4 and data.__class__ is bytes:
+                size -= 1
+            else:
+                size, at = compact_array(data, at, size, 4, "groups.topics.partition_indexes")
             partition_indexes, at = numbers(data, at, size, "i")
             try:
                 tagged = data[at]
@@ -284,9 +291,16 @@ class OffsetFetchRequestGroup(Record, frozen=True, gc=False):
             except IndexError:
                 raise truncation(data, at, "B", "groups.topics") from None
             at += 1
-            size, at = compact_nullable_array(
-                data, at, size, (3, 3, 18)[version - 8], "groups.topics"
-            )
+            if (
+                0 < size < 128
+                and size - 1 <= (end - at) // (3, 3, 18)[version - 8]
+                and data.__class__ is bytes
+            ):
+                size -= 1
+            else:
+                size, at = compact_nullable_array(
+                    data, at, size, (3, 3, 18)[version - 8], "groups.topics"
+                )
             topics, at = (
                 OffsetFetchRequestTopics.read_all(data, at, size, version)
                 if size >= 0
@@ -368,7 +382,14 @@ class OffsetFetchRequest(Message, frozen=True, gc=False):
                 except IndexError:
                     raise truncation(data, at, "B", "groups") from None
                 at += 1
-                size, at = compact_array(data, at, size, (3, 8, 8)[version - 8], "groups")
+                if (
+                    0 < size < 128
+                    and size - 1 <= (end - at) // (3, 8, 8)[version - 8]
+                    and data.__class__ is bytes
+                ):
+                    size -= 1
+                else:
+                    size, at = compact_array(data, at, size, (3, 8, 8)[version - 8], "groups")
                 groups, at = OffsetFetchRequestGroup.read_all(data, at, size, version)
             else:
                 groups = ()

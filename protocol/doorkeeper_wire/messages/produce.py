@@ -205,7 +205,10 @@ class TopicProduceData(Record, frozen=True, gc=False):
                 except IndexError:
                     raise truncation(data, at, "B", "topic_data.partition_data") from None
                 at += 1
-                size, at = compact_array(data, at, size, 6, "topic_data.partition_data")
+                if 0 < size < 128 and size - 1 <= (end - at) // 6 and data.__class__ is bytes:
+                    size -= 1
+                else:
+                    size, at = compact_array(data, at, size, 6, "topic_data.partition_data")
                 partition_data, at = PartitionProduceData.read_all(data, at, size, version)
                 try:
                     tagged = data[at]
@@ -234,7 +237,8 @@ class TopicProduceData(Record, frozen=True, gc=False):
                 except StructError:
                     raise truncation(data, at, "i", "topic_data.partition_data") from None
                 at += 4
-                size, at = array(data, at, size, 8, "topic_data.partition_data")
+                if not (0 <= size <= (end - at) // 8 and data.__class__ is bytes):
+                    size, at = array(data, at, size, 8, "topic_data.partition_data")
                 partition_data, at = PartitionProduceData.read_all(data, at, size, version)
                 unknown_tags = NO_TAGS
                 found.append(TopicProduceData(name, topic_id, partition_data, unknown_tags))
@@ -297,7 +301,16 @@ class ProduceRequest(Message, frozen=True, gc=False):
             except StructError:
                 raise truncation(data, at, "h i B", "acks", "timeout_ms", "topic_data") from None
             at += 7
-            size, at = compact_array(data, at, size, (3, 3, 3, 3, 18)[version - 9], "topic_data")
+            if (
+                0 < size < 128
+                and size - 1 <= (end - at) // (3, 3, 3, 3, 18)[version - 9]
+                and data.__class__ is bytes
+            ):
+                size -= 1
+            else:
+                size, at = compact_array(
+                    data, at, size, (3, 3, 3, 3, 18)[version - 9], "topic_data"
+                )
             topic_data, at = TopicProduceData.read_all(data, at, size, version)
             try:
                 tagged = data[at]
@@ -329,7 +342,8 @@ class ProduceRequest(Message, frozen=True, gc=False):
             except StructError:
                 raise truncation(data, at, "h i i", "acks", "timeout_ms", "topic_data") from None
             at += 10
-            size, at = array(data, at, size, 6, "topic_data")
+            if not (0 <= size <= (end - at) // 6 and data.__class__ is bytes):
+                size, at = array(data, at, size, 6, "topic_data")
             topic_data, at = TopicProduceData.read_all(data, at, size, version)
             unknown_tags = NO_TAGS
             return ProduceRequest(transactional_id, acks, timeout_ms, topic_data, unknown_tags), at

@@ -228,7 +228,10 @@ class SyncGroupRequest(Message, frozen=True, gc=False):
             except IndexError:
                 raise truncation(data, at, "B", "assignments") from None
             at += 1
-            size, at = compact_array(data, at, size, 3, "assignments")
+            if 0 < size < 128 and size - 1 <= (end - at) // 3 and data.__class__ is bytes:
+                size -= 1
+            else:
+                size, at = compact_array(data, at, size, 3, "assignments")
             assignments, at = SyncGroupRequestAssignment.read_all(data, at, size, version)
             try:
                 tagged = data[at]
@@ -291,7 +294,8 @@ class SyncGroupRequest(Message, frozen=True, gc=False):
             except StructError:
                 raise truncation(data, at, "i", "assignments") from None
             at += 4
-            size, at = array(data, at, size, 6, "assignments")
+            if not (0 <= size <= (end - at) // 6 and data.__class__ is bytes):
+                size, at = array(data, at, size, 6, "assignments")
             assignments, at = SyncGroupRequestAssignment.read_all(data, at, size, version)
             unknown_tags = NO_TAGS
             return SyncGroupRequest(

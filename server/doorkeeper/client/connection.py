@@ -31,8 +31,12 @@ from doorkeeper.client.errors import (
 )
 from doorkeeper_wire.api_keys import API_NAMES
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable
-from doorkeeper_wire.framing import FrameBuffer
-from doorkeeper_wire.headers import RequestHeader, decode_response_header, encode_request
+from doorkeeper_wire.framing import (
+    FrameBuffer,
+    RequestHeader,
+    decode_response_header,
+    encode_request,
+)
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from doorkeeper_wire.messages.sasl_authenticate import (
     SaslAuthenticateRequest,

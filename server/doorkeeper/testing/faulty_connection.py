@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.net.protocol.session import SessionAction
     from doorkeeper.server.security.contract import AuthenticationContext, Mechanism, Step
     from doorkeeper.testing.faults import LocalFaults
-    from doorkeeper_wire.headers import RequestHeader
+    from doorkeeper_wire.framing import RequestHeader
 
 DROPPED: Final = Closed("a fault of the test")
 

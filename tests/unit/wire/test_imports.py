@@ -8,7 +8,7 @@ def test_the_run_path_needs_msgspec_only() -> None:
     """Messages, headers and frames load this package, msgspec and Python's own modules."""
     program = (
         "import sys; before = set(sys.modules);"
-        "import doorkeeper_wire.headers, doorkeeper_wire.consumer_protocol, pkgutil, importlib;"
+        "import doorkeeper_wire.framing, doorkeeper_wire.consumer_protocol, pkgutil, importlib;"
         "import doorkeeper_wire.messages as messages;"
         "[importlib.import_module(f'{messages.__name__}.{found.name}')"
         " for found in pkgutil.iter_modules(messages.__path__)];"

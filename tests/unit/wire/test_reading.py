@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from doorkeeper_wire import reading
 from doorkeeper_wire.errors import InvalidFrame, Malformed, UnknownApi
-from doorkeeper_wire.framing import FrameBuffer
-from doorkeeper_wire.headers import (
+from doorkeeper_wire.framing import (
+    FrameBuffer,
     RequestHeader,
     decode_request_header,
     encode_request,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import Principal
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.app.assembly import Assembly
-    from doorkeeper_wire.headers import RequestHeader
+    from doorkeeper_wire.framing import RequestHeader
     from doorkeeper_wire.messages.metadata import MetadataResponse
 
 _NO_ID: Final = bytes(16)

@@ -20,8 +20,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeVa
 from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.cli.learn.shadow import readable_versions
 from doorkeeper.client.config import Address
-from doorkeeper_wire.framing import FrameBuffer
-from doorkeeper_wire.headers import decode_request_header, decode_response_header, encode_response
+from doorkeeper_wire.framing import (
+    FrameBuffer,
+    decode_request_header,
+    decode_response_header,
+    encode_response,
+)
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_cluster import DescribeClusterResponse
 from doorkeeper_wire.messages.find_coordinator import FindCoordinatorResponse
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from doorkeeper.cli.learn.shadow import Shadow
-    from doorkeeper_wire.headers import RequestHeader
+    from doorkeeper_wire.framing import RequestHeader
 
     class _Addressed(Protocol):
         """A part of a response that names a broker."""

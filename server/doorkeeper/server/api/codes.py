@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from doorkeeper.server.authorizer.contract import AclBindingDeleteResult, AclDeleteResult
+    from doorkeeper_wire.messages.create_acls import AclCreation
     from doorkeeper_wire.messages.delete_acls import DeleteAclsFilter
     from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
 
@@ -52,60 +53,30 @@ _NO_PERMISSION, _ANY_PERMISSION = AclPermissionType.UNKNOWN, AclPermissionType.A
 _new = tuple.__new__
 
 
+_CODES = (
+    "pattern_type_filter",
+    "resource_pattern_type",
+    "resource_type_filter",
+    "resource_type",
+    "operation",
+    "permission_type",
+)
+"""Fields with codes, in the order in which a broker looks at them."""
+
+
 class UnknownElements(Malformed):
-    """A request of an ACL API that contains the code 0: the connection is closed, unanswered."""
+    """A request of an ACL API that contains the code 0: the connection is closed, unanswered.
 
-    def __init__(self, field: str, text: str) -> None:
-        """``text`` is the broker's, for the log; the offset is not known here."""
-        super().__init__(field, -1, text)
-
-
-def check_describe(request: DescribeAclsRequest) -> None:
-    """Refuse a DescribeAcls request with a code 0 in it.
-
-    Raises:
-        UnknownElements: with the broker's log text.
+    The code 0 itself only: the request classes of the broker look for it before they convert, and
+    other unknown codes become UNKNOWN later.
     """
-    # Code 0 itself only: the request classes of the broker check for UNKNOWN before they convert,
-    # and other unknown codes become UNKNOWN later.
-    field = _unknown_of_filter(request)
-    if field is not None:
-        raise UnknownElements(field, f"DescribeAclsRequest contains UNKNOWN elements: {request}")
 
-
-def check_filters(filters: Iterable[DeleteAclsFilter]) -> None:
-    """Refuse a DeleteAcls request with a code 0 in any of its filters.
-
-    Raises:
-        UnknownElements: with the broker's log text.
-    """
-    for wanted in filters:
-        field = _unknown_of_filter(wanted)
-        if field is not None:
-            raise UnknownElements(field, f"Filters contain UNKNOWN elements, filters: {wanted}")
-
-
-def _unknown_of_filter(wanted: DescribeAclsRequest | DeleteAclsFilter) -> str | None:
-    # UNKNOWN is 0 everywhere; nearly all filters end here.
-    if (
-        wanted.pattern_type_filter
-        and wanted.resource_type_filter
-        and wanted.operation
-        and wanted.permission_type
-    ):
-        return None
-    if wanted.pattern_type_filter == PatternType.UNKNOWN:
-        return "pattern_type_filter"
-    if wanted.resource_type_filter == ResourceType.UNKNOWN:
-        return "resource_type_filter"
-    return unknown_of_entry(wanted.operation, wanted.permission_type)
-
-
-def unknown_of_entry(operation_code: int, permission_code: int) -> str | None:
-    """Return which of the two fields has the code 0, or None."""
-    if operation_code == AclOperation.UNKNOWN:
-        return "operation"
-    return "permission_type" if permission_code == AclPermissionType.UNKNOWN else None
+    def __init__(
+        self, item: DescribeAclsRequest | DeleteAclsFilter | AclCreation, text: str
+    ) -> None:
+        """``text`` is what a broker logs before the item; the offset is not known here."""
+        field = next(name for name in _CODES if getattr(item, name, None) == 0)
+        super().__init__(field, -1, f"{text}{item}")
 
 
 def filter_of(wanted: DescribeAclsRequest | DeleteAclsFilter) -> AclBindingFilter:

@@ -36,7 +36,7 @@ from doorkeeper.acls.model import (
 )
 from doorkeeper.acls.validation import unencodable
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.server.api.codes import UnknownElements, unknown_of_entry
+from doorkeeper.server.api.codes import UnknownElements
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
@@ -67,7 +67,15 @@ _CREATED = AclCreationResult(error_message="")
 
 
 def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> Update:
-    _check_codes(request.creations)
+    for creation in request.creations:
+        # UNKNOWN is 0 everywhere.
+        if not (
+            creation.resource_pattern_type
+            and creation.resource_type
+            and creation.operation
+            and creation.permission_type
+        ):
+            raise UnknownElements(creation, "CreatableAcls contain unknown elements: ")
     # Before the check for an authorizer: without one every caller is allowed, and gets 54.
     require_on_cluster(node, context, _ALTER)
     if node.authorizer is None:
@@ -106,25 +114,6 @@ def binding_of(creation: AclCreation) -> AclBinding:
     pattern = _new(ResourcePattern, (kind, creation.resource_name, pattern_kind))
     entry = _new(AccessControlEntry, (creation.principal, creation.host, asked, permission))
     return _new(AclBinding, (pattern, entry))
-
-
-def _check_codes(creations: Sequence[AclCreation]) -> None:
-    for creation in creations:
-        # UNKNOWN is 0 everywhere; nearly all rows end here.
-        if (
-            creation.resource_pattern_type
-            and creation.resource_type
-            and creation.operation
-            and creation.permission_type
-        ):
-            continue
-        if creation.resource_pattern_type == PatternType.UNKNOWN:
-            field = "resource_pattern_type"
-        elif creation.resource_type == ResourceType.UNKNOWN:
-            field = "resource_type"
-        else:
-            field = unknown_of_entry(creation.operation, creation.permission_type) or ""
-        raise UnknownElements(field, f"CreatableAcls contain unknown elements: {creation}")
 
 
 def _create(

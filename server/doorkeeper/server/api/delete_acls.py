@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.server.api.codes import check_filters, filter_of, filter_result
+from doorkeeper.server.api.codes import UnknownElements, filter_of, filter_result
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
@@ -43,8 +43,14 @@ if TYPE_CHECKING:
 
 
 def handle(request: DeleteAclsRequest, context: RequestContext, node: Node) -> Update:
-    # Raises for UNKNOWN in any filter, which closes the connection: a broker fails while parsing.
-    check_filters(request.filters)
+    for row in request.filters:
+        if not (
+            row.pattern_type_filter
+            and row.resource_type_filter
+            and row.operation
+            and row.permission_type
+        ):
+            raise UnknownElements(row, "Filters contain UNKNOWN elements, filters: ")
     require_on_cluster(node, context, _ALTER)
     if node.authorizer is None:
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")

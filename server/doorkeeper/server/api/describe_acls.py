@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.api.codes import check_describe, filter_of, resource_rows
+from doorkeeper.server.api.codes import UnknownElements, filter_of, resource_rows
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.permissions import needs, require_on_cluster
 from doorkeeper.server.config.keys import CLIENTS_ANSWER_MAX_BYTES, CLIENTS_WITHHOLD
@@ -33,8 +33,13 @@ if TYPE_CHECKING:
 
 
 def handle(request: DescribeAclsRequest, context: RequestContext, node: Node) -> Response:
-    # Raises for UNKNOWN in the filter, which closes the connection: a broker fails while parsing.
-    check_describe(request)
+    if not (
+        request.pattern_type_filter
+        and request.resource_type_filter
+        and request.operation
+        and request.permission_type
+    ):
+        raise UnknownElements(request, "DescribeAclsRequest contains UNKNOWN elements: ")
     require_on_cluster(node, context, _DESCRIBE)
     if node.authorizer is None:
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")

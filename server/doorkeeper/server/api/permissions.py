@@ -30,7 +30,7 @@ from doorkeeper.server.api.operations import REQUIRED
 from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
@@ -47,6 +47,8 @@ class Need(NamedTuple):
     log_if_allowed: bool
     log_if_denied: bool
     refusal: ErrorCode
+    on_cluster: Sequence[Action] = ()
+    """The question to the authorizer, made once, where the resource is the cluster."""
 
     def action(self, name: str, references: int = 1) -> Action:
         """Return the authorizer's action; ``references`` is how often the request names it."""
@@ -63,7 +65,7 @@ class Need(NamedTuple):
 
 def needs(api_key: int) -> tuple[Need, ...]:
     """Return the rows of an API, in the order of the table."""
-    return tuple(
+    rows = (
         Need(
             AclOperation[row.operation],
             ResourceType[row.resource],
@@ -73,6 +75,7 @@ def needs(api_key: int) -> tuple[Need, ...]:
         )
         for row in REQUIRED[api_key]
     )
+    return tuple(row._replace(on_cluster=(row.action(CLUSTER_NAME),)) for row in rows)
 
 
 def is_allowed(node: Node, context: RequestContext, need: Need, name: str = CLUSTER_NAME) -> bool:
@@ -157,7 +160,7 @@ def require_on_cluster(node: Node, context: RequestContext, need: Need) -> None:
     authorizer = node.authorizer
     if authorizer is None:
         return
-    answer = authorizer.authorize(context.authorizable, [need.action(CLUSTER_NAME)])[0]
+    answer = authorizer.authorize(context.authorizable, need.on_cluster)[0]
     if answer is not AuthorizationResult.ALLOWED:
         raise ApiError(
             need.refusal,

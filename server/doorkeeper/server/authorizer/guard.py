@@ -15,8 +15,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from doorkeeper.acls.model import SortedBindings
 from doorkeeper.acls.operations import full_mask
@@ -41,7 +42,7 @@ from doorkeeper.server.runtime.threads import beside
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.model import (
@@ -77,8 +78,6 @@ if TYPE_CHECKING:
         [AuthorizableRequestContext, AclOperation, ResourceType, AuthorizationResult], None
     ]
     OnUpdate = Callable[[Sequence[Any], Sequence[Any], AuthorizableRequestContext | None], None]
-
-T = TypeVar("T")
 
 SLOW_MS: Final = 50
 """The default of ``doorkeeper.authorizer.slow.ms``."""
@@ -277,14 +276,13 @@ class GuardedAuthorizer:
         """Call the authorizer, and await the results of the items; both within the time-out."""
         loop = asyncio.get_running_loop()
         ends_s = loop.time() + timeout_s
-        begin = partial(_begin, getattr(self.inner, change.method), context, items)
-        call = partial(self._call, change.method, begin, context)
+        call = partial(self._call, change.method, context, context, items, makes_list=True)
         limit = asyncio.timeout_at(ends_s)
         outcomes: Sequence[Any]
         try:
             async with limit:
                 changing = call() if self._turn is None else await _in_thread(call, self._turn)
-                if asyncio.iscoroutine(changing):
+                if isinstance(changing, Coroutine):
                     outcomes = list(await changing)
                     if len(outcomes) != len(items):
                         self._fail_count(change, outcomes, items)
@@ -315,7 +313,7 @@ class GuardedAuthorizer:
         Raises:
             AuthorizerFault: it raised, also during the iteration, or an item is not a binding.
         """
-        found = self._call("acls", lambda: _as_list(self.inner.acls(wanted)))
+        found: list[AclBinding] = self._call("acls", None, wanted, makes_list=True)
         # Only the standard authorizer returns this type; its bindings need no check.
         if type(found) is not SortedBindings:
             for each in found:
@@ -326,7 +324,7 @@ class GuardedAuthorizer:
     def acl_count(self) -> int:
         """Return its count; -1 if that fails."""
         try:
-            count = self._call("acl_count", self.inner.acl_count)
+            count = self._call("acl_count", None)
         except AuthorizerFault as fault:
             _LOG.error("%s", fault, exc_info=fault.cause)
             return -1
@@ -347,11 +345,7 @@ class GuardedAuthorizer:
             AuthorizerFault: it raised, or the result is not an AuthorizationResult.
         """
         method = "authorize_by_resource_type"
-        found = self._call(
-            method,
-            lambda: self.inner.authorize_by_resource_type(context, operation, resource_type),
-            context,
-        )
+        found: AuthorizationResult = self._call(method, context, context, operation, resource_type)
         if found is not _ALLOWED and found is not _DENIED:
             self._fail(method, _wrong_item(found, "AuthorizationResult"))
         if found is _ALLOWED:
@@ -371,9 +365,7 @@ class GuardedAuthorizer:
             AuthorizerFault: it raised, or the masks are invalid.
         """
         method = "authorized_operations"
-        masks = self._call(
-            method, lambda: self.inner.authorized_operations(context, resources), context
-        )
+        masks: list[int] = self._call(method, context, context, resources)
         if masks.__class__ is not list or len(masks) != len(resources):
             self._fail(method, _wrong_list(masks, len(resources), "int"))
         for mask, resource in zip(masks, resources, strict=True):
@@ -393,11 +385,22 @@ class GuardedAuthorizer:
     # --- faults
 
     def _call(
-        self, method: str, call: Callable[[], T], context: AuthorizableRequestContext | None = None
-    ) -> T:
+        self,
+        method: str,
+        context: AuthorizableRequestContext | None,
+        *arguments: object,
+        makes_list: bool = False,
+    ) -> Any:  # noqa: ANN401 - plug-ins return what they like
+        """Call a method of the authorizer, in the request of ``context``.
+
+        ``makes_list`` of what it returns, unless that is a coroutine: here, in the call, since a
+        generator runs plug-in code.
+        """
         began_s = self._clock()
         try:
-            return call()
+            found = getattr(self.inner, method)(*arguments)
+            is_whole = not makes_list or type(found) in _LISTS or isinstance(found, Coroutine)
+            return found if is_whole else list(found)
         except BaseException as error:  # even one that would end the process
             self._fail(method, error)
         finally:
@@ -441,17 +444,6 @@ class GuardedAuthorizer:
         )
 
 
-def _begin(
-    method: Callable[[AuthorizableRequestContext | None, Sequence[Any]], Any],
-    context: AuthorizableRequestContext | None,
-    items: Sequence[Any],
-) -> Any:  # noqa: ANN401 - plug-ins return what they like
-    """Return the coroutine of a change, or the list of its awaitables."""
-    changing = method(context, items)
-    # Here, in the call: a generator runs plug-in code, which may raise.
-    return changing if asyncio.iscoroutine(changing) else list(changing)
-
-
 async def _in_thread(call: Callable[[], Any], turn: asyncio.Lock) -> Any:  # noqa: ANN401 - as above
     """Call in a thread after all calls before it; it goes on if nobody waits for it any more."""
 
@@ -471,7 +463,7 @@ def _drop(calling: asyncio.Task[Any]) -> None:
     """Forget a call that returned too late."""
     if not calling.cancelled() and calling.exception() is None:
         result = calling.result()
-        _close_all((result,) if asyncio.iscoroutine(result) else result)
+        _close_all((result,) if isinstance(result, Coroutine) else result)
 
 
 def _close_all(awaitables: Sequence[Any]) -> None:
@@ -485,10 +477,6 @@ def _is_cancelled() -> bool:
     """Return whether the present task is being cancelled, as at the end of the server."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def _as_list(found: Iterable[Any]) -> list[Any]:
-    return cast("list[Any]", found) if type(found) in _LISTS else list(found)
 
 
 def _wrong_list(found: object, expected: int, of: str) -> Exception:

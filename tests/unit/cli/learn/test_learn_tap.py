@@ -14,7 +14,7 @@ from doorkeeper.acls.model import Principal
 from doorkeeper.cli.learn.tap import Tap, principal_of
 from doorkeeper.client.config import Address
 from doorkeeper_wire.errors import Malformed
-from doorkeeper_wire.headers import RequestHeader, encode_request, encode_response
+from doorkeeper_wire.framing import RequestHeader, encode_request, encode_response
 from doorkeeper_wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,

@@ -55,7 +55,7 @@ from doorkeeper.server.schema.features import release_of
 from doorkeeper.server.security.contract import AuthenticationContext
 from doorkeeper_wire.api_keys import ApiKey
 from doorkeeper_wire.errors import Malformed, Unencodable
-from doorkeeper_wire.headers import encode_response
+from doorkeeper_wire.framing import encode_response
 from doorkeeper_wire.message import Message
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.net.limits import Limits
     from doorkeeper.server.net.protocol.exchange import Advance, AnyBytes, Peer
     from doorkeeper.server.security.contract import OfferedMechanism, PrincipalBuilder
-    from doorkeeper_wire.headers import RequestHeader
+    from doorkeeper_wire.framing import RequestHeader
 
 API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 UNSUPPORTED_VERSION: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION)

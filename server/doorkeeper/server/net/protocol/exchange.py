@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.security.contract import Step
     from doorkeeper.server.state.state import State
-    from doorkeeper_wire.headers import RequestHeader
+    from doorkeeper_wire.framing import RequestHeader
 
 
 class Peer(NamedTuple):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from doorkeeper.base.slices import Slices
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.authorizer.one_request import RequestAuthorizer
-    from doorkeeper_wire.headers import RequestHeader
+    from doorkeeper_wire.framing import RequestHeader
     from doorkeeper_wire.message import Message
 
 

@@ -25,7 +25,7 @@ from doorkeeper_wire.api_keys import ApiKey
 if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.net.protocol.conversation import Conversation
-    from doorkeeper_wire.headers import RequestHeader
+    from doorkeeper_wire.framing import RequestHeader
 
 NO_PRINCIPAL: Final = "no principal could be made"
 

@@ -20,7 +20,7 @@ from doorkeeper.server.api.operations import REQUIRED
 from doorkeeper.server.net.protocol.exchange import Closed
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey
 from doorkeeper_wire.errors import Unencodable
-from doorkeeper_wire.headers import RequestHeader, encode_response
+from doorkeeper_wire.framing import RequestHeader, encode_response
 from doorkeeper_wire.message import Record, arrays_of_structs
 
 SIZE_BYTES: Final = 4

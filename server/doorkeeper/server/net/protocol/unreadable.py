@@ -12,7 +12,7 @@ from doorkeeper.acls.model import Principal
 from doorkeeper.server.net.protocol.responses import End, request_fields
 from doorkeeper_wire.api_keys import API_NAMES
 from doorkeeper_wire.errors import InvalidFrame, Malformed, UnknownApi
-from doorkeeper_wire.headers import RequestHeader
+from doorkeeper_wire.framing import RequestHeader
 
 NOT_KAFKA: Final = (
     "Invalid request, potential reasons: kafka client configured with the wrong security protocol,"

@@ -42,7 +42,7 @@ from doorkeeper.server.schema.declared import (
     StoredTopic,
 )
 from doorkeeper.server.state.log import origin_of
-from doorkeeper_wire.headers import RequestHeader
+from doorkeeper_wire.framing import RequestHeader
 from testkit.acl import allow, request_of
 from testkit.trails import LOGIN
 
