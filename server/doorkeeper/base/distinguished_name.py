@@ -56,11 +56,7 @@ class _Element(NamedTuple):
 
 
 def subject_of(certificate: bytes) -> str:
-    """Return the name of a certificate's subject.
-
-    Raises:
-        NotDer: the bytes are not a certificate.
-    """
+    """Return the name of a certificate's subject."""
     (whole,) = _exactly(_elements(certificate), _SEQUENCE)
     signed = next(_with_tag(_elements(whole.contents), _SEQUENCE), None)
     fields = [] if signed is None else list(_elements(signed.contents))
@@ -74,11 +70,7 @@ def subject_of(certificate: bytes) -> str:
 
 
 def name_of(name: bytes) -> str:
-    """Return a name (the DER of ``Name``) as text.
-
-    Raises:
-        NotDer: the bytes are not a name.
-    """
+    """Return a name (the DER of ``Name``) as text."""
     (sequence,) = _exactly(_elements(name), _SEQUENCE)
     names = [_relative_name(one) for one in _with_tag(_elements(sequence.contents), _SET)]
     return ",".join(reversed(names))

@@ -47,11 +47,7 @@ PropertiesFile = Union["Path", KeptInput]
 
 
 def read(path: PropertiesFile) -> list[Entry]:
-    """Read a file.
-
-    Raises:
-        ConfigError: the file cannot be read, is binary, or has malformed escapes.
-    """
+    """Read a file."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -114,11 +110,7 @@ class _Lines:
 
 
 def override(argument: str) -> Entry:
-    """Return the entry of an ``--override key=value``.
-
-    Raises:
-        ConfigError: there is no ``=``, or nothing before it.
-    """
+    """Return the entry of an ``--override key=value``."""
     key, equals, value = argument.partition("=")
     if not equals or not key.strip():
         # The text is not quoted: it may be a password.

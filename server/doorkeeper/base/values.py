@@ -71,11 +71,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
 def parse_value(key_type: KeyType, text: str) -> Value:
-    """Parse a text.
-
-    Raises:
-        ValueError: it is not of the type; the text describes the allowed values.
-    """
+    """Parse a text."""
     text = text.strip()
     if key_type is KeyType.BOOLEAN:
         return _boolean(text)

@@ -5,6 +5,9 @@
         for binding in await admin.describe_acls():
             ...
 
+A call without an answer raises a ``ClientError``; after one the outcome of a change is unknown.
+A refusal by the server is an ``ApiFailure``, an address that is none a ``ValueError``.
+
 admin        the operations of an administrator; scram has those on SCRAM users
 entities     topics, users and quotas: descriptions and changes
 bindings     ACLs in requests and responses, and local validation

@@ -124,11 +124,7 @@ class AdminClient:
         await self._nodes.close()
 
     async def cluster(self) -> Cluster:
-        """Return the present nodes: brokers or, if so configured, controllers.
-
-        Raises:
-            ClientError: no node could be asked.
-        """
+        """Return the present nodes: brokers or, if so configured, controllers."""
         return await self._nodes.cluster()
 
     async def call(
@@ -144,9 +140,6 @@ class AdminClient:
         It goes to any node, to the controller, or to the node of an id.
 
         Error codes in the response are not checked.
-
-        Raises:
-            ClientError: there is no response.
         """
 
         async def once() -> A:
@@ -182,9 +175,6 @@ class AdminClient:
         """Return the finalized level of ``metadata.version``; 0 if the server does not tell it.
 
         All brokers of the cluster support it, also during an upgrade.
-
-        Raises:
-            ClientError: there is no response.
         """
         request = ApiVersionsRequest(
             client_software_name=SOFTWARE_NAME, client_software_version=__version__
@@ -220,9 +210,6 @@ class AdminClient:
 
         A broker accepts at most 10,000 at a time, and refuses more of them as a whole. Values for
         filters only are refused locally with Kafka's text, and so are texts that are too long.
-
-        Raises:
-            ClientError: the outcome is unknown.
         """
         refused = [Created(refusal(binding)) for binding in bindings]
         return await self._rest(bindings, refused, self._create)
@@ -259,10 +246,6 @@ class AdminClient:
         """Return the iterations of each user by mechanism; users are sorted.
 
         Unknown mechanisms are left out.
-
-        Raises:
-            ApiFailure: the server refuses.
-            ClientError: any other failure.
         """
         # Imported here: few clients use it.
 
@@ -279,10 +262,6 @@ class AdminClient:
         """Set and delete passwords; the results are in order.
 
         A request may change one credential of each user: further ones are sent in further requests.
-
-        Raises:
-            ValueError: a mechanism is not one of SCRAM.
-            ClientError: the outcome is unknown.
         """
         results = [Altered()] * len(changes)
         for round_ in scram.rounds(changes):
@@ -295,12 +274,7 @@ class AdminClient:
     # --- topics, users and quotas
 
     async def describe_entities(self, desired: EntitySet) -> list[Entity]:
-        """Return the present entities of the kinds that are wanted or owned.
-
-        Raises:
-            ApiFailure: the server refuses.
-            ClientError: any other failure.
-        """
+        """Return the present entities of the kinds that are wanted or owned."""
         present = await entities.describe_entities(self.call, desired)
         if desired.concerns(Credential):
             present += entities.credentials_of(await self.scram_credentials())
@@ -309,11 +283,7 @@ class AdminClient:
     async def alter_entities(
         self, changes: Sequence[EntityChange], passwords: Mapping[str, str]
     ) -> list[Altered]:
-        """Make changes of entities; the results are in order. ``passwords`` are by reference.
-
-        Raises:
-            ClientError: the outcome is unknown.
-        """
+        """Make changes of entities; the results are in order. ``passwords`` are by reference."""
         results = [Altered()] * len(changes)
         users = [at for at, change in enumerate(changes) if isinstance(change.entity, Credential)]
         others = [at for at in range(len(changes)) if at not in set(users)]

@@ -69,11 +69,7 @@ class ClientConfig:
 
 
 def address_of(text: str) -> Address:
-    """Parse ``host:port`` or ``[host]:port``.
-
-    Raises:
-        ValueError: the text has another form.
-    """
+    """Parse ``host:port`` or ``[host]:port``."""
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) <= PORT_MAX:

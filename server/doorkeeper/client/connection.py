@@ -110,11 +110,7 @@ class ClientConnection:
         return self._lost is None
 
     def version_of(self, request: type[Message]) -> int:
-        """Return the newest version of an API that both sides support.
-
-        Raises:
-            NotServed: there is none.
-        """
+        """Return the newest version of an API that both sides support."""
         name = API_NAMES[request.API_KEY]
         served = self._versions.get(request.API_KEY)
         unsupported = f"The node does not support {_java_name(name)}"

@@ -85,10 +85,6 @@ async def describe_entities(call: Call, desired: EntitySet) -> list[Entity]:
 
     Of topics only those with a name that is wanted or owned, unless a prefix is owned; their
     settings are asked for where they are wanted.
-
-    Raises:
-        ApiFailure: the server refuses.
-        ClientError: any other failure.
     """
     present: list[Entity] = []
     if desired.concerns(TopicEntity):
@@ -190,11 +186,7 @@ def scram_change(
 
 
 async def alter(nodes: Nodes, changes: Sequence[EntityChange]) -> list[Altered]:
-    """Make changes of topics and quotas; the results are in order.
-
-    Raises:
-        ClientError: the outcome is unknown.
-    """
+    """Make changes of topics and quotas; the results are in order."""
     errors: dict[tuple[object, ...], ApiError | None] = {}
     # One after the other: a topic gets its partitions before its settings, as they are printed.
     for request, answer in _requests(changes):

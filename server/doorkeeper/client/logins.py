@@ -86,11 +86,7 @@ class Bearer:
         return "OAUTHBEARER"
 
     async def exchange(self) -> Exchange:
-        """Request a token and begin.
-
-        Raises:
-            LoginRefused: there is none, or it or its extensions contain a separator of the message.
-        """
+        """Request a token and begin."""
         try:
             token = await self.token()
         except LoginRefused:
@@ -150,12 +146,7 @@ class ScramExchange:
         return f"n,,{self._bare}".encode()
 
     def answer(self, token: bytes) -> bytes | None:
-        """Return the client's proof, and in the second call check the server's.
-
-        Raises:
-            LoginRefused: the message is malformed, the iterations are out of bounds, or the
-                server's proof is wrong.
-        """
+        """Return the client's proof, and in the second call check the server's."""
         if self._signature is not None:
             if not hmac.compare_digest(token, b"v=" + b64encode(self._signature)):
                 raise LoginRefused("the server does not know the password that it accepts")

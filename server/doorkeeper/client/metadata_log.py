@@ -66,12 +66,7 @@ class MetadataLog:
 
     @classmethod
     async def connect(cls, config: ClientConfig) -> MetadataLog:
-        """Connect to that of the addresses which is the leader.
-
-        Raises:
-            ApiFailure: the quorum may not be described.
-            ClientError: none of them can be asked, or none is the leader.
-        """
+        """Connect to that of the addresses which is the leader."""
         problems = []
         for address in config.addresses():
             try:
@@ -100,10 +95,6 @@ class MetadataLog:
 
         ``known_end`` is the high watermark that the caller knows: a later one ends the wait too,
         since Fetch version 18.
-
-        Raises:
-            ApiFailure: it may not be read, or the node is not the leader any more.
-            ClientError: there is no readable answer.
         """
         # No fetch session: one partition has nothing to gain from it.
         request = FetchRequest(
@@ -139,12 +130,7 @@ class MetadataLog:
         )
 
     async def snapshot(self, position: LogPosition) -> bytes:
-        """Return the batches of a snapshot.
-
-        Raises:
-            ApiFailure: it may not be read, or is not there any more.
-            ClientError: there is no readable answer.
-        """
+        """Return the batches of a snapshot."""
         parts: list[bytes] = []
         at = 0
         while True:

@@ -55,11 +55,7 @@ class Nodes:
     def __init__(
         self, config: ClientConfig, on_retry: Callable[[ClientError], None] | None = None
     ) -> None:
-        """Set the configuration; the first call connects.
-
-        Raises:
-            ValueError: an address is invalid, or there is none.
-        """
+        """Set the configuration; the first call connects."""
         self._config = config
         self._bootstrap = config.addresses()
         if not self._bootstrap:
@@ -83,11 +79,7 @@ class Nodes:
         self._cluster = None
 
     async def cluster(self) -> Cluster:
-        """Return the present nodes.
-
-        Raises:
-            ClientError: no node could be asked.
-        """
+        """Return the present nodes."""
         self.forget()
         return await self.retry(self._discover)
 
@@ -99,11 +91,7 @@ class Nodes:
         controller: bool = False,
         node_id: int | None = None,
     ) -> A:
-        """Send a request once: to any node, to the controller, or to the node of an id.
-
-        Raises:
-            ClientError: there is no response.
-        """
+        """Send a request once: to any node, to the controller, or to the node of an id."""
         if node_id is None:
             connection = await self._connection(controller=controller)
         else:

@@ -67,11 +67,7 @@ def client_config(
 
 
 def client_config_of(bootstrap: str, values: Mapping[str, str]) -> ClientConfig:
-    """Return the configuration for these servers, with properties whose variables are resolved now.
-
-    Raises:
-        CommandConfigError: a setting is wrong, or a variable cannot be resolved.
-    """
+    """Return the configuration for these servers; variables in the properties are resolved now."""
     return _client_config(bootstrap, _resolve_variables(values), controllers=False)
 
 
@@ -95,12 +91,7 @@ def _client_config(bootstrap: str, values: Mapping[str, str], *, controllers: bo
 
 
 def client_properties(path: PropertiesFile) -> dict[str, str]:
-    """Return the properties of a file, as a Java client has them after it resolved variables.
-
-    Raises:
-        CommandConfigError: a variable cannot be resolved.
-        ConfigError: the file cannot be read.
-    """
+    """Return the properties of a file, as a Java client has them after it resolved variables."""
     return _resolve_variables({entry.key: entry.value.strip() for entry in read(path)})
 
 

@@ -71,11 +71,7 @@ def iterations_by_user(answer: DescribeUserScramCredentialsResponse) -> dict[str
 
 
 def rounds(changes: Sequence[ScramPassword | ScramDeletion]) -> list[list[int]]:
-    """Return the positions of changes, in rounds that contain each user once.
-
-    Raises:
-        ValueError: a mechanism is not one of SCRAM.
-    """
+    """Return the positions of changes, in rounds that contain each user once."""
     positions: list[list[int]] = []
     seen: dict[str, int] = {}
     for at, change in enumerate(changes):
@@ -91,11 +87,7 @@ def rounds(changes: Sequence[ScramPassword | ScramDeletion]) -> list[list[int]]:
 
 
 async def alter(nodes: Nodes, changes: Sequence[ScramPassword | ScramDeletion]) -> list[Altered]:
-    """Send changes of different users in one request; the results are in order.
-
-    Raises:
-        ClientError: the outcome is unknown.
-    """
+    """Send changes of different users in one request; the results are in order."""
     request = AlterUserScramCredentialsRequest(
         upsertions=tuple(
             _upsertion(change) for change in changes if isinstance(change, ScramPassword)

@@ -95,11 +95,7 @@ class TopicReader:
     """A reader of topics, without a group; it keeps its connections open until ``close``."""
 
     def __init__(self, config: ClientConfig) -> None:
-        """Set the configuration; the first call connects.
-
-        Raises:
-            ValueError: an address is invalid, or there is none.
-        """
+        """Set the configuration; the first call connects."""
         self._nodes = Nodes(config)
         self._topics: dict[str, TopicDescription] = {}
 
@@ -114,21 +110,11 @@ class TopicReader:
         await self._nodes.close()
 
     async def describe(self, topic: str) -> TopicDescription:
-        """Return a topic as the cluster describes it now.
-
-        Raises:
-            ApiFailure: it is not there, or may not be described.
-            ClientError: no node could be asked.
-        """
+        """Return a topic as the cluster describes it now."""
         return await self._retry(lambda: self._describe(topic))
 
     async def offsets(self, topic: str) -> dict[int, PartitionOffsets]:
-        """Return the offsets of each partition, by number.
-
-        Raises:
-            ApiFailure: they may not be asked for.
-            ClientError: the leader of a partition could not be asked.
-        """
+        """Return the offsets of each partition, by number."""
 
         async def once() -> dict[int, PartitionOffsets]:
             leaders = (await self._topic(topic)).leaders
@@ -145,12 +131,7 @@ class TopicReader:
     async def fetch(
         self, topic: str, partition: int, offset: int, size: int = FETCH_BYTES
     ) -> Fetched:
-        """Return batches of which the first has an offset, or a later one where that is missing.
-
-        Raises:
-            ApiFailure: the records may not be read, or the offset is none of the partition.
-            ClientError: the leader of the partition could not be asked, or has no record there.
-        """
+        """Return batches of which the first has an offset, or a later one where that is missing."""
         return await self._retry(lambda: self._fetch(topic, partition, offset, size))
 
     async def _retry(self, call: Callable[[], Awaitable[T]]) -> T:

@@ -100,11 +100,7 @@ class ClusterConfig(NamedTuple):
         )
 
     def client_config(self) -> ClientConfig:
-        """Resolve the secrets, and return the configuration of a client.
-
-        Raises:
-            CommandConfigError: a secret cannot be read.
-        """
+        """Resolve the secrets, and return the configuration of a client."""
         return client_config_of(self.bootstrap, self.properties)
 
 

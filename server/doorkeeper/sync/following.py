@@ -75,11 +75,7 @@ class LogAcls:
         self._transaction: list[tuple[bytes, AclBinding | None]] | None = None
 
     def load(self, snapshot: bytes, position: LogPosition) -> None:
-        """Replace everything by the records of a snapshot.
-
-        Raises:
-            Malformed: the snapshot is damaged.
-        """
+        """Replace everything by the records of a snapshot."""
         before = set(self.bindings.values())
         self.bindings, self._transaction = {}, None
         for batch in read_batches(snapshot):
@@ -94,9 +90,6 @@ class LogAcls:
         """Apply the committed ones of the records behind the position.
 
         A part that is applied twice, as after an interruption, changes nothing more.
-
-        Raises:
-            Malformed: a batch or a record is damaged.
         """
         for batch in read_batches(records):
             if batch.base_offset >= high_watermark:
@@ -252,12 +245,7 @@ class LogFollower:
         self._on_change()
 
     async def _fetch(self, log: MetadataLog, wait_ms: int) -> bool:
-        """Read and apply one part; return whether the log has more committed records.
-
-        Raises:
-            Malformed: the log cannot be read.
-            ClientError: there is no answer.
-        """
+        """Read and apply one part; return whether the log has more committed records."""
         acls = self._acls
         part = await log.fetch(acls.position, acls.position.offset, wait_ms)
         if part.is_other:
@@ -302,11 +290,7 @@ def _reason_of(error: Exception) -> tuple[str, bool]:
 
 
 def controller_config(config: ClusterConfig) -> ClientConfig:
-    """Return the configuration of a client of the controllers: the cluster's, with their addresses.
-
-    Raises:
-        CommandConfigError: a secret cannot be read.
-    """
+    """Return the configuration of a client of the controllers: that of the cluster otherwise."""
     return replace(config.client_config(), bootstrap=config.controllers, controllers=True)
 
 

@@ -42,11 +42,7 @@ class Readings:
         """The number of descriptions that brokers were asked for."""
 
     async def list_brokers(self) -> tuple[int, ...]:
-        """Return the brokers of the cluster at the moment.
-
-        Raises:
-            ClusterError: none can be asked.
-        """
+        """Return the brokers of the cluster at the moment."""
         self.brokers = await self._remote.brokers()
         return self.brokers
 

@@ -136,10 +136,6 @@ class DescriptionReader(NamedTuple):
         """Return the drift that the body of a response shows.
 
         100,000 ACLs take 0.4 to 0.8 s, an equal answer 2 ms.
-
-        Raises:
-            ApiFailure: it is an error.
-            Malformed: it is damaged.
         """
         digest = hashlib.blake2b(memoryview(frame)[at:], digest_size=32).digest()
         last = self.drifts.get(self.broker)
@@ -158,7 +154,10 @@ class DescriptionReader(NamedTuple):
 
 
 class RemoteCluster:
-    """A client of a cluster. It is made anew after an error, with the secrets as they are then."""
+    """A client of a cluster. It is made anew after an error, with the secrets as they are then.
+
+    A call without a complete answer raises ``ClusterError``.
+    """
 
     def __init__(
         self, config: ClusterConfig, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -172,11 +171,7 @@ class RemoteCluster:
         self.descriptions = Descriptions(config.scope)
 
     async def brokers(self) -> tuple[int, ...]:
-        """Return the ids of the brokers at the moment, in order.
-
-        Raises:
-            ClusterError: no broker answers, or none is listed.
-        """
+        """Return the ids of the brokers at the moment, in order."""
         with self._translate_errors():
             brokers = tuple(sorted((await self._open().cluster()).nodes))
         if not brokers:
@@ -184,11 +179,7 @@ class RemoteCluster:
         return brokers
 
     async def facts(self, now_s: float) -> LiveCluster:
-        """Return what the rules of changes need to know about the cluster: not older than a minute.
-
-        Raises:
-            ClusterError: it cannot be asked.
-        """
+        """Return what the rules of changes need to know of the cluster; at most a minute old."""
         if self._facts is None or now_s - self._facts_s >= _FACTS_S:
             self._facts, self._facts_s = await self._ask_facts(), now_s
         return self._facts
@@ -206,11 +197,7 @@ class RemoteCluster:
             )
 
     async def read(self, broker: int, desired: AbstractSet[AclBinding]) -> AclDrift:
-        """Return the drift of a broker's own authorizer, without ACLs of unknown codes.
-
-        Raises:
-            ClusterError: there is no complete answer.
-        """
+        """Return the drift of a broker's own authorizer, without ACLs of unknown codes."""
         reader = cast("type[Any]", self.descriptions.reader(broker, desired))
         with self._translate_errors():
             drift: AclDrift = await self._open().call(
@@ -222,9 +209,6 @@ class RemoteCluster:
         """Return the ACLs of a broker that a filter matches.
 
         A broker looks at all of its ACLs, a tenth of the work of describing all.
-
-        Raises:
-            ClusterError: there is no complete answer.
         """
         with self._translate_errors():
             return frozenset(await self._open().describe_acls(filter, node_id=broker))

@@ -1,5 +1,7 @@
 """Sets of ACLs as text, and decisions on them: files, and the output of other tools.
 
+What reads a text raises ``FormatError``, with the line where the format has one.
+
 records   YAML and JSON of our own (schemas/records/acl_set.json)
 csv       the table of kafka-ui and Kafka Security Manager
 listing   the text of ``kafka-acls.sh --list``, of present and old releases

@@ -47,11 +47,7 @@ class Acceptance(NamedTuple):
 
 
 def acceptances(value: object, text_of: Callable[[str], str]) -> Iterator[Acceptance]:
-    """Yield the acceptances of the value of ``accept``; ``text_of`` replaces variables.
-
-    Raises:
-        FormatError: it is malformed.
-    """
+    """Yield the acceptances of the value of ``accept``; ``text_of`` replaces variables."""
     if not isinstance(value, list):
         raise FormatError("accept: expected is a list of records", path=("accept",))
     for index, row in enumerate(value):

@@ -51,11 +51,7 @@ _NEEDED: Final = ("principal", "operation", "resourceType")
 
 
 def read_assertions(text: str) -> list[tuple[int, Assertion]]:
-    """Return the rules of a YAML or JSON text, each with its line.
-
-    Raises:
-        FormatError: it is malformed; the text has the line.
-    """
+    """Return the rules of a YAML or JSON text, each with its line."""
     text = text.removeprefix("\ufeff")
     is_json = text.lstrip().startswith("{")
     document = document_of(text) if is_json else document_of_yaml(text)

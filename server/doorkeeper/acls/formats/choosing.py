@@ -63,22 +63,14 @@ _BY_SUFFIX = {
 def read(
     text: str, how: Format | None = None, *, name: str = "", bare_principals: bool = False
 ) -> list[AclBinding]:
-    """Return the bindings of a text; without ``how`` the format is detected, see ``format_of``.
-
-    Raises:
-        FormatError: the text is malformed.
-    """
+    """Return the bindings of a text; without ``how`` the format is detected, see ``format_of``."""
     return read_set(text, how, name=name, bare_principals=bare_principals).bindings
 
 
 def read_set(
     text: str, how: Format | None = None, *, name: str = "", bare_principals: bool = False
 ) -> AclSet:
-    """Return the set of a text, as ``read``, with the parts that it owns.
-
-    Raises:
-        FormatError: the text is malformed.
-    """
+    """Return the set of a text, as ``read``, with the parts that it owns."""
     # Windows editors write a byte order mark.
     text = text.removeprefix("\ufeff")
     chosen = how or format_of(text, name)

@@ -42,11 +42,7 @@ _HEADERS = {frozenset(SECURITY_MANAGER), frozenset(KAFKA_UI)}
 
 
 def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
-    """Return the bindings of a table, in its order. Empty lines are skipped.
-
-    Raises:
-        FormatError: with the line on which the row ends.
-    """
+    """Return the bindings of a table, in its order. Empty lines are skipped."""
     rows = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     bindings: list[AclBinding] = []
     header: list[str] | None = None
@@ -85,11 +81,7 @@ def row_of(binding: AclBinding) -> str:
 
 
 def binding_of_row(text: str) -> AclBinding:
-    """Return the binding of a row.
-
-    Raises:
-        FormatError: the text is not one row.
-    """
+    """Return the binding of a row."""
     try:
         bindings = read(f"{COLUMNS}\n{text}")
     except FormatError as error:

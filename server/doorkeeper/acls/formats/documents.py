@@ -13,11 +13,7 @@ from doorkeeper.acls.formats.names import FormatError
 
 
 def document_of(text: str) -> object:
-    """Return the document of a JSON text.
-
-    Raises:
-        FormatError: it is not JSON, or an object has a duplicate member.
-    """
+    """Return the document of a JSON text."""
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:

@@ -315,11 +315,7 @@ def _client_record(quota: Quota) -> dict[str, str]:
 
 
 def entity_of_record(section: str, record: object) -> Entity:
-    """Return the entity of a record of ``record_of_entity``; a credential may have no password.
-
-    Raises:
-        FormatError: it is malformed.
-    """
+    """Return the entity of a record of ``record_of_entity``; a credential may have no password."""
     has_no_password = section == "users" and isinstance(record, dict) and "password" not in record
     if has_no_password:
         record = {**cast("dict[str, Any]", record), "password": "${env:NONE}"}

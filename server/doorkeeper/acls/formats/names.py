@@ -51,11 +51,7 @@ def check_words(
     path: tuple[str | int, ...] = (),
     prefix: str = "",
 ) -> None:
-    """Refuse other words of a mapping than the allowed ones, with the nearest one.
-
-    Raises:
-        FormatError: with the path of the first such word.
-    """
+    """Refuse other words of a mapping than the allowed ones, with the nearest one."""
     unknown = [word for word in words if word not in allowed]
     if unknown:
         text = ", ".join(sorted(map(short_text, unknown)))
@@ -89,11 +85,7 @@ def short_text(value: object) -> str:
 
 
 def resource_type(text: str) -> ResourceType:
-    """Return the resource type with a name.
-
-    Raises:
-        FormatError: the name is unknown; so for the others.
-    """
+    """Return the resource type with a name."""
     return _member(ResourceType, text, "resource type")
 
 
@@ -128,9 +120,6 @@ def binding_of(
 
     ``bare_principals`` accepts principals without a type too, which no broker stores, for checking
     faulty sets.
-
-    Raises:
-        FormatError: a word is unknown, or no broker would store the binding.
     """
     binding = AclBinding(
         ResourcePattern(resource_type(resource), name, pattern_type(pattern)),

@@ -27,11 +27,7 @@ WORDS: Final = ("principals", "prefixes", "resourceTypes")
 
 
 def owned_parts(value: object, text_of: Callable[[str], str]) -> tuple[Owned, ...]:
-    """Return the parts of the value of ``owns``; ``text_of`` replaces variables in texts.
-
-    Raises:
-        FormatError: it is malformed, or owns everything.
-    """
+    """Return the parts of the value of ``owns``; ``text_of`` replaces variables in texts."""
     if isinstance(value, dict):
         return () if is_entity_part(value) else (_part(value, ("owns",), text_of),)
     if not isinstance(value, list) or not value:

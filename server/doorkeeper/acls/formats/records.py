@@ -54,21 +54,12 @@ _NOT_IN_YAML = re.compile(
 
 
 def read_json(text: str, *, bare_principals: bool = False) -> AclSet:
-    """Return the set of a JSON text, its bindings in the text's order.
-
-    Raises:
-        FormatError: it is malformed; the text has the line and the number of the record, counting
-            from 1.
-    """
+    """Return the set of a JSON text, its bindings in the text's order."""
     return _set_of(text, document_of(text), bare_principals=bare_principals)
 
 
 def read_yaml(text: str, *, bare_principals: bool = False) -> AclSet:
-    """Return the set of a YAML text, its bindings in the text's order.
-
-    Raises:
-        FormatError: as for JSON.
-    """
+    """Return the set of a YAML text, its bindings in the text's order."""
     document = _as_written(text)
     if document is None:
         document = document_of_yaml(text)
@@ -132,20 +123,12 @@ def records(bindings: Iterable[AclBinding]) -> Iterator[dict[str, str]]:
 
 
 def from_document(document: object) -> list[AclBinding]:
-    """Return the bindings of a parsed document.
-
-    Raises:
-        FormatError: it is malformed.
-    """
+    """Return the bindings of a parsed document."""
     return set_of_document(document).bindings
 
 
 def set_of_document(document: object, *, bare_principals: bool = False) -> AclSet:
-    """Return the set of a parsed document; lines are unknown.
-
-    Raises:
-        FormatError: it is malformed.
-    """
+    """Return the set of a parsed document; lines are unknown."""
     if not isinstance(document, dict):
         raise FormatError("expected is a mapping with version and acls")
     if document.get("version") != VERSION or isinstance(document.get("version"), bool):

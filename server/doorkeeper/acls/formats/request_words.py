@@ -30,11 +30,7 @@ def operation(text: str) -> str:
 
 @lru_cache(WORDS_MAX)
 def resource_type(text: str) -> str:
-    """Return a type of resources: TransactionalId and transactional_id are TRANSACTIONAL_ID.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Return a type of resources: TransactionalId and transactional_id are TRANSACTIONAL_ID."""
     try:
         member = names.resource_type(text)
     except FormatError as error:

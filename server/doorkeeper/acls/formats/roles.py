@@ -58,11 +58,7 @@ class Role(NamedTuple):
 
 
 def variables(value: object) -> dict[str, str]:
-    """Return the variables of the value of ``vars``.
-
-    Raises:
-        FormatError: it is no mapping to texts.
-    """
+    """Return the variables of the value of ``vars``."""
     if not isinstance(value, dict):
         raise FormatError("vars: expected is a mapping from names to texts", path=("vars",))
     for name, text in value.items():
@@ -73,11 +69,7 @@ def variables(value: object) -> dict[str, str]:
 
 
 def replace_references(text: str, values: Mapping[str, str], where: str = "variable") -> str:
-    """Replace ``${name}`` by a value, and ``$${`` by ``${``.
-
-    Raises:
-        FormatError: a name has no value.
-    """
+    """Replace ``${name}`` by a value, and ``$${`` by ``${``."""
 
     def value_of(match: re.Match[str]) -> str:
         name = match[1]
@@ -95,11 +87,7 @@ def replace_references(text: str, values: Mapping[str, str], where: str = "varia
 
 
 def roles_of(value: object, built_in: Mapping[str, Role]) -> dict[str, Role]:
-    """Return the built-in roles, and those of the value of ``roles``.
-
-    Raises:
-        FormatError: it is malformed, or has the name of a built-in role.
-    """
+    """Return the built-in roles, and those of the value of ``roles``."""
     if not isinstance(value, dict):
         raise FormatError("roles: expected is a mapping from names to roles", path=("roles",))
     # A role of the same name in one file would be missed by readers of another.
@@ -156,11 +144,7 @@ def _check_template(value: object, path: Path) -> None:
 def rows_of_grant(
     value: object, roles: Mapping[str, Role], variables_: Mapping[str, str]
 ) -> Iterator[Row]:
-    """Yield the records of plain ACLs that a grant stands for.
-
-    Raises:
-        FormatError: it is malformed.
-    """
+    """Yield the records of plain ACLs that a grant stands for."""
     if not isinstance(value, dict):
         raise FormatError("expected is a record with role, principal and parameters")
     name = value.get("role")

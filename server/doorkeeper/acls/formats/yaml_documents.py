@@ -47,11 +47,7 @@ class _Unusual(Exception):
 
 
 def document_of_yaml(text: str) -> object:
-    """Return the document of a YAML text.
-
-    Raises:
-        FormatError: it is not YAML, or a mapping has a duplicate member.
-    """
+    """Return the document of a YAML text."""
     import yaml
 
     try:

@@ -37,20 +37,12 @@ def is_dump(document: object) -> bool:
 
 
 def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
-    """Return the bindings of a dump, in its order.
-
-    Raises:
-        FormatError: a node is malformed; the text has its path.
-    """
+    """Return the bindings of a dump, in its order."""
     return from_document(document_of(text), bare_principals=bare_principals)
 
 
 def from_document(document: object, *, bare_principals: bool = False) -> list[AclBinding]:
-    """Return the bindings of a parsed dump.
-
-    Raises:
-        FormatError: as for ``read``.
-    """
+    """Return the bindings of a parsed dump."""
     if not isinstance(document, dict):
         raise FormatError("expected is an object from paths of nodes to what they hold")
     bindings: list[AclBinding] = []

@@ -32,11 +32,7 @@ class Block(NamedTuple):
 
 
 def blocks_of(data: bytes) -> list[Block]:
-    """Return the blocks, in order.
-
-    Raises:
-        PemError: a block does not end, or is not base64.
-    """
+    """Return the blocks, in order."""
     blocks = []
     at = 0
     while (begin := _BEGIN.search(data, at)) is not None:
@@ -62,11 +58,7 @@ def blocks_of(data: bytes) -> list[Block]:
 
 
 def certificates_of(data: bytes) -> list[Certificate]:
-    """Return the certificates of a text, in order; other blocks are skipped.
-
-    Raises:
-        PemError: there is none, or one is malformed.
-    """
+    """Return the certificates of a text, in order; other blocks are skipped."""
     from cryptography.x509 import load_der_x509_certificate
 
     certificates = []
@@ -79,11 +71,7 @@ def certificates_of(data: bytes) -> list[Certificate]:
 
 
 def revocations_of(data: bytes) -> list[CertificateRevocationList]:
-    """Return the revocation lists of a PEM text, or the single one in DER.
-
-    Raises:
-        PemError: there is none, or one is malformed.
-    """
+    """Return the revocation lists of a PEM text, or the single one in DER."""
     from cryptography.x509 import load_der_x509_crl
 
     # DER begins with the tag of a SEQUENCE, PEM with ASCII text.

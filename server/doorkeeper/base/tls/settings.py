@@ -20,11 +20,7 @@ class TlsSettings(KeyValues, frozen=True, kw_only=True):
     security_protocol: str
 
     def __getitem__(self, key: Key[T]) -> T:
-        """Return a value.
-
-        Raises:
-            TlsError: it is not allowed.
-        """
+        """Return a value."""
         try:
             return super().__getitem__(key)
         except ValueError as error:

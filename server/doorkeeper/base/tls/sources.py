@@ -25,11 +25,7 @@ FILE_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
 def files_of(settings: TlsSettings) -> dict[Key[object], bytes]:
-    """Return the contents of the named files, by key.
-
-    Raises:
-        TlsError: a file cannot be read.
-    """
+    """Return the contents of the named files, by key."""
     return {key: _read(settings, key) for key in FILES if settings[key] is not None}
 
 

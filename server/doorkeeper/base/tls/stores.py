@@ -61,11 +61,7 @@ class ServerIdentity(NamedTuple):
 
 
 def identity_of(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> ServerIdentity:
-    """Return the server's key and certificate chain.
-
-    Raises:
-        TlsError: the settings contradict each other, or a file cannot be used.
-    """
+    """Return the server's key and certificate chain."""
     _check_type(settings, SSL_KEYSTORE_TYPE)
     inline_key, inline_chain = (
         settings[SSL_KEYSTORE_KEY],
@@ -104,11 +100,7 @@ def identity_of(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> Se
 def trust_store_of(
     settings: TlsSettings, files: Mapping[Key[object], bytes]
 ) -> tuple[Certificate, ...] | None:
-    """Return the trusted certificates; None without a trust store.
-
-    Raises:
-        TlsError: see identity_of.
-    """
+    """Return the trusted certificates; None without a trust store."""
     _check_type(settings, SSL_TRUSTSTORE_TYPE)
     inline = settings[SSL_TRUSTSTORE_CERTIFICATES]
     password = settings[SSL_TRUSTSTORE_PASSWORD]

@@ -1,5 +1,8 @@
 """The state that a node serves, and the log that changes it.
 
+A store that cannot be opened, read or written raises ``StorageError``: the text names the store and
+the reason, and the subclass the reaction; see ``store``.
+
 state        the immutable state, and how a change makes the next one
 store        the interface of durable stores
 log          plans, commits and publishes changes, follows other nodes; denies access while too old

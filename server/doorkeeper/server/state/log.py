@@ -400,28 +400,28 @@ class StateLog:
             if items and (items[-1].commits_alone or self._submissions.queue[0].commits_alone):
                 # A change at fault must fail alone: it shares its transaction with no other.
                 break
-            each = self._submissions.queue.popleft()
-            if each.completion.done():
+            submission = self._submissions.queue.popleft()
+            if submission.completion.done():
                 continue  # the waiter gave up before planning
-            items.append(each)
+            items.append(submission)
             if last is not None:
                 state = await self._slices(apply(state, last.change, last.revision), lease)
-            each.error, each.change, each.result = None, {}, None
+            submission.error, submission.change, submission.result = None, {}, None
             try:
-                planned: tuple[Change, Any] = await self._slices(each.plan(state), lease)
-                each.change, each.result = planned
+                planned: tuple[Change, Any] = await self._slices(submission.plan(state), lease)
+                submission.change, submission.result = planned
             except BaseException as error:
                 if _is_cancelled():
                     raise
-                each.error = _error_of_plan(error)
+                submission.error = _error_of_plan(error)
             last = None
-            if each.change:
+            if submission.change:
                 revision += 1
-                for set_, deleted in each.change.values():
+                for set_, deleted in submission.change.values():
                     rows += len(set_) + len(deleted)
-                entries.append(LogEntry(revision, each.origin.author, each.change))
-                last = each
-            each.revision = revision
+                entries.append(LogEntry(revision, submission.origin.author, submission.change))
+                last = submission
+            submission.revision = revision
         if not items:
             return None
         batch_id = uuid.uuid4() if self.store.is_shared else None
@@ -433,18 +433,22 @@ class StateLog:
             self._publish(state)
         self._submissions.in_flight = []
         try:
-            for each in batch.items:
-                if each.change and not self._subscribed_kinds.isdisjoint(each.change):
-                    self._notify(Committed(each.revision, each.change, each.origin))
+            for submission in batch.items:
+                if submission.change and not self._subscribed_kinds.isdisjoint(submission.change):
+                    self._notify(
+                        Committed(submission.revision, submission.change, submission.origin)
+                    )
         finally:
             # Whatever a subscriber raises: the changes are durable and visible.
-            for each in batch.items:
-                if each.completion.done():
+            for submission in batch.items:
+                if submission.completion.done():
                     continue  # nobody waits
-                if each.error is not None:
-                    each.completion.set_exception(each.error)
+                if submission.error is not None:
+                    submission.completion.set_exception(submission.error)
                 else:
-                    each.completion.set_result(CompletedPlan(each.revision, each.result))
+                    submission.completion.set_result(
+                        CompletedPlan(submission.revision, submission.result)
+                    )
 
     def _notify(self, committed: Committed) -> None:
         for subscriber, kinds in self._subscribers:
@@ -466,18 +470,18 @@ class StateLog:
             self._log.error("a change cannot be stored", cause=str(error))
             batch.items[0].fail(error)
             return
-        for each in batch.items:
-            each.commits_alone = True
+        for submission in batch.items:
+            submission.commits_alone = True
         self._submissions.requeue(batch)
 
     async def _resolve(self, lease: Lease, batch: Batch) -> None:
         """Look up in the log whether the batch in doubt became durable."""
-        last = max(each.revision for each in batch.items)
-        found = await lease.batch_of(last)
+        last = max(submission.revision for submission in batch.items)
+        logged_batch = await lease.batch_of(last)
         if self._submissions.doubt is not batch:
             return  # it expired meanwhile, and its waiters failed
         self._submissions.doubt = None
-        if found != (batch.batch_id,):
+        if logged_batch != (batch.batch_id,):
             self._submissions.requeue(batch)
             return
         state = await self._slices(_final_state(batch))
@@ -514,16 +518,18 @@ class StateLog:
             if not logged or logged[0].revision != self.state.revision + 1:
                 # A gap: the log was pruned beyond this node's revision.
                 break
-            for each in logged:
+            for entry in logged:
                 try:
-                    state: State = await self._slices(apply(self.state, each.change, each.revision))
+                    state: State = await self._slices(
+                        apply(self.state, entry.change, entry.revision)
+                    )
                 except Exception as error:  # the state is reloaded instead
                     self._log.error("a change of the log cannot be applied", exc_info=error)
                     self._can_follow = False
                     break
-                self._batch_of_state = each.batch
+                self._batch_of_state = entry.batch
                 self._publish(state)
-                self._notify(Committed(each.revision, each.change, None))
+                self._notify(Committed(entry.revision, entry.change, None))
             head = max(head, self.state.revision)
         if self.state.revision < head or not self._can_follow:
             await self._reload(reader)
@@ -541,8 +547,8 @@ class StateLog:
         revision = self.state.revision
         if revision == 0 or not self._can_follow or self._submissions.doubt is not None:
             return
-        found = await reader.batch_of(revision)
-        if found is not None and found != (self._batch_of_state,):
+        logged_batch = await reader.batch_of(revision)
+        if logged_batch is not None and logged_batch != (self._batch_of_state,):
             raise StoreReplaced(
                 f"revision {revision} in the store is not the one that this node has: it is another"
                 " store, or one that lost changes"

@@ -46,8 +46,8 @@ class MemoryStore(Store):
         return 0
 
     def rows(self, kind: Kind) -> Iterator[Any]:
-        found = self._initial.get(kind)
-        return iter(() if found is None else found.set)
+        edit = self._initial.get(kind)
+        return iter(() if edit is None else edit.set)
 
     @asynccontextmanager
     async def lease(self) -> AsyncIterator[Lease]:

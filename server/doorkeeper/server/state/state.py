@@ -121,5 +121,5 @@ def _with_release(state: State, fields: dict[str, Any]) -> State:
 
 def apply_at_once(state: State, change: Change, revision: int | None = None) -> State:
     """Return the state after a change, without slices."""
-    found = apply(state, change, revision)
-    return found if isinstance(found, State) else run_to_end(found)
+    applied = apply(state, change, revision)
+    return applied if isinstance(applied, State) else run_to_end(applied)

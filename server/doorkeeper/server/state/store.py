@@ -133,9 +133,6 @@ class Lease(LogReader):
 
         Here and not in a thread of the store: two threads that run Python code wait for each
         other's global lock, up to 5 ms each time.
-
-        Raises:
-            StorageError: they cannot be stored.
         """
         return entries
 

@@ -128,15 +128,15 @@ class Submissions:
         """Fail all incomplete changes; the outcome of a batch in doubt stays unknown."""
         doubt, self.doubt = self.doubt, None
         if doubt is not None:
-            for each in doubt.items:
-                each.fail(
+            for submission in doubt.items:
+                submission.fail(
                     OutcomeUnknown(f"the store became unavailable during the commit: {error}")
                 )
         failed = [*self.in_flight, *self.queue]
         self.in_flight = []
         self.queue.clear()
-        for each in failed:
-            each.fail(error)
+        for submission in failed:
+            submission.fail(error)
 
     def _expire_at(self, time_s: float) -> None:
         if self._expiry is not None:
@@ -148,9 +148,9 @@ class Submissions:
         """Schedule ``_expire`` for the first deadline, but not before ``earliest_s``."""
         doubt = () if self.doubt is None else self.doubt.items
         first_s = math.inf
-        for each in chain(doubt, self.in_flight, self.queue):
-            if each.deadline_s is not None and not each.completion.done():
-                first_s = min(first_s, each.deadline_s)
+        for submission in chain(doubt, self.in_flight, self.queue):
+            if submission.deadline_s is not None and not submission.completion.done():
+                first_s = min(first_s, submission.deadline_s)
         self._expire_at(max(first_s, earliest_s))
 
     def _expire(self) -> None:
@@ -160,13 +160,15 @@ class Submissions:
         if doubt is not None and doubt.items[0].is_expired(now_s):
             # If it was committed after all, this node later applies it like another node's change.
             self.doubt = None
-            for each in doubt.items:
-                each.fail(OutcomeUnknown("the store became unavailable during the commit"))
-        for each in self.queue:
-            if each.is_expired(now_s):
+            for submission in doubt.items:
+                submission.fail(OutcomeUnknown("the store became unavailable during the commit"))
+        for submission in self.queue:
+            if submission.is_expired(now_s):
                 away = StoreUnavailable(f"the store was unavailable for {self._store.timeout_s} s")
-                each.fail(away)
-        self.queue = deque(each for each in self.queue if not each.completion.done())
+                submission.fail(away)
+        self.queue = deque(
+            submission for submission in self.queue if not submission.completion.done()
+        )
         # Not before a pause: a change that is being written may be past its deadline, and would
         # schedule this at once, again and again.
         self._expire_later(now_s + RETRY_S[0])

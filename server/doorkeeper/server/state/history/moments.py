@@ -42,8 +42,8 @@ def parse_moment(text: str, now_ms: int) -> Moment:
     text = text.strip()
     if _REVISION.fullmatch(text):
         return Moment(int(text), None)
-    if found := _RELATIVE.fullmatch(text.lower()):
-        return Moment(None, now_ms - int(found[1]) * _UNITS[found[2]])
+    if match := _RELATIVE.fullmatch(text.lower()):
+        return Moment(None, now_ms - int(match[1]) * _UNITS[match[2]])
     try:
         time = datetime.fromisoformat(text)
         time = time.replace(tzinfo=UTC) if time.tzinfo is None else time

@@ -77,16 +77,12 @@ async def revision_at(store: Portable, moment: Moment) -> int:
 
 
 async def rows_at(store: Portable, revision: int) -> Rows:
-    """Return the values of all rows after a revision that was kept, also of unknown kinds.
-
-    Raises:
-        IncompleteLog: the log has a gap before it.
-    """
+    """Return the values of all rows after a revision that was kept, also of unknown kinds."""
     base = (await store.position()).base
-    found: Rows = {}
+    values: Rows = {}
     async for rows in store.rows(BASE, ("kind", "key", "value")):
         for kind, key, value in rows:
-            found.setdefault(str(kind), {})[str(key)] = str(value)
+            values.setdefault(str(kind), {})[str(key)] = str(value)
     # The next row is the next item of the last revision, or the first one of the next revision.
     last, next_item = base.revision, 0
     async for rows in store.rows(LOG, CHANGE, after=base.revision, until=revision):
@@ -96,19 +92,19 @@ async def rows_at(store: Portable, revision: int) -> Rows:
                     raise _incomplete(store, last, int(number or 0), revision)
                 last, next_item = int(number), 0
             next_item += 1
-            table = found.get(kind)  # type: ignore[arg-type]  # a text
+            table = values.get(kind)  # type: ignore[arg-type]  # a text
             if table is None:
-                table = found[kind] = {}  # type: ignore[index]  # as above
+                table = values[kind] = {}  # type: ignore[index]  # as above
             if deleted:
                 table.pop(key, None)  # type: ignore[arg-type]  # as above
             else:
                 table[key] = value  # type: ignore[index, assignment]  # as above
     if last != revision:
         raise _incomplete(store, last, revision + 1, revision)
-    return found
+    return values
 
 
-def _incomplete(store: Portable, last: int, number: int, wanted: int) -> IncompleteLog:
+def _incomplete(store: Portable, last: int, number: int, until: int) -> IncompleteLog:
     """Return the error for a row of a revision that does not follow the last row."""
     if number <= last + 1:
         what = f"revision {number} is incomplete in"
@@ -117,35 +113,25 @@ def _incomplete(store: Portable, last: int, number: int, wanted: int) -> Incompl
     else:
         what = f"revisions {last + 1} to {number - 1} are missing from"
     return IncompleteLog(
-        f"{store.name}: {what} the log, so the state as of revision {wanted} is not known; see"
+        f"{store.name}: {what} the log, so the state as of revision {until} is not known; see"
         " doorkeeper history verify"
     )
 
 
 async def state_at(store: Portable, moment: Moment) -> State:
-    """Return the state as of a moment; secrets are empty, and local parts too.
-
-    Raises:
-        BeforeHistory: it was not kept, or does not exist yet.
-        IncompleteLog: the log has a gap before it.
-        StorageError: a row cannot be read.
-    """
+    """Return the state as of a moment; secrets are empty, and local parts too."""
     revision = await revision_at(store, moment)
     return state_of(await rows_at(store, revision), revision)
 
 
 def state_of(rows: Rows, revision: int) -> State:
-    """Return the state of these rows.
-
-    Raises:
-        StorageError: one of them cannot be read.
-    """
+    """Return the state of these rows."""
 
     def decode(kind: Kind) -> Iterator[Any]:
-        found = rows.get(kind.name, {})
+        values = rows.get(kind.name, {})
         if kind is ACL:
-            return bindings_from(found.items())
-        return (kind.decode(Item(key, value)) for key, value in found.items())
+            return bindings_from(values.items())
+        return (kind.decode(Item(key, value)) for key, value in values.items())
 
     try:
         state = state_without_acls(revision, decode)

@@ -46,22 +46,22 @@ class RowChange(NamedTuple):
 
     def record(self) -> dict[str, Any]:
         """Return the change for JSON."""
-        found: dict[str, Any] = {
+        record: dict[str, Any] = {
             "action": "delete" if self.deleted else "set",
             "kind": self.kind,
             "key": self.key,
         }
         row = self.row()
         if isinstance(row, StoredBinding):
-            return found | next(records([row.binding]))
+            return record | next(records([row.binding]))
         if row is not None:
             columns = KINDS[self.kind].columns
-            found |= {
+            record |= {
                 column.name: _plain(getattr(row, column.name))
                 for column in columns
                 if not column.secret
             }
-        return found
+        return record
 
     def text(self) -> str:
         """Return the change in a few words."""
@@ -149,16 +149,16 @@ class RevisionFilter(NamedTuple):
             return False
         if not (self.principals or self.resources):
             return True
-        found = row.row()
-        if isinstance(found, StoredBinding):
-            principal, name = found.binding.entry.principal, found.binding.pattern.name
+        decoded = row.row()
+        if isinstance(decoded, StoredBinding):
+            principal, name = decoded.binding.entry.principal, decoded.binding.pattern.name
         else:
             declared = KINDS.get(row.kind)
             principal = ""
             name = (
                 row.key
-                if found is None or declared is None
-                else getattr(found, declared.audit_name)
+                if decoded is None or declared is None
+                else getattr(decoded, declared.audit_name)
             )
         return (not self.principals or principal in self.principals) and (
             not self.resources or name in self.resources
@@ -168,15 +168,18 @@ class RevisionFilter(NamedTuple):
 def revisions_of(rows: Iterable[Row]) -> Iterator[Revision]:
     """Yield the revisions of complete rows of the log."""
     for number, some in groupby(rows, key=itemgetter(0)):
-        found = list(some)
-        first = found[0]
+        of_revision = list(some)
+        first = of_revision[0]
         yield Revision(
             int(number or 0),
             int(first[6] or 0),
             Author._make(first[_AUTHOR]),
             str(first[_HASH] or ""),
             _int_or_none(first[_NODE]),
-            tuple(RowChange(str(row[2]), str(row[3]), str(row[4]), bool(row[5])) for row in found),
+            tuple(
+                RowChange(str(row[2]), str(row[3]), str(row[4]), bool(row[5]))
+                for row in of_revision
+            ),
         )
 
 
@@ -198,10 +201,10 @@ async def newest_first(store: Portable, before: int | None = None) -> AsyncItera
     until = newest if before is None else min(newest, before - 1)
     while until > base.revision:
         # Small windows first: most readers want the newest few.
-        found = await read_revisions(store, max(0, until - WINDOW), until)
-        for revision in reversed(found):
+        revisions = await read_revisions(store, max(0, until - WINDOW), until)
+        for revision in reversed(revisions):
             yield revision
-        until = min(until - WINDOW, found[0].revision - 1) if found else until - WINDOW
+        until = min(until - WINDOW, revisions[0].revision - 1) if revisions else until - WINDOW
 
 
 class RevisionPage(NamedTuple):
@@ -217,28 +220,28 @@ class RevisionPage(NamedTuple):
     def record(self) -> dict[str, Any]:
         """Return the page for JSON."""
         return {
-            "revisions": [each.record() for each in self.revisions],
+            "revisions": [revision.record() for revision in self.revisions],
             "before": self.before,
-            "missing": [list(each) for each in self.missing],
+            "missing": [list(gap) for gap in self.missing],
         }
 
 
 async def read_page(
-    store: Portable, wanted: RevisionFilter, limit: int, before: int | None = None
+    store: Portable, filter: RevisionFilter, limit: int, before: int | None = None
 ) -> RevisionPage:
     """Return the newest revisions that match, at most ``limit``."""
-    found: list[Revision] = []
+    revisions: list[Revision] = []
     missing: list[tuple[int, int]] = []
     newest, base = await store.position()
     last = newest + 1 if before is None else min(newest + 1, before)
-    async for each in newest_first(store, before):
-        if wanted.matches(each) and len(found) == limit:
-            return RevisionPage(found, found[-1].revision, missing)
-        if each.revision != last - 1:
-            missing.append((each.revision + 1, last - 1))
-        last = each.revision
-        if wanted.matches(each):
-            found.append(each)
+    async for revision in newest_first(store, before):
+        if filter.matches(revision) and len(revisions) == limit:
+            return RevisionPage(revisions, revisions[-1].revision, missing)
+        if revision.revision != last - 1:
+            missing.append((revision.revision + 1, last - 1))
+        last = revision.revision
+        if filter.matches(revision):
+            revisions.append(revision)
     if last > base.revision + 1:
         missing.append((base.revision + 1, last - 1))
-    return RevisionPage(found, None, missing)
+    return RevisionPage(revisions, None, missing)

@@ -45,11 +45,11 @@ async def read_undo(store: Portable, first: int, last: int) -> Undo:
     """
     newest = (await store.position()).revision
     revisions = await read_revisions(store, first - 1, newest)
-    inside = [each for each in revisions if each.revision <= last]
+    inside = [revision for revision in revisions if revision.revision <= last]
     if len(inside) != last - first + 1:
-        kept = f"{revisions[0].revision} to {newest}" if revisions else "none of them"
+        logged = f"{revisions[0].revision} to {newest}" if revisions else "none of them"
         raise BeforeHistory(
-            f"{store.name}: revisions {first} to {last} are not all in the log, which has {kept}"
+            f"{store.name}: revisions {first} to {last} are not all in the log, which has {logged}"
         )
     before: dict[AclBinding, bool] = {}
     after: dict[AclBinding, bool] = {}
@@ -57,10 +57,10 @@ async def read_undo(store: Portable, first: int, last: int) -> Undo:
         before.setdefault(binding, deleted)
         after[binding] = not deleted
     touched = {_subject(binding) for binding in before}
-    others = {row.kind for each in inside for row in each.rows if row.kind != ACL.name}
+    others = {row.kind for revision in inside for row in revision.rows if row.kind != ACL.name}
     return Undo(
-        frozenset(each for each, exists in after.items() if exists and not before[each]),
-        frozenset(each for each, exists in after.items() if not exists and before[each]),
+        frozenset(binding for binding, exists in after.items() if exists and not before[binding]),
+        frozenset(binding for binding, exists in after.items() if not exists and before[binding]),
         tuple(sorted(others)),
         changes_of(revisions[len(inside) :], lambda binding: _subject(binding) in touched),
     )
@@ -71,36 +71,34 @@ def changes_of(
 ) -> tuple[Revision, ...]:
     """Return the revisions that changed an ACL of a condition."""
     return tuple(
-        each for each in revisions if any(concerns(acl) for acl, _ in _acl_changes([each]))
+        revision
+        for revision in revisions
+        if any(concerns(acl) for acl, _ in _acl_changes([revision]))
     )
 
 
 async def changes_since(
     store: Portable, revision: int, concerns: Callable[[AclBinding], bool]
 ) -> tuple[Revision, ...]:
-    """Return the revisions behind one that changed an ACL of a condition.
-
-    Raises:
-        BeforeHistory: the log does not have all revisions since then, or it does not exist yet.
-    """
+    """Return the revisions behind one that changed an ACL of a condition."""
     newest = (await store.position()).revision
     if revision > newest:
         raise BeforeHistory(
             f"{store.name}: there is no revision {revision}: the newest is {newest}"
         )
-    found = await read_revisions(store, revision, newest)
-    if len(found) != newest - revision:
+    revisions = await read_revisions(store, revision, newest)
+    if len(revisions) != newest - revision:
         raise BeforeHistory(f"{store.name}: the log has not kept all changes since {revision}")
-    return changes_of(found, concerns)
+    return changes_of(revisions, concerns)
 
 
 def _acl_changes(revisions: Iterable[Revision]) -> Iterator[tuple[AclBinding, bool]]:
     """Yield the changed ACLs in order, and whether each was deleted."""
     for revision in revisions:
         for row in revision.rows:
-            found = row.row() if row.kind == ACL.name else None
-            if isinstance(found, StoredBinding):
-                yield found.binding, row.deleted
+            stored = row.row() if row.kind == ACL.name else None
+            if isinstance(stored, StoredBinding):
+                yield stored.binding, row.deleted
 
 
 def _subject(binding: AclBinding) -> tuple[object, str]:

@@ -105,9 +105,9 @@ class _Chain:
         self.pruned = 0
         # More than one for a revision: a log that was written anew has other hashes later.
         self.recorded: dict[int, set[str]] = {}
-        for number, each in recorded:
+        for number, recorded_hash in recorded:
             if number >= base:
-                self.recorded.setdefault(number, set()).add(each)
+                self.recorded.setdefault(number, set()).add(recorded_hash)
             else:
                 self.pruned += 1
         self._compare(base, hash_)
@@ -120,8 +120,8 @@ class _Chain:
         if self.recorded.pop(number, set()) - {hash_}:
             self.note(f"revision {number} does not have the hash that was recorded for it")
 
-    def take(self, found: Revision) -> None:
-        number = found.revision
+    def take(self, revision: Revision) -> None:
+        number = revision.revision
         if not self.first:
             self.first = number
             self.previous = self._base_hash
@@ -130,11 +130,11 @@ class _Chain:
         elif number != self.last + 1:
             self.note(f"revisions {self.last + 1} to {number - 1} are missing")
         self.last = number
-        self._compare(number, found.hash)
-        runs = [(row.kind, int(row.deleted), [Item(row.key, row.value)]) for row in found.rows]
-        hash_ = revision_hash(self.previous, number, found.time_ms, found.author, runs)
-        if hash_ != found.hash:
+        self._compare(number, revision.hash)
+        runs = [(row.kind, int(row.deleted), [Item(row.key, row.value)]) for row in revision.rows]
+        hash_ = revision_hash(self.previous, number, revision.time_ms, revision.author, runs)
+        if hash_ != revision.hash:
             self.note(
                 f"revision {number} was modified, or one before it is missing or was inserted"
             )
-        self.previous = found.hash
+        self.previous = revision.hash

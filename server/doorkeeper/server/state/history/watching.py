@@ -30,10 +30,14 @@ async def next_revisions(store: Portable, after: int) -> list[Revision]:
         raise BeforeHistory(
             f"{store.name}: there is no revision {after + 1} yet: the newest is {newest}"
         )
-    found = await read_revisions(store, after, min(newest, after + AT_ONCE))
-    whole = [each for number, each in enumerate(found, after + 1) if each.revision == number]
+    revisions = await read_revisions(store, after, min(newest, after + AT_ONCE))
+    whole = [
+        revision
+        for number, revision in enumerate(revisions, after + 1)
+        if revision.revision == number
+    ]
     if after < newest and not whole:
-        first = found[0].revision if found else newest
+        first = revisions[0].revision if revisions else newest
         what = (
             f"is not in the log any more: the oldest is {first}"
             if after < position.base.revision

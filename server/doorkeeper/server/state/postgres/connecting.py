@@ -23,9 +23,6 @@ def connector(store: SharedStore) -> Callable[..., Awaitable[asyncpg.Connection]
     """Return a function that connects to the primary; it reads a password file each time.
 
     Its argument is the check that the database must pass; without it every store passes.
-
-    Raises:
-        StorageError: a TLS file is unusable.
     """
     _check_files(store)
     return partial(connect_to_primary, asyncpg.connect, store, _arguments(store))
@@ -33,11 +30,7 @@ def connector(store: SharedStore) -> Callable[..., Awaitable[asyncpg.Connection]
 
 @asynccontextmanager
 async def connection_to(store: SharedStore) -> AsyncIterator[asyncpg.Connection]:
-    """Connect for the duration of a command; errors name the store.
-
-    Raises:
-        StorageError: it is unreachable, or rejects the connection or a statement.
-    """
+    """Connect for the duration of a command; errors name the store."""
     connect = connector(store)
     import asyncpg  # noqa: PLC0415 - the extra postgres, which connector() has checked
 
@@ -88,11 +81,7 @@ def _password_in(file: Path) -> str:
 
 
 def _check_files(store: SharedStore) -> None:
-    """Reject unusable TLS files with their names, which asyncpg's errors lack.
-
-    Raises:
-        StorageError: a file cannot be loaded.
-    """
+    """Reject unusable TLS files with their names, which asyncpg's errors lack."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     files = store.files
     for name in ("sslrootcert", "sslcrl"):
@@ -108,6 +97,6 @@ def _or_refuse(store: SharedStore, name: str, use: Callable[[], object]) -> None
     try:
         use()
     except (OSError, ValueError) as error:  # an SSLError is an OSError
-        paths = ", ".join(str(store.files[each]) for each in name.split(" and "))
+        paths = ", ".join(str(store.files[part]) for part in name.split(" and "))
         why = "expected is PEM" if isinstance(error, ssl.SSLError) else error
         raise StorageError(f"doorkeeper.store: {name}: {paths}: cannot be used: {why}") from error

@@ -50,9 +50,6 @@ async def prepare(
 
     Return whether they were created: in one transaction, for which concurrent calls wait. A new
     store gets a cluster id, a store id, a salt key, and ``initial``, rows of revision 0.
-
-    Raises:
-        StorageError: there is no store, or it is too new, or damaged.
     """
     if await _is_usable(connection):
         return False

@@ -25,24 +25,20 @@ async def finding(connection: asyncpg.Connection) -> str | None:
     )
     if row is None:
         return "the table head is empty"
-    revision, expected, found = row
-    if found == expected:
+    revision, expected, actual = row
+    if actual == expected:
         return None
     return (
         f"the rows are not those of revision {revision}:"
-        f" digest {int(found):031x}, expected {int(expected):031x}"
+        f" digest {int(actual):031x}, expected {int(expected):031x}"
     )
 
 
 async def check(connection: asyncpg.Connection) -> None:
-    """Reject a store whose rows differ from the digest.
-
-    Raises:
-        StateDiffers: they do; with the remedies.
-    """
-    found = await finding(connection)
-    if found is not None:
-        raise StateDiffers(f"{found}: {WHAT_TO_DO}")
+    """Reject a store whose rows differ from the digest."""
+    difference = await finding(connection)
+    if difference is not None:
+        raise StateDiffers(f"{difference}: {WHAT_TO_DO}")
 
 
 async def write_anew(connection: asyncpg.Connection) -> None:

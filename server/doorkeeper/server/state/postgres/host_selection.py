@@ -69,7 +69,7 @@ async def connect_to_primary(
                 passed.append(error)
         if len(passed) == 1:
             raise passed[0]
-        is_replaced = any(isinstance(each, StoreReplaced) for each in passed)
+        is_replaced = any(isinstance(error, StoreReplaced) for error in passed)
         failure = StoreReplaced if is_replaced else ConnectionError
         raise failure("; ".join(map(_describe, store.hosts, passed))) from passed[-1]
     finally:
@@ -117,10 +117,10 @@ async def _clear_on_failure(connecting: Awaitable[asyncpg.Connection]) -> asyncp
         # asyncpg's functions keep the error that they raise in a local variable: cycles with all
         # objects of a connection, which may outlive many collections, while an
         # outage repeats the attempt again and again.
-        found: BaseException | None = error
-        while found is not None:
-            clear_frames(found.__traceback__)
-            found = found.__context__
+        cause: BaseException | None = error
+        while cause is not None:
+            clear_frames(cause.__traceback__)
+            cause = cause.__context__
         raise
 
 

@@ -71,17 +71,15 @@ _RING: Final = f"SELECT pg_notify('{CHANNEL}', '')"
 
 
 async def check_store(connection: asyncpg.Connection, store_id: str) -> None:
-    """Reject another store; one query, because a heartbeat has little time.
-
-    Raises:
-        StoreReplaced: it is another one, or there is none.
-    """
+    """Reject another store; one query, because a heartbeat has little time."""
     try:
-        found = await connection.fetchval(_STORE_ID)
+        actual_id = await connection.fetchval(_STORE_ID)
     except asyncpg.UndefinedTableError:
-        found = None
-    if found != store_id:
-        raise StoreReplaced(f"this is store {found}" if found else "no store is in this database")
+        actual_id = None
+    if actual_id != store_id:
+        raise StoreReplaced(
+            f"this is store {actual_id}" if actual_id else "no store is in this database"
+        )
 
 
 async def beat(connection: asyncpg.Connection, member: Member, run: UUID, timeout_s: float) -> bool:
@@ -109,9 +107,9 @@ async def leave(connection: asyncpg.Connection, node_id: int, run: UUID) -> None
 
 async def unregister(connection: asyncpg.Connection, node_id: int) -> bool:
     """Delete a node's row; return False without one. A live node's next heartbeat makes another."""
-    found = await connection.fetchval(_UNREGISTER, node_id)
+    deleted_id = await connection.fetchval(_UNREGISTER, node_id)
     await connection.execute(_RING)
-    return found is not None
+    return deleted_id is not None
 
 
 def _text_of(member: Member) -> str:
@@ -162,11 +160,7 @@ class Membership:
         self._log = log
 
     async def enter(self) -> None:
-        """Claim this node's id, and start the heartbeats.
-
-        Raises:
-            StorageError: another process is this node, or the store is unavailable.
-        """
+        """Claim this node's id, and start the heartbeats."""
         try:
             connection = await self._connect()
             try:
@@ -196,11 +190,7 @@ class Membership:
                 await close_connection(connection)
 
     async def unregister(self, node_id: int) -> bool:
-        """Remove a node from the cluster; return False if it is not registered.
-
-        Raises:
-            StorageError: the store is unavailable.
-        """
+        """Remove a node from the cluster; return False if it is not registered."""
         try:
             connection = await self._connect()
             try:
@@ -224,13 +214,13 @@ class Membership:
         began_s = clock()
         while not await beat(connection, own, self._run, self._timeout_s):
             row = await connection.fetchrow(_OTHER, own.node_id)
-            found = None if row is None else (row["run"], row["seen_at"])
+            other = None if row is None else (row["run"], row["seen_at"])
             if before is None:
                 self._log.info(
                     "another process has this node id: waiting for its heartbeat or its expiry",
                     node_id=own.node_id,
                 )
-            elif found is not None and found != before:
+            elif other is not None and other != before:
                 raise StorageError(
                     f"node.id={own.node_id}: another process is node {own.node_id} of this cluster"
                 )
@@ -238,7 +228,7 @@ class Membership:
             # was set back.
             elif row is not None and clock() - began_s > row["lasts_s"] + LOOK_S:
                 await connection.execute(_EXPEL, own.node_id, row["run"], row["seen_at"])
-            before = found
+            before = other
             await asyncio.sleep(LOOK_S)
 
     async def _beat_always(self) -> None:
@@ -302,9 +292,9 @@ class Membership:
     def _compare_secrets(self, own: Member) -> None:
         """Log each member with another token secret once, until one of both secrets changes."""
         strange = {
-            (each.node_id, each.secret, own.secret)
-            for each in self._members
-            if each.secret != own.secret and not each.is_fenced
+            (member.node_id, member.secret, own.secret)
+            for member in self._members
+            if member.secret != own.secret and not member.is_fenced
         }
         for node_id, _, _ in sorted(strange - self._strange):
             self._log.error(
@@ -316,4 +306,4 @@ class Membership:
 
 
 def _live_ids(members: Sequence[Member]) -> list[int]:
-    return [each.node_id for each in members if not each.is_fenced]
+    return [member.node_id for member in members if not member.is_fenced]

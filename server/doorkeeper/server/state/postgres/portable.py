@@ -47,10 +47,17 @@ class SharedPortable(Portable):
             table: await self._connection.fetchval(f"SELECT count(*) FROM doorkeeper.{name}")
             for table, name in _TABLES.items()
         }
-        found = await identity(self._connection)
+        store_identity = await identity(self._connection)
         revision = await head(self._connection)
         base = await schema.base(self._connection)
-        return Header(found.cluster_id, found.store_id, found.salt_key, revision, counts, base)
+        return Header(
+            store_identity.cluster_id,
+            store_identity.store_id,
+            store_identity.salt_key,
+            revision,
+            counts,
+            base,
+        )
 
     async def position(self) -> Position:
         return Position(await head(self._connection), await schema.base(self._connection))
@@ -70,13 +77,13 @@ class SharedPortable(Portable):
             f" WHERE revision > $1 AND ($2::bigint IS NULL OR revision <= $2){order}"
         )
         cursor = await self._connection.cursor(statement, after, until, timeout=_COPY_S)
-        while found := await cursor.fetch(ROWS_AT_ONCE):
-            yield [tuple(map(_cell_of, columns, row)) for row in found]
+        while page := await cursor.fetch(ROWS_AT_ONCE):
+            yield [tuple(map(_cell_of, columns, row)) for row in page]
 
     async def findings(self) -> list[str]:
         """Return how the rows differ from the digest; PostgreSQL enforces the schema itself."""
-        found = await digest.finding(self._connection)
-        return [] if found is None else [f"digest: {found}"]
+        difference = await digest.finding(self._connection)
+        return [] if difference is None else [f"digest: {difference}"]
 
 
 def _is_escaped(column: str) -> bool:
@@ -107,11 +114,7 @@ def _value_of(column: str, cell: Cell) -> object:
 async def reading(
     connection: asyncpg.Connection, name: str, *, alone: bool
 ) -> AsyncIterator[SharedPortable]:
-    """Open the store of a database for reading; ``alone`` rejects one that nodes use.
-
-    Raises:
-        StorageError: there is none, it is in use, or its schema does not fit.
-    """
+    """Open the store of a database for reading; ``alone`` rejects one that nodes use."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         try:
             state = await schema_state(connection)
@@ -143,9 +146,6 @@ async def write(
     """Replace the store of a database in one transaction; create its tables if needed.
 
     The target gets a new store id.
-
-    Raises:
-        StorageError: the database has a store that is not empty, or nodes use it.
     """
     async with connection.transaction():
         await creating.prepare(connection, os.urandom)
@@ -153,8 +153,8 @@ async def write(
         await connection.execute("LOCK TABLE doorkeeper.node IN SHARE ROW EXCLUSIVE MODE")
         await connection.execute("LOCK TABLE doorkeeper.head IN EXCLUSIVE MODE")
         await _refuse_nodes(connection, name)
-        found = await SharedPortable(connection, name).header()
-        if not found.empty and not overwrite:
+        present = await SharedPortable(connection, name).header()
+        if not present.empty and not overwrite:
             raise StorageError(f"{name}: the store is not empty (--overwrite replaces it)")
         await _fill(connection, header, rows)
 

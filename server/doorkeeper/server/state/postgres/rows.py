@@ -102,28 +102,20 @@ WHERE revision <= (SELECT max(revision) FROM oldest)
 
 
 async def head(connection: asyncpg.Connection) -> int:
-    """Return the newest revision.
-
-    Raises:
-        StorageError: there is no head, for example after a restore of a dump without its rows.
-    """
+    """Return the newest revision."""
     return _revision_in(await connection.fetchval("SELECT revision FROM doorkeeper.head"))
 
 
 async def take_lease(connection: asyncpg.Connection) -> int:
-    """Lock the head until the transaction ends, and return the newest revision.
-
-    Raises:
-        StorageError: there is no head.
-    """
-    found = await connection.fetchval("SELECT revision FROM doorkeeper.head FOR UPDATE")
-    return _revision_in(found)
+    """Lock the head until the transaction ends, and return the newest revision."""
+    revision = await connection.fetchval("SELECT revision FROM doorkeeper.head FOR UPDATE")
+    return _revision_in(revision)
 
 
-def _revision_in(found: int | None) -> int:
-    if found is None:
+def _revision_in(revision: int | None) -> int:
+    if revision is None:
         raise StorageError("the store is damaged: the table head is empty")
-    return found
+    return revision
 
 
 async def batch_of(connection: asyncpg.Connection, revision: int) -> tuple[UUID | None] | None:
@@ -140,11 +132,7 @@ async def batch_of(connection: asyncpg.Connection, revision: int) -> tuple[UUID 
 async def write(
     connection: asyncpg.Connection, entries: Sequence[LogEntry], *, node_id: int, batch: UUID
 ) -> None:
-    """Write revisions in one statement; they follow the head without a gap.
-
-    Raises:
-        asyncpg.PostgresError: nothing is written.
-    """
+    """Write revisions in one statement; they follow the head without a gap."""
     rows = [row for entry in entries for row in _rows_of(entry, node_id, batch)]
     if len(rows) <= _UNNESTED_MAX:
         await connection.execute(_INSERT, *map(list, zip(*rows, strict=True)))
@@ -177,9 +165,6 @@ async def read_log(connection: asyncpg.Connection, after: int, rows_max: int) ->
 
     The log has no secrets: a row with secrets is returned with its current value, or as deleted if
     a later revision deletes it. Rows of unknown kinds are skipped; their revisions are not.
-
-    Raises:
-        StorageError: a row cannot be read.
     """
     rows = await connection.fetch(_READ, after, rows_max, _SECRET_KINDS)
     try:
@@ -217,10 +202,6 @@ async def read_items(connection: asyncpg.Connection) -> StoredState:
     """Read everything, over a connection in a repeatable-read transaction.
 
     Equal principals and hosts of ACLs share one object. Rows of unknown kinds are skipped.
-
-    Raises:
-        StateDiffers: the rows are not those of the newest revision.
-        StorageError: a row cannot be read.
     """
     await digest.check(connection)
     revision = await head(connection)

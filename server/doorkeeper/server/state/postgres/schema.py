@@ -130,12 +130,7 @@ class SchemaState(NamedTuple):
 
 
 async def schema_state(connection: asyncpg.Connection) -> SchemaState | None:
-    """Return the schema of a database; None if it has no store.
-
-    Raises:
-        StorageError: the schema is not as Doorkeeper creates it, or the database cannot store all
-            names that clients may choose.
-    """
+    """Return the schema of a database; None if it has no store."""
     encoding = connection.get_settings().server_encoding
     if encoding != ENCODING:
         raise StorageError(f"the database has the encoding {encoding}; allowed: {ENCODING}")
@@ -151,11 +146,7 @@ async def schema_state(connection: asyncpg.Connection) -> SchemaState | None:
 
 
 def check_usable(state: SchemaState) -> None:
-    """Reject a schema that this code cannot read and write.
-
-    Raises:
-        StorageError: a later version has removed what this one needs.
-    """
+    """Reject a schema that this code cannot read and write."""
     needed = max(state.min_reader, state.min_writer)
     if needed > VERSION:
         raise StorageError(
@@ -170,11 +161,7 @@ async def meta(connection: asyncpg.Connection) -> dict[str, str]:
 
 
 async def identity(connection: asyncpg.Connection) -> StoreIdentity:
-    """Return the identity of a store.
-
-    Raises:
-        StorageError: ``meta`` lacks a part of it.
-    """
+    """Return the identity of a store."""
     values = await meta(connection)
     try:
         return StoreIdentity(
@@ -198,17 +185,13 @@ async def check_identity(connection: asyncpg.Connection, expected: StoreIdentity
     if state is None:
         raise StoreReplaced("no store is in this database")
     check_usable(state)
-    found = await identity(connection)
-    if found[:2] != expected[:2]:
-        raise StoreReplaced(f"this is store {found.store_id} of cluster {found.cluster_id}")
+    actual = await identity(connection)
+    if actual[:2] != expected[:2]:
+        raise StoreReplaced(f"this is store {actual.store_id} of cluster {actual.cluster_id}")
 
 
 async def base(connection: asyncpg.Connection) -> Base:
-    """Return the revision after which the table ``base`` is the state, its hash and its time.
-
-    Raises:
-        StorageError: ``meta`` lacks a part of it.
-    """
+    """Return the revision after which the table ``base`` is the state, its hash and its time."""
     values = await meta(connection)
     try:
         revision, hash_, time_ms = (values[key] for key in BASE_KEYS)

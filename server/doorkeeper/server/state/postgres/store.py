@@ -197,14 +197,14 @@ class PostgresStore(Store):
                 return
             check_usable(state)
             here = await identity(connection), await rows.head(connection)
-            found = ExpectedStore(*here[0][:2], here[1])
-            check_expected_store(identity_file, name, expected, found)
+            actual = ExpectedStore(*here[0][:2], here[1])
+            check_expected_store(identity_file, name, expected, actual)
 
         try:
             connection = await connect(check)
             try:
                 is_new = await prepare(connection, random_bytes, initial, create=create)
-                found = await identity(connection)
+                store_identity = await identity(connection)
                 async with connection.transaction(isolation="repeatable_read", readonly=True):
                     state = await rows.read_items(connection)
             finally:
@@ -215,7 +215,7 @@ class PostgresStore(Store):
             if type(error) is StoreReplaced:  # its text has the name
                 raise
             raise type(error)(f"{name}: {error}") from error
-        now = ExpectedStore(found.cluster_id, found.store_id, state.revision)
+        now = ExpectedStore(store_identity.cluster_id, store_identity.store_id, state.revision)
         if identity_file is not None and expected is not None:
             check_expected_store(identity_file, name, expected, now)
         return cls(
@@ -223,7 +223,7 @@ class PostgresStore(Store):
             name=name,
             node_id=node_id,
             state=state,
-            identity=found,
+            identity=store_identity,
             identity_file=None if identity_file is None else IdentityFile.write(identity_file, now),
             timeout_s=timeout_s,
             lease_timeout_s=lease_timeout_s,
@@ -268,11 +268,7 @@ class PostgresStore(Store):
         self._timelines.check(await timeline(connection))
 
     async def see(self, reading: Awaitable[int]) -> int:
-        """Return the newest revision; reject a database that lacks one that the node has seen.
-
-        Raises:
-            StoreReplaced: it lacks some.
-        """
+        """Return the newest revision; reject a database that lacks one that the node has seen."""
         seen = self._seen  # other connections may advance it during the query
         revision = await reading
         if revision < seen:
@@ -519,11 +515,7 @@ class SharedReader(LogReader):
         self.connection = connection
 
     async def _read(self, reading: Awaitable[T]) -> T:
-        """Wait for an operation.
-
-        Raises:
-            StorageError: it failed; the class tells the state log how to react.
-        """
+        """Wait for an operation."""
         try:
             return await reading
         except _FAILED as error:

@@ -48,27 +48,23 @@ class Timelines:
         self._name = name
         self._newest: Timeline | None = None
 
-    def check(self, found: Timeline | None) -> None:
-        """Reject an older timeline of the system; log the change to a newer one.
-
-        Raises:
-            StoreReplaced: it is older.
-        """
+    def check(self, current: Timeline | None) -> None:
+        """Reject an older timeline of the system; log the change to a newer one."""
         newest = self._newest
-        if found is None:
+        if current is None:
             return
-        if newest is not None and newest.system == found.system:
-            if found.number < newest.number:
+        if newest is not None and newest.system == current.system:
+            if current.number < newest.number:
                 raise StoreReplaced(
-                    f"this is timeline {found.number} of the database, a primary from before a"
+                    f"this is timeline {current.number} of the database, a primary from before a"
                     f" promotion: this node has used timeline {newest.number}"
                 )
-            if found.number > newest.number:
+            if current.number > newest.number:
                 self._log.warning(
                     "the database was promoted: make sure that the primary from before accepts no"
                     " writes, since other nodes may be connected to it",
                     store=self._name,
-                    timeline=found.number,
+                    timeline=current.number,
                     before=newest.number,
                 )
-        self._newest = found
+        self._newest = current

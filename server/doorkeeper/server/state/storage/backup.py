@@ -49,10 +49,6 @@ def backup(
 
     The copy contains every change acknowledged before the call. The file appears under its name
     only when it is complete and checked.
-
-    Raises:
-        StorageError: there is no store; the target exists and may not be overwritten, or cannot
-            be written; the copy is damaged.
     """
     path = data_dir / DATABASE_NAME
     if not path.is_file():
@@ -103,10 +99,6 @@ def restore(
     The restored store has an id of its own: a cluster that belongs to the previous one keeps its
     ACLs until this one has adopted it. The identity file then names it; by default that is
     ``doorkeeper.identity`` in the folder.
-
-    Raises:
-        StorageError: a server uses the store; the backup is damaged, no Doorkeeper store, or from
-            another version; the folder cannot be written.
     """
     path = data_dir / DATABASE_NAME
     if source.exists() and path.exists() and source.samefile(path):
@@ -173,11 +165,7 @@ def _fold_wal(path: Path) -> None:
 
 
 def remove_identity_file(data_dir: Path, identity_file: Path) -> None:
-    """Remove the identity file, so that the next start accepts the store as it is.
-
-    Raises:
-        StorageError: a server uses the store.
-    """
+    """Remove the identity file, so that the next start accepts the store as it is."""
     lock = DataLock.acquire(data_dir)
     try:
         replace_identity_file(identity_file, None)
@@ -186,11 +174,7 @@ def remove_identity_file(data_dir: Path, identity_file: Path) -> None:
 
 
 def accept_rows(data_dir: Path) -> None:
-    """Write the digest of the rows as they are.
-
-    Raises:
-        StorageError: a server uses the store, or it cannot be written.
-    """
+    """Write the digest of the rows as they are."""
     path = data_dir / DATABASE_NAME
     lock = DataLock.acquire(data_dir)
     try:
@@ -201,11 +185,7 @@ def accept_rows(data_dir: Path) -> None:
 
 
 def set_store_aside(data_dir: Path, identity_file: Path, *, now_ms: int) -> Path | None:
-    """Make room for a new store; return the path of the previous one, None without one.
-
-    Raises:
-        StorageError: a server uses the store.
-    """
+    """Make room for a new store; return the path of the previous one, None without one."""
     path = data_dir / DATABASE_NAME
     prepare_folder(data_dir)
     lock = DataLock.acquire(data_dir)
@@ -230,9 +210,6 @@ def copy_database(source: apsw.Connection, target: Path, progress: Progress | No
     """Copy the committed state of the source; later commits are not in the copy.
 
     The target must not exist; after an error it does not exist either.
-
-    Raises:
-        StorageError: reading or writing failed, or the copy is damaged.
     """
     os.close(open_private(target, os.O_RDWR | os.O_CREAT | os.O_EXCL))
     try:

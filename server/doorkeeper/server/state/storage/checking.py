@@ -69,15 +69,15 @@ class _LogScan:
 
 async def findings(store: Portable) -> list[str]:
     """Return all faults of a store, one line each; none if it is consistent."""
-    found = await store.findings()
+    faults = await store.findings()
     header = await store.header()
     log = _LogScan()
     async for chunk in store.rows(LOG):
         for row in chunk:
             log.take(row)
-    found += log.findings
+    faults += log.findings
     if log.newest != header.revision:
-        found.append(
+        faults.append(
             f"{LOG}: its newest revision is {log.newest}; the store's is {header.revision}"
         )
     rows: dict[Key, tuple[Cell, int]] = {}
@@ -93,9 +93,9 @@ async def findings(store: Portable) -> list[str]:
         by_kind.setdefault(kind, []).append(text)
     for kind, texts in by_kind.items():
         more = len(texts) - FINDINGS_MAX
-        found += [f"{kind}: {text}" for text in texts[:FINDINGS_MAX]]
-        found += [f"{kind}: and {more} more like these"] if more > 0 else []
-    return found
+        faults += [f"{kind}: {text}" for text in texts[:FINDINGS_MAX]]
+        faults += [f"{kind}: and {more} more like these"] if more > 0 else []
+    return faults
 
 
 def _row_findings(

@@ -46,11 +46,7 @@ _SETTINGS = f"""
 
 
 def connect(path: Path) -> apsw.Connection:
-    """Open a database for writing, created if missing; it and its companions get mode 0600.
-
-    Raises:
-        StorageError: the file cannot be opened, or is not a Doorkeeper store.
-    """
+    """Open a database for writing, created if missing; it and its companions get mode 0600."""
     create_private(path)
     for beside in companions(path):
         narrow(beside)
@@ -75,11 +71,7 @@ def _configure(connection: apsw.Connection, path: Path) -> None:
 
 
 def connect_readonly(path: Path) -> apsw.Connection:
-    """Open an existing database for reading; a server may be writing to it.
-
-    Raises:
-        StorageError: there is none, or it cannot be read, or is not a database.
-    """
+    """Open an existing database for reading; a server may be writing to it."""
     if not path.is_file():
         raise StorageError(f"{path}: there is no such file")
     with sqlite_errors(path):
@@ -95,11 +87,7 @@ def connect_readonly(path: Path) -> apsw.Connection:
 
 @contextmanager
 def sqlite_errors(path: Path) -> Iterator[None]:
-    """Add the name of the file to errors of SQLite.
-
-    Raises:
-        StorageError: instead of an ``apsw.Error``.
-    """
+    """Raise errors of SQLite as ``StorageError``, with the name of the file."""
     try:
         yield
     except apsw.Error as error:
@@ -119,12 +107,8 @@ def reason(error: Exception) -> str:
 
 
 def check_integrity(connection: apsw.Connection, path: Path) -> None:
-    """Read the whole database and check its structure.
-
-    Raises:
-        StorageError: it is damaged; the text has SQLite's first finding.
-    """
+    """Read the whole database and check its structure."""
     with sqlite_errors(path):
-        found = connection.pragma("integrity_check", 1)
-    if found != "ok":
-        raise StorageError(f"{path}: the database is damaged: {found}")
+        result = connection.pragma("integrity_check", 1)
+    if result != "ok":
+        raise StorageError(f"{path}: the database is damaged: {result}")

@@ -43,21 +43,17 @@ def finding(connection: apsw.Connection) -> str | None:
     The caller has a transaction, or is alone.
     """
     revision, expected = schema.last_revision(connection), schema.last_digest(connection)
-    found = digest_of(connection)
-    if found == expected:
+    actual = digest_of(connection)
+    if actual == expected:
         return None
-    return f"the rows are not those of revision {revision}: digest {found}, expected {expected}"
+    return f"the rows are not those of revision {revision}: digest {actual}, expected {expected}"
 
 
 def check(connection: apsw.Connection, path: Path) -> None:
-    """Reject a store whose rows differ from the digest.
-
-    Raises:
-        StateDiffers: they do; with the remedies.
-    """
-    found = finding(connection)
-    if found is not None:
-        raise StateDiffers(f"{path}: {found}: {WHAT_TO_DO}")
+    """Reject a store whose rows differ from the digest."""
+    difference = finding(connection)
+    if difference is not None:
+        raise StateDiffers(f"{path}: {difference}: {WHAT_TO_DO}")
 
 
 def write_anew(connection: apsw.Connection) -> None:

@@ -29,11 +29,7 @@ _FILE_MODE = 0o600
 
 
 def prepare_folder(folder: Path) -> None:
-    """Create the folder and its parents if missing.
-
-    Raises:
-        StorageError: it cannot be created, is not a folder, or is not writable.
-    """
+    """Create the folder and its parents if missing."""
     try:
         made = _make(folder)
     except (FileExistsError, NotADirectoryError) as error:
@@ -55,11 +51,7 @@ def _make(folder: Path) -> bool:
 
 
 def open_private(path: Path, flags: int) -> int:
-    """Open a file that only its owner may read; a wider mode is narrowed.
-
-    Raises:
-        StorageError: the file cannot be opened.
-    """
+    """Open a file that only its owner may read; a wider mode is narrowed."""
     try:
         descriptor = os.open(path, flags | os.O_CLOEXEC, _FILE_MODE)
     except OSError as error:
@@ -71,11 +63,7 @@ def open_private(path: Path, flags: int) -> int:
 
 
 def create_private(path: Path) -> None:
-    """Create an empty file of mode 0600 unless it exists.
-
-    Raises:
-        StorageError: it cannot be created, read or written.
-    """
+    """Create an empty file of mode 0600 unless it exists."""
     if not path.is_file():
         os.close(open_private(path, os.O_RDWR | os.O_CREAT))
     # Not opened: closing any descriptor of a file drops all POSIX locks that the process has on it,
@@ -135,10 +123,10 @@ def free_name(path: Path, label: str, now_ms: int) -> Path:
     return unused_path(path.with_name(f"{path.name}.{label}-{time}"))
 
 
-def unused_path(wanted: Path) -> Path:
+def unused_path(path: Path) -> Path:
     """Return the path, or the first unused one of ``<path>-2``, ``<path>-3``..."""
-    unused, number = wanted, 2
+    unused, number = path, 2
     while unused.exists():
-        unused = wanted.with_name(f"{wanted.name}-{number}")
+        unused = path.with_name(f"{path.name}-{number}")
         number += 1
     return unused

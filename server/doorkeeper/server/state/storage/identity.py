@@ -59,11 +59,7 @@ class IdentityFile:
 
     @classmethod
     def write(cls, path: Path, expected: ExpectedStore) -> Self:
-        """Write the file durably, and keep it open.
-
-        Raises:
-            StorageError: it cannot be written.
-        """
+        """Write the file durably, and keep it open."""
         descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
         try:
             # In this order a full disk or a power cut leaves either the old text or this one.
@@ -94,16 +90,12 @@ class IdentityFile:
 
 
 def read_expected_store(path: Path) -> ExpectedStore | None:
-    """Return the content of an identity file; None without one.
-
-    Raises:
-        StorageError: it cannot be read, or is not an identity file.
-    """
+    """Return the content of an identity file; None without one."""
     try:
         with path.open("rb") as file:
             text = file.read(_BYTES_MAX).decode("ascii")
-        found = dict(line.split("=", 1) for line in text.splitlines())
-        return ExpectedStore(found["cluster_id"], found["store_id"], int(found["revision"]))
+        values = dict(line.split("=", 1) for line in text.splitlines())
+        return ExpectedStore(values["cluster_id"], values["store_id"], int(values["revision"]))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -116,11 +108,7 @@ def read_expected_store(path: Path) -> ExpectedStore | None:
 
 
 def replace_identity_file(path: Path, expected: ExpectedStore | None) -> None:
-    """Write an identity file durably. None removes it, and the next start writes a new one.
-
-    Raises:
-        StorageError: it cannot be written.
-    """
+    """Write an identity file durably. None removes it, and the next start writes a new one."""
     if expected is not None:
         IdentityFile.write(path, expected).close()
         return
@@ -131,17 +119,17 @@ def replace_identity_file(path: Path, expected: ExpectedStore | None) -> None:
 
 
 def check_expected_store(
-    path: Path, place: str, expected: ExpectedStore, found: ExpectedStore | None
+    path: Path, name: str, expected: ExpectedStore, actual: ExpectedStore | None
 ) -> None:
     """Reject a store that is not the one in the identity file ``path``; None: there is no store.
 
     Raises:
         StoreReplaced: it is missing, another store, or behind the acknowledged revision.
     """
-    if found is not None and found[:2] == expected[:2] and found.revision >= expected.revision:
+    if actual is not None and actual[:2] == expected[:2] and actual.revision >= expected.revision:
         return
-    what = "no store is here" if found is None else f"this is {found}"
-    raise StoreReplaced(f"{place}: {what}, but {path} expects {expected} or later: {WHAT_TO_DO}")
+    what = "no store is here" if actual is None else f"this is {actual}"
+    raise StoreReplaced(f"{name}: {what}, but {path} expects {expected} or later: {WHAT_TO_DO}")
 
 
 def _text(expected: ExpectedStore) -> bytes:

@@ -60,9 +60,9 @@ class EmbeddedPortable(Portable):
             return Position(schema.last_revision(connection), schema.base(connection))
 
     def _value(self, statement: str) -> int:
-        found = self._connection.execute(statement).get
-        assert isinstance(found, int)
-        return found
+        value = self._connection.execute(statement).get
+        assert isinstance(value, int)
+        return value
 
     async def rows(
         self,
@@ -93,19 +93,15 @@ class EmbeddedPortable(Portable):
         """Return the findings of SQLite's integrity check, and of the digest."""
         try:
             check_integrity(self._connection, self._path)
-            found = digest.finding(self._connection)
+            difference = digest.finding(self._connection)
         except (StorageError, apsw.Error) as error:
             return [str(error)]
-        return [] if found is None else [f"digest: {found}"]
+        return [] if difference is None else [f"digest: {difference}"]
 
 
 @asynccontextmanager
 async def reading(data_dir: Path, *, alone: bool) -> AsyncIterator[EmbeddedPortable]:
-    """Open the store in a folder for reading; ``alone`` rejects one that a server uses.
-
-    Raises:
-        StorageError: there is none, it is in use, or its schema has another version.
-    """
+    """Open the store in a folder for reading; ``alone`` rejects one that a server uses."""
     path = data_dir / DATABASE_NAME
     if not path.is_file():
         raise StorageError(f"{data_dir}: there is no store ({DATABASE_NAME}) in this folder")
@@ -116,11 +112,7 @@ async def reading(data_dir: Path, *, alone: bool) -> AsyncIterator[EmbeddedPorta
 
 @asynccontextmanager
 async def reading_file(path: Path, name: str) -> AsyncIterator[EmbeddedPortable]:
-    """Open the database of a store, or a backup of one, for reading.
-
-    Raises:
-        StorageError: there is none, or its schema has another version.
-    """
+    """Open the database of a store, or a backup of one, for reading."""
     with sqlite_errors(path):
         connection = connect_readonly(path)
         try:
@@ -153,14 +145,11 @@ async def write(
     """Create a store from these rows; return the path of the previous one, None without one.
 
     The rows are written to a file beside it first: the previous store stays until the last rename.
-
-    Raises:
-        StorageError: the folder has a store that is not empty, or a server uses it.
     """
     path = data_dir / DATABASE_NAME
     if path.is_file() and not overwrite:
-        async with reading(data_dir, alone=True) as found:
-            if not (await found.header()).empty:
+        async with reading(data_dir, alone=True) as present:
+            if not (await present.header()).empty:
                 raise StorageError(f"{data_dir}: the store is not empty (--overwrite replaces it)")
     prepare_folder(data_dir)
     with _lock(data_dir):

@@ -56,17 +56,13 @@ def read_acls(path: Path) -> StoredRows:
             configs=list(read_rows(connection, CONFIG)),
             features=list(read_rows(connection, FEATURE)),
             revision=schema.last_revision(connection),
-            users=frozenset(each.user for each in read_rows(connection, CREDENTIAL)),
-            topics=frozenset(each.name for each in read_rows(connection, TOPIC)),
+            users=frozenset(credential.user for credential in read_rows(connection, CREDENTIAL)),
+            topics=frozenset(topic.name for topic in read_rows(connection, TOPIC)),
         )
 
 
 def read_rows(connection: apsw.Connection, kind: Kind) -> Iterator[Any]:
-    """Read the rows of a kind.
-
-    Raises:
-        StorageError: one of them cannot be decoded.
-    """
+    """Read the rows of a kind."""
     try:
         if kind is ACL:
             yield from bindings_from(connection.execute(_ACLS, (kind.name,)))
@@ -89,11 +85,7 @@ def identity_of(connection: apsw.Connection) -> StoreIdentity:
 
 
 def expected_store_of(connection: apsw.Connection, path: Path) -> ExpectedStore:
-    """Return the content for the identity file of a store.
-
-    Raises:
-        StorageError: it is from another version, or damaged.
-    """
+    """Return the content for the identity file of a store."""
     schema.check_readable(connection, path)
     cluster_id, store_id = (str(schema.meta(connection, key)) for key in ("cluster_id", "store_id"))
     return ExpectedStore(cluster_id, store_id, schema.last_revision(connection))

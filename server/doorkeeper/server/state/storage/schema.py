@@ -111,38 +111,26 @@ def is_new(connection: apsw.Connection) -> bool:
 
 
 def check_ours(connection: apsw.Connection, path: Path) -> None:
-    """Reject the database of another program; an empty one passes.
-
-    Raises:
-        StorageError: the header has another application id.
-    """
+    """Reject the database of another program; an empty one passes."""
     if not is_new(connection) and connection.pragma("application_id") != APPLICATION_ID:
         raise StorageError(f"{path}: this is a database, but not a store of Doorkeeper")
 
 
 def check_readable(connection: apsw.Connection, path: Path) -> None:
-    """Reject what this version cannot read.
-
-    Raises:
-        StorageError: it is not a Doorkeeper store, or one of another schema version.
-    """
+    """Reject what this version cannot read."""
     if is_new(connection):
         raise StorageError(f"{path}: the store is empty")
     check_ours(connection, path)
-    found = meta(connection, "schema_version")
-    if found != VERSION:
+    version = meta(connection, "schema_version")
+    if version != VERSION:
         raise StorageError(
-            f"{path}: the store has schema version {found}, made by a newer Doorkeeper; version"
+            f"{path}: the store has schema version {version}, made by a newer Doorkeeper; version"
             f" {__version__} reads schema version {VERSION}"
         )
 
 
 def meta(connection: apsw.Connection, key: str) -> str | int:
-    """Return one value of ``meta``.
-
-    Raises:
-        StorageError: it is missing.
-    """
+    """Return one value of ``meta``."""
     value = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
     if not isinstance(value, str | int):
         raise StorageError(f"{connection.filename}: the store is damaged: it has no {key}")
@@ -161,22 +149,22 @@ def last_revision(connection: apsw.Connection) -> int:
 
 def last_hash(connection: apsw.Connection) -> str:
     """Return the hash of the newest revision; empty where it has none."""
-    found = connection.execute(
+    hash_ = connection.execute(
         "SELECT hash FROM change_log WHERE item = 0 AND revision = ("
         "SELECT max(revision) FROM change_log)"
     ).get
-    return found if isinstance(found, str) else ""
+    return hash_ if isinstance(hash_, str) else ""
 
 
 def last_digest(connection: apsw.Connection) -> str:
     """Return the digest of the newest revision, or of a new store; empty where it has none."""
     if last_revision(connection) == 0:
         return str(meta(connection, "digest"))
-    found = connection.execute(
+    digest = connection.execute(
         "SELECT digest FROM change_log WHERE item = 0 AND revision = ("
         "SELECT max(revision) FROM change_log)"
     ).get
-    return found if isinstance(found, str) else ""
+    return digest if isinstance(digest, str) else ""
 
 
 def set_last_digest(connection: apsw.Connection, digest: str) -> None:

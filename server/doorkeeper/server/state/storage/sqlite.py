@@ -156,10 +156,10 @@ class SqliteStore(Store):
                 )
                 # A new file's name is durable only when its folder is.
                 sync_folder(data_dir)
-            found = expected_store_of(connection, path)
+            actual = expected_store_of(connection, path)
             if expected is not None:
-                check_expected_store(identity_path, str(path), expected, found)
-            file = IdentityFile.write(identity_path, found)
+                check_expected_store(identity_path, str(path), expected, actual)
+            file = IdentityFile.write(identity_path, actual)
             undo.callback(file.close)
             store = cls(
                 connection,
@@ -248,11 +248,7 @@ class DatabaseFiles:
     """
 
     def __init__(self, database: Path) -> None:
-        """Both files exist.
-
-        Raises:
-            OSError: one of them does not.
-        """
+        """Both files exist."""
         # Strings, because ``Path`` doubles the time of ``stat``.
         self._database, self._wal = str(database), f"{database}-wal"
         # SQLite has no POSIX locks on the WAL that closing this descriptor could drop.
@@ -260,7 +256,7 @@ class DatabaseFiles:
         self._wal_link = f"/proc/self/fd/{self._wal_fd}"
         self._wal_name = ""
         opened = os.stat(self._database), os.fstat(self._wal_fd)  # noqa: PTH116
-        self._ids = [(each.st_dev, each.st_ino) for each in opened]
+        self._ids = [(status.st_dev, status.st_ino) for status in opened]
         with suppress(OSError):
             self._wal_name = os.readlink(self._wal_link)  # noqa: PTH115
         self.writes = 0
@@ -309,14 +305,14 @@ class DatabaseFiles:
         # A write is in progress or happened during the reads: sizes and times say nothing.
         if writes & 1 or writes != self.writes:
             return None
-        found = writes, database.st_size, database.st_mtime_ns, wal_bytes
-        if is_noted and found != noted:
+        sizes = writes, database.st_size, database.st_mtime_ns, wal_bytes
+        if is_noted and sizes != noted:
             self.is_touched = True
         if wal_ns is not None:
             is_known = is_noted and self._wal_ns is not None
             if wal_ns != self._wal_ns if is_known else wal_ns > self.written_ns:
                 self.is_touched = True
-        self._noted, self._wal_ns = found, wal_ns
+        self._noted, self._wal_ns = sizes, wal_ns
         return None
 
 
@@ -408,9 +404,9 @@ class _Writer(Lease):
         self.connection.close()  # the last connection checkpoints the WAL
 
     def _look(self, *, times: bool = False) -> None:
-        found = self._files.look(times=times)
-        if found is not None:
-            self._lose(found)
+        difference = self._files.look(times=times)
+        if difference is not None:
+            self._lose(difference)
 
     def _lose(self, problem: str) -> None:
         if self.problem is None:
@@ -524,9 +520,12 @@ class _Writer(Lease):
             check_integrity(fresh, self._path)
             digest.check(fresh, self._path)
             store_id = str(schema.meta(fresh, "store_id"))
-            found = ExpectedStore(self._identity.cluster_id, store_id, schema.last_revision(fresh))
+            actual = ExpectedStore(self._identity.cluster_id, store_id, schema.last_revision(fresh))
             check_expected_store(
-                self._identity_file.path, str(self._path), self._identity_file.expected_store, found
+                self._identity_file.path,
+                str(self._path),
+                self._identity_file.expected_store,
+                actual,
             )
         except (StorageError, apsw.Error) as error:
             self._lose(reason(error))
@@ -554,11 +553,7 @@ class _Writer(Lease):
 def _check_there(
     path: Path, identity_path: Path, expected: ExpectedStore | None, *, create: bool
 ) -> None:
-    """Reject the creation of a store where one existed before.
-
-    Raises:
-        StorageError: it is missing or empty.
-    """
+    """Reject the creation of a store where one existed before."""
     try:
         if path.stat().st_size:
             return

@@ -63,14 +63,10 @@ class Reader:
 async def compare(
     source: str, sums: dict[str, Sum], header: Header, target: Portable, progress: Progress | None
 ) -> None:
-    """Compare a store with the checksums of another one.
-
-    Raises:
-        StorageError: they differ; the text names the table.
-    """
-    found = await target.header()
+    """Compare a store with the checksums of another one."""
+    copied = await target.header()
     for what in ("cluster_id", "salt_key", "revision", "base"):
-        if getattr(found, what) != getattr(header, what):
+        if getattr(copied, what) != getattr(header, what):
             raise StorageError(f"{target.name}: its {what} is not that of {source}")
     reader = Reader(target, sum(header.rows.values()), progress)
     await reader.read_all()

@@ -92,12 +92,12 @@ def _fold(connection: apsw.Connection, until: int) -> None:
         return
     for statement in (_SET, _DELETE):
         connection.execute(statement, {"after": after, "until": until})
-    found = connection.execute(
+    row = connection.execute(
         "SELECT coalesce(hash, ''), time_ms FROM change_log WHERE revision = ? AND item = 0",
         (until,),
     ).fetchone()
-    assert found is not None, "the log has the revision"
-    schema.set_base(connection, until, *found)
+    assert row is not None, "the log has the revision"
+    schema.set_base(connection, until, *row)
 
 
 class Upkeep:
