@@ -14,7 +14,6 @@ roles     grants of roles, which expand to plain ACLs; built_in_roles has Kafka'
 assertions  the rules of ``doorkeeper acls assert``
 entities     topics, users and quotas beside ACLs
 acceptances  findings of lint that a file accepts
-schema    the JSON schema of YAML and JSON of our own
 lines     the lines of the parts of a document, for errors
 choosing  detects the format of a text by its name or its first words
 names     parses resource types, operations and so on, for all formats

@@ -13,7 +13,7 @@
 about all names, without ``host`` about all clients. One of ``no more than before`` needs no other
 word.
 
-Source: ``schemas/records/acl_rules.json``, which ``assertion_schema`` writes.
+Source: ``schemas/records/acl_rules.json``.
 """
 
 from __future__ import annotations
@@ -194,50 +194,3 @@ def _host(rule: dict[str, Any]) -> str:
             path=("host",),
         )
     return host if written is None else written
-
-
-def assertion_schema() -> dict[str, Any]:
-    """Return the JSON schema of files of rules. It takes words in one case, readers in any."""
-    text = {"type": "string", "minLength": 1}
-    kinds = {"enum": [kind.name for kind in SUPPORTED_OPERATIONS]}
-    operations = {"enum": [member.name for member in AclOperation if member > 1]}
-    needs_all = {"properties": {"rule": {"const": AssertionKind.NO_MORE.value}}}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Rules about ACLs",
-        "description": "The files of doorkeeper acls assert, as JSON or YAML.",
-        "type": "object",
-        "required": ["version", "rules"],
-        "additionalProperties": False,
-        "patternProperties": {"^x-": {"description": "Ignored: anchors of YAML stand here."}},
-        "properties": {
-            "version": {"const": VERSION},
-            "rules": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/rule"}},
-        },
-        "$defs": {
-            "rule": {
-                "type": "object",
-                "required": ["rule"],
-                "additionalProperties": False,
-                "properties": {
-                    "rule": {"enum": [member.value for member in AssertionKind]},
-                    "principal": _one_or_more(
-                        {**text, "pattern": ":", "description": "User:* is every principal."}
-                    ),
-                    "operation": _one_or_more(operations),
-                    "resourceType": _one_or_more(kinds),
-                    "name": {**text, "description": "Without it, all names."},
-                    "patternType": {"enum": ["LITERAL", "PREFIXED"], "default": "LITERAL"},
-                    "host": {**text, "default": WILDCARD},
-                    "reason": {**text, "description": "Shown where the rule is broken."},
-                },
-                "dependentRequired": {"patternType": ["name"], "name": ["resourceType"]},
-                "if": needs_all,
-                "else": {"required": list(_NEEDED)},
-            }
-        },
-    }
-
-
-def _one_or_more(item: dict[str, Any]) -> dict[str, Any]:
-    return {"oneOf": [item, {"type": "array", "minItems": 1, "items": item}]}

@@ -9,7 +9,7 @@ a list of operations; writing gives each binding a record of its own with all fi
 ``owned_parts`` reads the parts that a file owns, ``roles`` the grants of roles, ``acceptances`` the
 accepted findings, ``entities`` the topics, users and quotas.
 
-Source: ``schemas/records/acl_set.json``, which ``schema`` writes.
+Source: ``schemas/records/acl_set.json``.
 """
 
 from __future__ import annotations

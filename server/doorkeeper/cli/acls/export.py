@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from doorkeeper.acls.formats.assertions import assertion_schema
 from doorkeeper.acls.formats.choosing import WRITTEN, Format, write
 from doorkeeper.acls.formats.entities import records_of_entities
 from doorkeeper.acls.formats.records import write_json, write_yaml
-from doorkeeper.acls.formats.schema import schema as schema_of_files
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     Location,
@@ -28,6 +25,7 @@ from doorkeeper.cli.acls.plans import side_of
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.repository import AclContents
+from doorkeeper.cli.sample_files import sample_file
 from doorkeeper.cli.terminal import fail, say
 
 _format_option = click.option(
@@ -143,5 +141,5 @@ Examples:
 @click.option("--rules", is_flag=True, help="The schema of the rules of doorkeeper acls assert.")
 def schema(*, rules: bool) -> None:
     """Print the JSON schema of files of ACLs, for editors and for checks in CI."""
-    # Made anew: its enumerations are those of the installed version.
-    click.echo(json.dumps(assertion_schema() if rules else schema_of_files(), indent=2))
+    name = "acl_rules.json" if rules else "acl_set.json"
+    click.echo(sample_file(f"schemas/records/{name}").read_text("utf-8"), nl=False)

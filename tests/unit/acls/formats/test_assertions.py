@@ -8,10 +8,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from doorkeeper.acls.formats.assertions import assertion_schema, read_assertions
+from doorkeeper.acls.assertions import AssertionKind
+from doorkeeper.acls.formats.assertions import WORDS, read_assertions
 from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.model import AclOperation
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from testkit.checkout import ROOT
 
+SCHEMA = json.loads((ROOT / "schemas" / "records" / "acl_rules.json").read_text("utf-8"))
 RULE = {"rule": "only", "principal": "User:a", "operation": "READ", "resourceType": "TOPIC"}
 
 
@@ -19,12 +23,18 @@ def text_of(rule: object) -> str:
     return json.dumps({"version": 1, "rules": [rule]})
 
 
-def test_the_published_schema_is_this_one() -> None:
-    """Written by ``doorkeeper acls schema --rules > schemas/records/acl_rules.json``."""
-    published = json.loads((ROOT / "schemas" / "records" / "acl_rules.json").read_text("utf-8"))
+def test_words_of_the_schema_are_those_that_are_read() -> None:
+    """The schema is a file, which ``doorkeeper acls schema --rules`` prints."""
+    properties = SCHEMA["$defs"]["rule"]["properties"]
 
-    assert published == assertion_schema()
-    jsonschema.Draft202012Validator.check_schema(published)
+    def choices(word: str) -> list[str]:
+        return list(properties[word]["oneOf"][0]["enum"])
+
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    assert tuple(properties) == WORDS
+    assert properties["rule"]["enum"] == [kind.value for kind in AssertionKind]
+    assert choices("resourceType") == [kind.name for kind in SUPPORTED_OPERATIONS]
+    assert choices("operation") == [operation.name for operation in AclOperation if operation > 1]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +49,7 @@ def test_the_published_schema_is_this_one() -> None:
 )
 def test_rules_that_are_read(rule: dict[str, Any]) -> None:
     """Schema and reader accept them; each has its line."""
-    assert jsonschema.Draft202012Validator(assertion_schema()).is_valid(json.loads(text_of(rule)))
+    assert jsonschema.Draft202012Validator(SCHEMA).is_valid(json.loads(text_of(rule)))
     [(line, _)] = read_assertions(text_of(rule))
     assert line == 1
 

@@ -11,12 +11,17 @@ import jsonschema
 import pytest
 import yaml
 
+from doorkeeper.acls.entities.model import CLIENT_QUOTAS, IP_QUOTAS, ITERATIONS, MECHANISMS
 from doorkeeper.acls.formats.built_in_roles import BUILT_IN
-from doorkeeper.acls.formats.records import MEMBERS, read_yaml, write_json
-from doorkeeper.acls.formats.schema import schema
+from doorkeeper.acls.formats.entities import QUOTA_CLIENTS, SECTIONS, TOPIC_WORDS, USER_WORDS
+from doorkeeper.acls.formats.owned_parts import WORDS
+from doorkeeper.acls.formats.records import DEFAULTS, MEMBERS, NEEDED, read_yaml, write_json
+from doorkeeper.acls.lint import CODES
+from doorkeeper.acls.model import AclOperation, ResourceType
 from testkit.acl import READ, allow, topic
 from testkit.checkout import ROOT
 
+SCHEMA = json.loads((ROOT / "schemas" / "records" / "acl_set.json").read_text("utf-8"))
 ACL = {"resourceType": "TOPIC", "name": "t", "principal": "User:a", "operation": "READ"}
 SET: dict[str, Any] = {"version": 1, "acls": [ACL]}
 USER = {"name": "a", "mechanism": ["SCRAM-SHA-512"], "password": "${file:/run/secrets/a}"}
@@ -27,16 +32,47 @@ ROLE = {
 
 
 def is_valid(document: object) -> bool:
-    return bool(jsonschema.Draft202012Validator(schema()).is_valid(document))
+    return bool(jsonschema.Draft202012Validator(SCHEMA).is_valid(document))
 
 
-def test_the_published_schema_is_this_one() -> None:
-    """Written by ``doorkeeper acls schema > schemas/records/acl_set.json``."""
-    published = json.loads((ROOT / "schemas" / "records" / "acl_set.json").read_text("utf-8"))
+def test_words_of_the_schema_are_those_that_are_read() -> None:
+    """The schema is a file, which ``doorkeeper acls schema`` prints."""
+    defined = SCHEMA["$defs"]
+    record = SCHEMA["properties"]["acls"]["items"]
+    limits = (*CLIENT_QUOTAS, *IP_QUOTAS)
+    iterations = defined["users"]["properties"]["iterations"]
 
-    assert published == schema()
-    jsonschema.Draft202012Validator.check_schema(published)
-    assert set(published["properties"]) == set(MEMBERS)
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    assert set(SCHEMA["properties"]) == set(MEMBERS)
+    assert record["required"] == list(NEEDED)
+    assert set(record["properties"]) == {*NEEDED, *DEFAULTS}
+    assert record["properties"]["resourceType"]["enum"] == [
+        kind.name for kind in ResourceType if kind > 1
+    ]
+    assert defined["operation"]["enum"] == [
+        operation.name for operation in AclOperation if operation > 1
+    ]
+    assert defined["acceptance"]["properties"]["code"]["enum"] == list(CODES)
+    assert set(defined["ownedPart"]["properties"]) == set(WORDS)
+    assert set(defined["ownedEntities"]["properties"]) == set(SECTIONS)
+    assert set(defined["topics"]["properties"]) == set(TOPIC_WORDS)
+    assert set(defined["users"]["properties"]) == set(USER_WORDS)
+    assert defined["users"]["properties"]["mechanism"]["oneOf"][0]["enum"] == list(MECHANISMS)
+    assert (iterations["minimum"], iterations["maximum"]) == ITERATIONS
+    assert set(defined["quotas"]["properties"]) == {*QUOTA_CLIENTS, *limits}
+
+
+def test_built_in_roles_are_in_the_schema() -> None:
+    """With the parameters that each needs, and those that it may have."""
+    published = {
+        rule["if"]["properties"]["role"]["const"]: (
+            tuple(rule["then"]["required"]),
+            tuple(rule["then"]["properties"]),
+        )
+        for rule in SCHEMA["$defs"]["grant"]["allOf"]
+    }
+
+    assert published == {name: (role.required, role.parameters) for name, role in BUILT_IN.items()}
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "examples").glob("teams*/*.yaml")), ids=str)
