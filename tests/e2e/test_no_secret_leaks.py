@@ -450,7 +450,7 @@ def reload(server: Serving, file: Path, text: str) -> None:
 def values_in_print(file: Path) -> bytes:
     """Return the repr of everything that is made of a configuration."""
     settings = load(file).settings
-    parts: list[object] = [settings, *settings.listeners, *settings.given]
+    parts: list[object] = [settings, *settings.listeners, *settings.static]
     for listener in settings.listeners:
         for mechanism in listener.mechanisms:
             provider = provider_of(mechanism, NO_SOURCES)

@@ -36,7 +36,7 @@ def origins_of(settings: Settings) -> list[ValueOrigin]:
 
     The values of passwords and of undeclared keys, which may be secrets, are hidden.
     """
-    given = {entry.key: entry for entry in (*settings.given, *settings.dynamic.entries())}
+    given = {entry.key: entry for entry in (*settings.static, *settings.dynamic.entries())}
     rows = []
     for name in sorted(KEYS.keys() | given.keys()):
         has_effect = not find_key(name).without_effect

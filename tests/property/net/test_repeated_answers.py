@@ -209,7 +209,7 @@ async def _change_configuration(chance: random.Random, server: Running) -> None:
         )
     )
     reconfiguring = server.assembly.reconfiguration
-    entries = [each for each in reconfiguring.settings.given if each.key != key]
+    entries = [each for each in reconfiguring.settings.static if each.key != key]
     if value:
         entries.append(Entry(key, value, "the test's"))
     usable = await reconfiguring.check(resolve(entries, reconfiguring.settings.dynamic).settings)

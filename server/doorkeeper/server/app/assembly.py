@@ -504,7 +504,7 @@ class Assembly:
     def _make_policies(self, settings: Settings, problems: list[str]) -> Mapping[str, Group]:
         """Construct the policies; return the declared groups, append problems."""
         try:
-            self.policies = policies_of(settings.given, slow_ms=settings[AUTHORIZER_SLOW_MS])
+            self.policies = policies_of(settings.static, slow_ms=settings[AUTHORIZER_SLOW_MS])
             self._opened.callback(self.policies.close)
         except StartError as error:
             problems += error.problems

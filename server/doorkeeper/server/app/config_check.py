@@ -46,7 +46,7 @@ def check_configuration(file: Path | None, overrides: Sequence[str]) -> Loaded:
         loaded = load(file, overrides)
     except ConfigError as error:
         raise StartError(*with_further_problems(error)) from error
-    problems = problems_of(loaded.settings.given)
+    problems = problems_of(loaded.settings.static)
     told, warnings = check_listeners(loaded.settings)
     problems += without_duplicates(told, problems)
     problems += without_duplicates(check_operations_port(loaded.settings), problems)
@@ -72,7 +72,7 @@ _WORDS: Final = re.compile(r'[^\s"\';=]+')
 
 def example_passwords(settings: Settings) -> list[str]:
     """Return a warning for each key whose value has a password that everyone can read."""
-    texts = [(f"{each.source}: {each.key}", each.value) for each in settings.given]
+    texts = [(f"{each.source}: {each.key}", each.value) for each in settings.static]
     texts += [
         (settings.jaas_file.path, " ".join(map(str, module.options.values())))
         for modules in settings.jaas_file.sections.values()

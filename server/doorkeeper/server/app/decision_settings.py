@@ -81,5 +81,5 @@ def settings_of(rows: Iterable[StoredSetting], node: str | None) -> Mapping[str,
 
 
 def _file_values(settings: Settings) -> Mapping[str, str]:
-    given = {entry.key: entry.value for entry in settings.given}
+    given = {entry.key: entry.value for entry in settings.static}
     return {name: given.get(name, default) for name, default in POLICY_DEFAULTS.items()}

@@ -108,7 +108,7 @@ class Reconfiguration:
         """
         keys = self._keys()
         # Changed keys that need a restart keep their old values until then.
-        entries = [each for each in self.settings.given if not self._is_reloaded(each.key, keys)]
+        entries = [each for each in self.settings.static if not self._is_reloaded(each.key, keys)]
         return entries + [each for each in new if self._is_reloaded(each.key, keys)]
 
     def merge(self, new: Settings) -> Settings:
@@ -118,7 +118,7 @@ class Reconfiguration:
             ConfigError: a dynamic value does not fit.
             AuthorizerFault: as for ``is_reloaded``.
         """
-        entries = self.entries_with(new.given)
+        entries = self.entries_with(new.static)
         return resolve(entries, self.settings.dynamic, new.jaas_file).settings
 
     async def check(self, new: Settings) -> Usable:

@@ -156,4 +156,4 @@ def _record(assembly: Assembly, problem: str | None) -> None:
 
 def texts_of(settings: Settings) -> dict[str, str]:
     """Return the texts of the file and the overrides."""
-    return {entry.key: entry.value for entry in settings.given}
+    return {entry.key: entry.value for entry in settings.static}

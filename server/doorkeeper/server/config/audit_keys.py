@@ -42,7 +42,7 @@ AUDIT_SYNC: Final = Key(
     "When the audit log is synced to disk. The response to a change waits until its event is in"
     " the file: none leaves syncs to the system, interval syncs every 100 ms, strict syncs"
     " before the response and rejects changes while the audit log cannot be written.",
-    one_of(*(each.value for each in Sync)),
+    one_of(*(member.value for member in Sync)),
     read=Sync,
 )
 AUDIT_DECISIONS: Final = Key(
@@ -50,7 +50,7 @@ AUDIT_DECISIONS: Final = Key(
     KeyType.STRING,
     "all",
     "The decisions in the audit log: all, denied or none.",
-    one_of(*(each.value for each in Recorded)),
+    one_of(*(member.value for member in Recorded)),
     read=Recorded,
 )
 AUDIT_MERGE_MS: Final = integer(

@@ -53,10 +53,10 @@ def rules_of(texts: Iterable[str], *numbers: str) -> tuple[ClientRule, ...]:
     """
     rules, wrong = [], []
     for text in filter(None, texts):
-        found = _RULE.fullmatch(text)
-        values = () if found is None else tuple(map(int, found.group(3).split("/")))
-        if found is not None and len(values) == len(numbers):
-            rules.append(ClientRule(found.group(1), found.group(2) or "", values))
+        match = _RULE.fullmatch(text)
+        values = () if match is None else tuple(map(int, match.group(3).split("/")))
+        if match is not None and len(values) == len(numbers):
+            rules.append(ClientRule(match.group(1), match.group(2) or "", values))
         else:
             wrong.append(text)
     if wrong:

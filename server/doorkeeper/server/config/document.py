@@ -59,8 +59,8 @@ class FaultList:
         self._text = text
         self._found: list[tuple[Place, str]] = []
 
-    def note(self, place: Place, text: str) -> None:
-        self._found.append((place, text))
+    def note(self, path: Place, text: str) -> None:
+        self._found.append((path, text))
 
     def raise_any(self) -> None:
         """Raise a ``FaultyDocument`` if there are faults."""
@@ -71,9 +71,9 @@ class FaultList:
             )
 
 
-def path_text(place: Place) -> str:
+def path_text(path: Place) -> str:
     """Return a place as faults name it, such as ``groups[2].id``."""
-    parts = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
+    parts = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return "".join(parts).removeprefix(".")
 
 
@@ -114,9 +114,9 @@ class YamlValue:
 
     __slots__ = ("_faults", "_place", "_value")
 
-    def __init__(self, value: object, place: Place, faults: FaultList) -> None:
+    def __init__(self, value: object, path: Place, faults: FaultList) -> None:
         self._value = value
-        self._place = place
+        self._place = path
         self._faults = faults
 
     def fault(self, text: str) -> None:
@@ -178,13 +178,13 @@ class YamlValue:
         if not isinstance(self._value, dict):
             self.fault(f"must be a mapping, not {self._display()}")
             return {}
-        found: dict[str, YamlValue] = {}
+        entries: dict[str, YamlValue] = {}
         for key, value in self._value.items():
             if isinstance(key, str):
-                found[key] = self._part(key, value)
+                entries[key] = self._part(key, value)
             else:
                 self.fault(f"a key must be a text, not {short(key)}")
-        return found
+        return entries
 
     def fields(self, allowed: Sequence[str], required: Sequence[str] = ()) -> dict[str, YamlValue]:
         """Return the values of a mapping with known keys.

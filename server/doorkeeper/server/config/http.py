@@ -55,34 +55,34 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
         return f"{'https' if self.is_encrypted else 'http'}://{host}:{self.port}"
 
 
-def http_of(given: RawConfig) -> HttpSettings | None:
+def http_of(raw: RawConfig) -> HttpSettings | None:
     """Return the settings; None if the port is off, or has a problem."""
-    text = given[HTTP_LISTENER]
+    text = raw[HTTP_LISTENER]
     if not text:
         for key in _FILES:
-            if given[key]:
-                given.problem(key, f"has no effect without {HTTP_LISTENER}")
+            if raw[key]:
+                raw.problem(key, f"has no effect without {HTTP_LISTENER}")
         return None
     where = _where(text)
     if where is None:
-        given.problem(HTTP_LISTENER, f"found {_display(text)}; allowed: {_FORMS}")
+        raw.problem(HTTP_LISTENER, f"found {_display(text)}; allowed: {_FORMS}")
         return None
     encrypted, host, port = where
-    before = len(given.problems)
-    _check_files(given, encrypted=encrypted)
+    before = len(raw.problems)
+    _check_files(raw, encrypted=encrypted)
     # Metrics and readiness reveal names and sizes: only this machine may read them without a login.
     if not is_loopback(host):
-        _check_reachable(given, encrypted=encrypted)
-    if len(given.problems) > before:
+        _check_reachable(raw, encrypted=encrypted)
+    if len(raw.problems) > before:
         return None
     return HttpSettings(
         host=host,
         port=port,
-        certificate_file=given[HTTP_CERTIFICATE_FILE],
-        key_file=given[HTTP_KEY_FILE],
-        tokens_file=given[HTTP_TOKENS_FILE],
-        users_file=given[HTTP_USERS_FILE],
-        store_age_max_ms=given[HTTP_READY_STORE_AGE_MAX_MS],
+        certificate_file=raw[HTTP_CERTIFICATE_FILE],
+        key_file=raw[HTTP_KEY_FILE],
+        tokens_file=raw[HTTP_TOKENS_FILE],
+        users_file=raw[HTTP_USERS_FILE],
+        store_age_max_ms=raw[HTTP_READY_STORE_AGE_MAX_MS],
     )
 
 
@@ -111,24 +111,22 @@ def _where(text: str) -> tuple[bool, str, int] | None:
     return parts.scheme == "https", host, port
 
 
-def _check_files(given: RawConfig, *, encrypted: bool) -> None:
+def _check_files(raw: RawConfig, *, encrypted: bool) -> None:
     for key in (HTTP_CERTIFICATE_FILE, HTTP_KEY_FILE):
-        if encrypted and not given[key]:
-            given.problem(HTTP_LISTENER, f"https needs {key}")
-        if given[key] and not encrypted:
-            given.problem(key, f"has no effect: {HTTP_LISTENER} is not https")
+        if encrypted and not raw[key]:
+            raw.problem(HTTP_LISTENER, f"https needs {key}")
+        if raw[key] and not encrypted:
+            raw.problem(key, f"has no effect: {HTTP_LISTENER} is not https")
 
 
-def _check_reachable(given: RawConfig, *, encrypted: bool) -> None:
+def _check_reachable(raw: RawConfig, *, encrypted: bool) -> None:
     others = "other machines can reach this address: it requires"
     if not encrypted:
-        given.problem(
+        raw.problem(
             HTTP_LISTENER, f"{others} https, with {HTTP_CERTIFICATE_FILE} and {HTTP_KEY_FILE}"
         )
-    if not given[HTTP_TOKENS_FILE] and not given[HTTP_USERS_FILE]:
-        given.problem(
-            HTTP_LISTENER, f"{others} a login, by {HTTP_TOKENS_FILE} or {HTTP_USERS_FILE}"
-        )
+    if not raw[HTTP_TOKENS_FILE] and not raw[HTTP_USERS_FILE]:
+        raw.problem(HTTP_LISTENER, f"{others} a login, by {HTTP_TOKENS_FILE} or {HTTP_USERS_FILE}")
 
 
 def _display(text: str) -> str:

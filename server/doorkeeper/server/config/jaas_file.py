@@ -151,8 +151,8 @@ class _JaasFileParser:
         return token.text
 
     def _error(self, expected: str) -> JaasError:
-        found = "" if self.token is not None else "the file ends; "
-        return JaasError(f"line {self.line}: {found}expected: {expected}")
+        ending = "" if self.token is not None else "the file ends; "
+        return JaasError(f"line {self.line}: {ending}expected: {expected}")
 
     def _expand(self, value: str, line: int) -> str:
         try:

@@ -82,17 +82,17 @@ class ListenerAddress(NamedTuple):
     port: int
 
 
-def listeners_of(given: RawConfig, jaas_file: JaasFile) -> tuple[Listener, ...]:
+def listeners_of(raw: RawConfig, jaas_file: JaasFile) -> tuple[Listener, ...]:
     """Return the listeners; record violations of rules."""
-    bound = _addresses(given, LISTENERS)
-    _check_distinct(given, bound)
-    controllers = [name.upper() for name in given[CONTROLLER_LISTENER_NAMES]]
-    advertised = _advertised_addresses(given, bound, controllers)
-    protocols = _protocols(given, bound, controllers)
-    early = _early(given, bound, controllers)
+    bound = _addresses(raw, LISTENERS)
+    _check_distinct(raw, bound)
+    controllers = [name.upper() for name in raw[CONTROLLER_LISTENER_NAMES]]
+    advertised = _advertised_addresses(raw, bound, controllers)
+    protocols = _protocols(raw, bound, controllers)
+    early = _early(raw, bound, controllers)
     return tuple(
         _listener(
-            given,
+            raw,
             address,
             jaas_file,
             protocol=protocols[address.name],
@@ -105,7 +105,7 @@ def listeners_of(given: RawConfig, jaas_file: JaasFile) -> tuple[Listener, ...]:
     )
 
 
-def inter_broker_listener_of(given: RawConfig, listeners: Sequence[Listener]) -> str:
+def inter_broker_listener_of(raw: RawConfig, listeners: Sequence[Listener]) -> str:
     """Return the name of the inter-broker listener; empty after a violation of rules.
 
     It is the named one; else the one with the name of the protocol (PLAINTEXT by default), else the
@@ -114,50 +114,50 @@ def inter_broker_listener_of(given: RawConfig, listeners: Sequence[Listener]) ->
     """
     names = [listener.name for listener in listeners if listener.advertised]
     if (
-        given.entry(INTER_BROKER_LISTENER_NAME) is not None
-        and given.entry(SECURITY_INTER_BROKER_PROTOCOL) is not None
+        raw.entry(INTER_BROKER_LISTENER_NAME) is not None
+        and raw.entry(SECURITY_INTER_BROKER_PROTOCOL) is not None
     ):
-        given.problem(
+        raw.problem(
             SECURITY_INTER_BROKER_PROTOCOL,
             "give either this or inter.broker.listener.name, not both",
         )
         return ""
-    by_name = given.entry(INTER_BROKER_LISTENER_NAME) is not None
+    by_name = raw.entry(INTER_BROKER_LISTENER_NAME) is not None
     key: Key[object] = INTER_BROKER_LISTENER_NAME if by_name else SECURITY_INTER_BROKER_PROTOCOL
-    wanted = str(given[key] or "").upper()
-    if wanted in names:
-        return wanted
+    choice = str(raw[key] or "").upper()
+    if choice in names:
+        return choice
     # A name must be given exactly; a protocol is looked for.
     if not by_name:
         for listener in listeners:
-            if listener.advertised and listener.security_protocol == wanted:
+            if listener.advertised and listener.security_protocol == choice:
                 return listener.name
-        if given.entry(key) is None:
+        if raw.entry(key) is None:
             return names[0] if names else ""
-    given.problem(key, f"found {wanted!r}; allowed: an advertised listener ({', '.join(names)})")
+    raw.problem(key, f"found {choice!r}; allowed: an advertised listener ({', '.join(names)})")
     return ""
 
 
-def _addresses(given: RawConfig, key: Key[tuple[str, ...]]) -> list[ListenerAddress]:
+def _addresses(raw: RawConfig, key: Key[tuple[str, ...]]) -> list[ListenerAddress]:
     addresses = []
     # A repeated element counts once, as in Kafka (KIP-1161).
-    for text in dict.fromkeys(given[key]):
+    for text in dict.fromkeys(raw[key]):
         match = _ADDRESS.fullmatch(text)
         if match is None or not _NAME.fullmatch(match[1]) or not 0 <= int(match[3]) <= _PORT_MAX:
-            given.problem(key, f"found {text!r}; allowed: NAME://host:port")
+            raw.problem(key, f"found {text!r}; allowed: NAME://host:port")
         else:
             addresses.append(ListenerAddress(match[1].upper(), match[2], int(match[3])))
-    if not addresses and not given.problems:
-        given.problem(key, "no listener is given; allowed: NAME://host:port, ...")
+    if not addresses and not raw.problems:
+        raw.problem(key, "no listener is given; allowed: NAME://host:port, ...")
     return addresses
 
 
-def _check_distinct(given: RawConfig, addresses: Sequence[ListenerAddress]) -> None:
+def _check_distinct(raw: RawConfig, addresses: Sequence[ListenerAddress]) -> None:
     names: set[str] = set()
     by_port: dict[int, list[ListenerAddress]] = {}
     for address in addresses:
         if address.name in names:
-            given.problem(LISTENERS, f"the name {address.name} is used twice")
+            raw.problem(LISTENERS, f"the name {address.name} is used twice")
         names.add(address.name)
         if address.port:
             by_port.setdefault(address.port, []).append(address)
@@ -166,7 +166,7 @@ def _check_distinct(given: RawConfig, addresses: Sequence[ListenerAddress]) -> N
     for port, sharing in by_port.items():
         if len(sharing) > 1 and not _one_of_each_family(sharing):
             text = f"port {port} is used by {' and '.join(a.name for a in sharing)}"
-            given.problem(LISTENERS, text)
+            raw.problem(LISTENERS, text)
 
 
 def _one_of_each_family(addresses: Sequence[ListenerAddress]) -> bool:
@@ -177,30 +177,30 @@ def _one_of_each_family(addresses: Sequence[ListenerAddress]) -> bool:
 
 
 def _advertised_addresses(
-    given: RawConfig, bound: Sequence[ListenerAddress], controllers: Sequence[str]
+    raw: RawConfig, bound: Sequence[ListenerAddress], controllers: Sequence[str]
 ) -> dict[str, ListenerAddress]:
     """Return the advertised addresses by the name of their listener."""
     key = ADVERTISED_LISTENERS
-    if given.entry(key) is None:
+    if raw.entry(key) is None:
         addresses = [address for address in bound if address.name not in controllers]
         key = LISTENERS
     else:
-        addresses = _addresses(given, ADVERTISED_LISTENERS)
+        addresses = _addresses(raw, ADVERTISED_LISTENERS)
     # A node here serves clients on brokers' listeners in any role.
     if bound and not any(address.name not in controllers for address in bound):
         text = "all listeners are controller listeners: clients have none to dial"
-        given.problem(LISTENERS, text)
+        raw.problem(LISTENERS, text)
     names = {address.name for address in bound}
     for address in addresses:
         if address.name not in names:
             text = f"{address.name} is not one of the listeners ({', '.join(sorted(names))})"
-            given.problem(key, text)
+            raw.problem(key, text)
         if address.name in controllers:
-            given.problem(
+            raw.problem(
                 key, f"{address.name} is a controller listener: it has no advertised address"
             )
         if address.host in _NOWHERE:
-            given.problem(
+            raw.problem(
                 key,
                 f"clients cannot dial {address.host}: give advertised.listeners="
                 f"{address.name}://<a name or address of this machine>:{address.port}",
@@ -209,30 +209,30 @@ def _advertised_addresses(
 
 
 def _protocols(
-    given: RawConfig, bound: Sequence[ListenerAddress], controllers: Sequence[str]
+    raw: RawConfig, bound: Sequence[ListenerAddress], controllers: Sequence[str]
 ) -> dict[str, str]:
     """Return the protocol of each listener that has one."""
     key = LISTENER_SECURITY_PROTOCOL_MAP
     pairs: dict[str, str] = {}
-    for text in given[key].split(","):
+    for text in raw[key].split(","):
         name, colon, protocol = (part.strip().upper() for part in text.partition(":"))
         if colon and protocol in PROTOCOLS:
             pairs[name] = protocol
         elif text.strip():
             allowed = f"allowed: NAME:PROTOCOL with one of {', '.join(PROTOCOLS)}"
-            given.problem(key, f"found {text.strip()!r}; {allowed}")
-    if given.entry(key) is None and not _names_a_secure_protocol(bound, controllers):
+            raw.problem(key, f"found {text.strip()!r}; {allowed}")
+    if raw.entry(key) is None and not _names_a_secure_protocol(bound, controllers):
         # As in Kafka, controller listeners without an entry use PLAINTEXT if no listener name
         # suggests TLS or SASL.
         pairs |= dict.fromkeys(controllers, "PLAINTEXT")
-    found: dict[str, str] = {}
+    protocols: dict[str, str] = {}
     for address in bound:
         protocol = pairs.get(address.name, "")
         if protocol:
-            found[address.name] = protocol
+            protocols[address.name] = protocol
         else:
-            given.problem(key, f"there is no entry for listener {address.name}")
-    return found
+            raw.problem(key, f"there is no entry for listener {address.name}")
+    return protocols
 
 
 def _names_a_secure_protocol(bound: Sequence[ListenerAddress], controllers: Sequence[str]) -> bool:
@@ -241,22 +241,22 @@ def _names_a_secure_protocol(bound: Sequence[ListenerAddress], controllers: Sequ
 
 
 def _early(
-    given: RawConfig, bound: Sequence[ListenerAddress], controllers: Sequence[str]
+    raw: RawConfig, bound: Sequence[ListenerAddress], controllers: Sequence[str]
 ) -> Sequence[str]:
-    if given.entry(EARLY_START_LISTENERS) is None:
+    if raw.entry(EARLY_START_LISTENERS) is None:
         # As in Kafka, whose authorizer loads its ACLs over these listeners.
         return controllers
     names = [address.name for address in bound]
-    early = [name.upper() for name in given[EARLY_START_LISTENERS]]
+    early = [name.upper() for name in raw[EARLY_START_LISTENERS]]
     for name in early:
         if name not in names:
             text = f"{name} is not one of the listeners ({', '.join(names)})"
-            given.problem(EARLY_START_LISTENERS, text)
+            raw.problem(EARLY_START_LISTENERS, text)
     return early
 
 
 def _listener(
-    given: RawConfig,
+    raw: RawConfig,
     address: ListenerAddress,
     jaas_file: JaasFile,
     *,
@@ -266,7 +266,7 @@ def _listener(
     early_start: bool,
 ) -> Listener:
     prefix = address.name.lower()
-    values, given_as = values_of(given, prefix)
+    values, given_as = values_of(raw, prefix)
     return Listener(
         name=address.name,
         security_protocol=protocol,
@@ -278,17 +278,17 @@ def _listener(
         controller=controller,
         early_start=early_start,
         mechanisms=(
-            mechanisms_of(given, address.name, jaas_file) if protocol.startswith("SASL_") else ()
+            mechanisms_of(raw, address.name, jaas_file) if protocol.startswith("SASL_") else ()
         ),
         values=values,
         given_as=given_as,
-        max_connections=_max_connections(given, prefix),
+        max_connections=_max_connections(raw, prefix),
     )
 
 
-def _max_connections(given: RawConfig, prefix: str) -> int:
+def _max_connections(raw: RawConfig, prefix: str) -> int:
     """Return the listener's own limit; the key without prefix is that of the server."""
-    entry = given.entry(MAX_CONNECTIONS, prefix)
+    entry = raw.entry(MAX_CONNECTIONS, prefix)
     # Without the prefix the key limits the whole server, and must not apply to each listener again.
     own = entry is not None and entry.key.startswith("listener.name.")
-    return given.of(MAX_CONNECTIONS, prefix) if own else INT_MAX
+    return raw.of(MAX_CONNECTIONS, prefix) if own else INT_MAX

@@ -133,21 +133,21 @@ def resolve(
     static, warnings = _last_of_each(entries)
     # Dynamic values come last: they win over the file, as on a broker.
     final, _ = _last_of_each((*static.values(), *dynamic.entries()))
-    given = RawConfig()
-    given.entries = final
-    warnings += _take(given, final)
+    raw = RawConfig()
+    raw.entries = final
+    warnings += _take(raw, final)
     for problem in jaas.problems:
         if problem.key:
-            given.problem(JAAS_FILE, problem.text)
+            raw.problem(JAAS_FILE, problem.text)
         else:
-            given.problems.append(problem)
+            raw.problems.append(problem)
     # Only keys with an effect: plug-ins may have references of their own.
-    _check_indirect(given, final)
-    settings = _settings(given, tuple(static.values()), dynamic, jaas)
-    if given.problems:
-        raise ConfigError(given.problems, tuple(final.values()), settings)
-    warnings += (*given.warnings, *_prefixes_without_listener(final, settings))
-    warnings += _token_warnings(given, settings)
+    _check_indirect(raw, final)
+    settings = _settings(raw, tuple(static.values()), dynamic, jaas)
+    if raw.problems:
+        raise ConfigError(raw.problems, tuple(final.values()), settings)
+    warnings += (*raw.warnings, *_prefixes_without_listener(final, settings))
+    warnings += _token_warnings(raw, settings)
     return Loaded(settings, tuple(warnings))
 
 
@@ -161,17 +161,17 @@ def with_stored_values(
     problems: list[Problem] = []
     while True:
         try:
-            return resolve(settings.given, dynamic, settings.jaas_file).settings, problems
+            return resolve(settings.static, dynamic, settings.jaas_file).settings, problems
         except ConfigError as error:
             # Each round removes at least one dynamic value, so the loop ends.
-            culprits = [each for each in error.problems if is_dynamic_source(each.source)]
+            culprits = [problem for problem in error.problems if is_dynamic_source(problem.source)]
             if not culprits:
                 # The file alone is valid, so a dynamic value has broken another key.
                 problems += error.problems
                 dynamic = DynamicValues()
                 continue
             problems += culprits
-            dynamic = dynamic.without(each.key for each in culprits)
+            dynamic = dynamic.without(culprit.key for culprit in culprits)
 
 
 def _last_of_each(entries: Iterable[Entry]) -> tuple[dict[str, Entry], list[str]]:
@@ -188,20 +188,20 @@ def _last_of_each(entries: Iterable[Entry]) -> tuple[dict[str, Entry], list[str]
     return final, warnings
 
 
-def _take(given: RawConfig, entries: Mapping[str, Entry]) -> list[str]:
+def _take(raw: RawConfig, entries: Mapping[str, Entry]) -> list[str]:
     """Add every entry that has an effect; return warnings about the others."""
     without_effect = []
     unknown = []
     for entry in entries.values():
         meaning = find_key(entry.key)
         if meaning.key is not None:
-            given.add(entry, meaning.key, meaning.listener, meaning.mechanism)
+            raw.add(entry, meaning.key, meaning.listener, meaning.mechanism)
         elif meaning.without_effect:
             without_effect.append(entry.key)
         elif meaning.resembles is not None:
-            given.problem_at(entry, f"unknown key; did you mean {meaning.resembles}?")
+            raw.problem_at(entry, f"unknown key; did you mean {meaning.resembles}?")
         elif entry.key.startswith("doorkeeper."):
-            given.problem_at(
+            raw.problem_at(
                 entry, "unknown key; docs/reference/configuration.md lists those of Doorkeeper"
             )
         else:
@@ -231,7 +231,7 @@ def _prefixes_without_listener(entries: Mapping[str, Entry], settings: Settings)
     ]
 
 
-def _check_indirect(given: RawConfig, entries: Mapping[str, Entry]) -> None:
+def _check_indirect(raw: RawConfig, entries: Mapping[str, Entry]) -> None:
     """Reject values that a broker would get from a config provider, if it has any.
 
     Without providers a broker takes the reference as it stands, as a password for example.
@@ -241,47 +241,49 @@ def _check_indirect(given: RawConfig, entries: Mapping[str, Entry]) -> None:
     reference = _INDIRECT if has_any else _USUAL_PROVIDERS
     for entry in entries.values():
         if reference.search(entry.value) and find_key(entry.key).key is not None:
-            given.problem_at(entry, "config providers are not supported: give the value itself")
+            raw.problem_at(entry, "config providers are not supported: give the value itself")
 
 
 def _settings(
-    given: RawConfig, static: tuple[Entry, ...], dynamic: DynamicValues, jaas: JaasFile
+    raw: RawConfig, static: tuple[Entry, ...], dynamic: DynamicValues, jaas: JaasFile
 ) -> Settings:
-    listeners = listeners_of(given, jaas)
-    _check_together(given)
+    listeners = listeners_of(raw, jaas)
+    _check_together(raw)
     return Settings(
-        values={key: given[key] for key in KEYS.values()},
+        values={key: raw[key] for key in KEYS.values()},
         listeners=listeners,
-        inter_broker_listener_name=inter_broker_listener_of(given, listeners),
-        store=shared_store_of(given),
-        http=http_of(given),
-        originals={entry.key: entry.value for entry in given.entries.values()},
-        given=static,
+        inter_broker_listener_name=inter_broker_listener_of(raw, listeners),
+        store=shared_store_of(raw),
+        http=http_of(raw),
+        originals={entry.key: entry.value for entry in raw.entries.values()},
+        static=static,
         dynamic=dynamic,
         jaas_file=jaas,
     )
 
 
-def _check_together(given: RawConfig) -> None:
+def _check_together(raw: RawConfig) -> None:
     """Record the problems of keys that need others."""
-    if given[ACKNOWLEDGE] == ACKNOWLEDGE_CLUSTERS and given[CLUSTERS_FILE] is None:
-        given.problem(ACKNOWLEDGE, f"{ACKNOWLEDGE_CLUSTERS} needs {CLUSTERS_FILE}")
-    if given[TEST_BROKER] and given[STORE] not in ("", EMBEDDED):
+    if raw[ACKNOWLEDGE] == ACKNOWLEDGE_CLUSTERS and raw[CLUSTERS_FILE] is None:
+        raw.problem(ACKNOWLEDGE, f"{ACKNOWLEDGE_CLUSTERS} needs {CLUSTERS_FILE}")
+    if raw[TEST_BROKER] and raw[STORE] not in ("", EMBEDDED):
         text = "found true with a shared store; allowed: the embedded store, for one node alone"
-        given.problem(TEST_BROKER, text)
+        raw.problem(TEST_BROKER, text)
 
 
-def _token_warnings(given: RawConfig, settings: Settings) -> Iterator[str]:
+def _token_warnings(raw: RawConfig, settings: Settings) -> Iterator[str]:
     """Yield warnings about the secret of delegation tokens, one line each.
 
     Source: ``DelegationTokenManagerConfigs`` of Kafka 4.3.1, ``KafkaConfig`` of 3.9.1.
     """
-    older = given.entry(DELEGATION_TOKEN_MASTER_KEY)
+    older = raw.entry(DELEGATION_TOKEN_MASTER_KEY)
     if older is not None:
         yield f"{older.source}: {older.key} is deprecated: use {DELEGATION_TOKEN_SECRET_KEY}"
     if not settings.token_secret:
         return
-    offered = {each.name for listener in settings.listeners for each in listener.mechanisms}
+    offered = {
+        mechanism.name for listener in settings.listeners for mechanism in listener.mechanisms
+    }
     # Clients send tokens over SCRAM only (KIP-48).
     if not any(name.startswith("SCRAM-") for name in offered):
         yield (
@@ -297,7 +299,7 @@ def _without_a_file(settings: Settings) -> str:
     if "User:ANONYMOUS" not in [user.strip() for user in settings[SUPER_USERS].split(";")]:
         return text
     # Listeners with SASL have no anonymous clients, so the super user ANONYMOUS does not open them.
-    open_to = [each for each in settings.listeners if not each.authenticates]
+    open_to = [listener for listener in settings.listeners if not listener.authenticates]
     if not open_to:
         return text
     who = "on this machine" if all(map(_local, open_to)) else "who reaches this server"

@@ -72,22 +72,22 @@ def imported(plug_in: PlugIn, name: str) -> object:
     return _from_entry_point(plug_in.key, name, plug_in.group)
 
 
-def checked_class(plug_in: PlugIn, name: str, found: object) -> type[Any]:
+def checked_class(plug_in: PlugIn, name: str, value: object) -> type[Any]:
     """Return a class if it is of the kind, has all methods, and they can be called.
 
     Raises:
         UnusableClass: it is not.
     """
     said = f"{plug_in.key}={name}"
-    if not (isinstance(found, type) and issubclass(found, plug_in.base)):
+    if not (isinstance(value, type) and issubclass(value, plug_in.base)):
         allowed = plug_in.allowed.format(plug_in.base.__name__)
-        raise UnusableClass(f"{said}: found {found!r}; allowed: {allowed}")
-    if inspect.isabstract(found):
-        missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
+        raise UnusableClass(f"{said}: found {value!r}; allowed: {allowed}")
+    if inspect.isabstract(value):
+        missing = ", ".join(sorted(getattr(value, "__abstractmethods__", ())))
         raise UnusableClass(f"{said}: the class lacks the methods {missing}")
-    if problems := wrong_methods(found, plug_in.calls, plug_in.coroutines):
+    if problems := wrong_methods(value, plug_in.calls, plug_in.coroutines):
         raise UnusableClass(f"{said}: {'; '.join(problems)}")
-    return found
+    return value
 
 
 def made(
@@ -238,7 +238,7 @@ def _from_entry_point(key: str, name: str, group: str) -> object:
     # It imports the modules of mail and archives: a tenth of the start, needed only here.
     from importlib.metadata import entry_points
 
-    known = {each.name: each for each in entry_points(group=group)}
+    known = {entry_point.name: entry_point for entry_point in entry_points(group=group)}
     if name not in known:
         raise UnusableClass(
             f"{key}={name}: found no entry point of this name in {group}; allowed:"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def values_of(
-    given: RawConfig, listener: str, mechanism: str | None = None
+    raw: RawConfig, listener: str, mechanism: str | None = None
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return values, and the full keys that gave them, both by the key without prefix.
 
@@ -35,7 +35,7 @@ def values_of(
         # By the full key, not by RawConfig: plug-ins also get values of keys that are not typed
         # here.
         for full in _candidates(name, listener, mechanism if of_mechanisms else None):
-            entry = given.entries.get(full)
+            entry = raw.entries.get(full)
             if entry is not None:
                 values[name], given_as[name] = entry.value.strip(), full
                 break

@@ -41,8 +41,8 @@ class RawConfig:
                 for element in error.elements:
                     self.problem_at(entry, f"found {element!r}; allowed: {error}")
             else:
-                found = "" if key.sensitive else f"found {entry.value.strip()!r}; "
-                self.problem_at(entry, f"{found}allowed: {_narrower(key, error)}")
+                written = "" if key.sensitive else f"found {entry.value.strip()!r}; "
+                self.problem_at(entry, f"{written}allowed: {_narrower(key, error)}")
             # The default, so that further checks can run.
             value = key.default_value
         self._entries[key, listener, mechanism] = (entry, value)
@@ -70,19 +70,19 @@ class RawConfig:
         self, key: Key[object], listener: str | None = None, mechanism: str | None = None
     ) -> Entry | None:
         """Return the entry in effect; None for the default."""
-        found = self._find(key, listener, mechanism)
-        return None if found is None else found[0]
+        entry = self._find(key, listener, mechanism)
+        return None if entry is None else entry[0]
 
     def of(self, key: Key[T], listener: str, mechanism: str | None = None) -> T:
         """Return the value in effect on a listener, or for a mechanism of it."""
-        found = self._find(key, listener, mechanism)
-        value: T = key.default_value if found is None else found[1]
+        entry = self._find(key, listener, mechanism)
+        value: T = key.default_value if entry is None else entry[1]
         return value
 
     def __getitem__(self, key: Key[T]) -> T:
         """Return the value in effect on the server, or the default."""
-        found = self._find(key, None, None)
-        value: T = key.default_value if found is None else found[1]
+        entry = self._find(key, None, None)
+        value: T = key.default_value if entry is None else entry[1]
         return value
 
     def _find(

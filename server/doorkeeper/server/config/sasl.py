@@ -52,41 +52,41 @@ _NO_FILE_HINT = "or a section KafkaServer in the file of doorkeeper.jaas.file"
 
 
 def mechanisms_of(
-    given: RawConfig, listener_name: str, jaas_file: JaasFile
+    raw: RawConfig, listener_name: str, jaas_file: JaasFile
 ) -> tuple[MechanismSettings, ...]:
     """Return the mechanisms of a SASL listener; record problems."""
     return tuple(
-        _settings(given, name, listener_name, jaas_file)
-        for name in _mechanism_names(given, listener_name.lower())
+        _settings(raw, name, listener_name, jaas_file)
+        for name in _mechanism_names(raw, listener_name.lower())
     )
 
 
-def _mechanism_names(given: RawConfig, listener: str) -> tuple[str, ...]:
+def _mechanism_names(raw: RawConfig, listener: str) -> tuple[str, ...]:
     """Return the names of the mechanisms; record unknown ones."""
-    names = tuple(dict.fromkeys(given.of(SASL_ENABLED_MECHANISMS, listener)))
+    names = tuple(dict.fromkeys(raw.of(SASL_ENABLED_MECHANISMS, listener)))
     others = [name for name in names if name not in MODULES]
     if others or not names:
-        found = f"found {', '.join(others) or 'nothing'} for listener {listener.upper()}"
+        names_text = f"found {', '.join(others) or 'nothing'} for listener {listener.upper()}"
         allowed = ", ".join(MODULES)
-        given.problem(SASL_ENABLED_MECHANISMS, f"{found}; allowed: {allowed}", listener)
+        raw.problem(SASL_ENABLED_MECHANISMS, f"{names_text}; allowed: {allowed}", listener)
     return tuple(name for name in names if name in MODULES)
 
 
 def _settings(
-    given: RawConfig, name: str, listener_name: str, jaas_file: JaasFile
+    raw: RawConfig, name: str, listener_name: str, jaas_file: JaasFile
 ) -> MechanismSettings:
     prefix, mechanism = listener_name.lower(), name.lower()
-    values, given_as = values_of(given, prefix, mechanism)
-    found = _find_module(given, name, prefix, jaas_file)
-    if found is not None:
-        given_as[SASL_JAAS_CONFIG.name] = found.where
+    values, given_as = values_of(raw, prefix, mechanism)
+    source = _find_module(raw, name, prefix, jaas_file)
+    if source is not None:
+        given_as[SASL_JAAS_CONFIG.name] = source.where
     return MechanismSettings(
         name=name,
         listener_name=listener_name,
-        login_module=None if found is None else found.module,
+        login_module=None if source is None else source.module,
         values=values,
         given_as=given_as,
-        originals={key: entry.value for key, entry in given.entries.items()},
+        originals={key: entry.value for key, entry in raw.entries.items()},
     )
 
 
@@ -98,56 +98,56 @@ class _ModuleSource(NamedTuple):
 
 
 def _find_module(
-    given: RawConfig, name: str, listener: str, jaas_file: JaasFile
+    raw: RawConfig, name: str, listener: str, jaas_file: JaasFile
 ) -> _ModuleSource | None:
     """Return the login module of a mechanism; record problems."""
     key = f"listener.name.{listener}.{name.lower()}.{SASL_JAAS_CONFIG}"
-    if key in given.entries:
-        return _of_key(given, name, listener)
+    if key in raw.entries:
+        return _of_key(raw, name, listener)
     # Kafka ignores the key without its mechanism, and only logs a warning too.
     for wider in (f"listener.name.{listener}.{SASL_JAAS_CONFIG}", SASL_JAAS_CONFIG.name):
-        if wider in given.entries:
-            given.warn(f"{wider} has no effect: the key needs its mechanism, as {key}")
+        if wider in raw.entries:
+            raw.warn(f"{wider} has no effect: the key needs its mechanism, as {key}")
     for section in (f"{listener}.KafkaServer", "KafkaServer"):
         modules = jaas_file.sections.get(section)
         # As in Java, an empty section counts as missing.
         if modules:
             where = f"{jaas_file.path} section {section}"
-            return _of_section(given, name, listener, modules, where)
-    if _needs_module(given, name, listener) and not jaas_file.problems:
+            return _of_section(raw, name, listener, modules, where)
+    if _needs_module(raw, name, listener) and not jaas_file.problems:
         example = f"{MODULES[name][0]} required {_OPTIONS[name]};"
         offer = f"listener {listener.upper()} offers {name}"
-        if given.entry(SASL_ENABLED_MECHANISMS, listener) is None:
+        if raw.entry(SASL_ENABLED_MECHANISMS, listener) is None:
             offer += ", Kafka's default for sasl.enabled.mechanisms,"
         text = f"{offer} and has no login module for it: give {key}={example} {_NO_FILE_HINT}"
-        given.problem(SASL_JAAS_CONFIG, text, listener, name.lower())
+        raw.problem(SASL_JAAS_CONFIG, text, listener, name.lower())
     return None
 
 
-def _of_key(given: RawConfig, name: str, listener: str) -> _ModuleSource | None:
-    entry = given.entry(SASL_JAAS_CONFIG, listener, name.lower())
+def _of_key(raw: RawConfig, name: str, listener: str) -> _ModuleSource | None:
+    entry = raw.entry(SASL_JAAS_CONFIG, listener, name.lower())
     assert entry is not None, "the key is given"
     try:
         modules = jaas.parse(entry.value)
     except jaas.JaasError as error:
-        given.problem_at(entry, str(error))
+        raw.problem_at(entry, str(error))
         return None
     # As a broker, which rejects several modules in this key (JaasContext).
     if len(modules) != 1:
-        given.problem_at(entry, f"found {len(modules)} login modules; allowed: one")
+        raw.problem_at(entry, f"found {len(modules)} login modules; allowed: one")
         return None
-    if modules[0].name not in MODULES[name] and _needs_module(given, name, listener):
-        given.problem_at(entry, f"the login module is not {MODULES[name][0]}")
+    if modules[0].name not in MODULES[name] and _needs_module(raw, name, listener):
+        raw.problem_at(entry, f"the login module is not {MODULES[name][0]}")
     return _ModuleSource(modules[0], entry.key)
 
 
 def _of_section(
-    given: RawConfig, name: str, listener: str, modules: Sequence[LoginModule], where: str
+    raw: RawConfig, name: str, listener: str, modules: Sequence[LoginModule], where: str
 ) -> _ModuleSource | None:
     own = [module for module in modules if module.name in MODULES[name]]
     if not own:
-        if _needs_module(given, name, listener):
-            given.problem(SASL_JAAS_CONFIG, f"{where} has no {MODULES[name][0]}, for {name}")
+        if _needs_module(raw, name, listener):
+            raw.problem(SASL_JAAS_CONFIG, f"{where} has no {MODULES[name][0]}, for {name}")
         return None
     options: dict[str, str] = {}
     for module in own:
@@ -156,9 +156,9 @@ def _of_section(
     return _ModuleSource(own[0]._replace(options=options), where)
 
 
-def _needs_module(given: RawConfig, name: str, listener: str) -> bool:
+def _needs_module(raw: RawConfig, name: str, listener: str) -> bool:
     """Return whether a mechanism cannot authenticate any user without its login module."""
     if name == "PLAIN":
-        values, _ = values_of(given, listener, "plain")
+        values, _ = values_of(raw, listener, "plain")
         return not any(values.get(key.name) for key in USERS_ELSEWHERE)
     return name in _OPTIONS

@@ -78,7 +78,7 @@ class DescribedKey(NamedTuple):
 class Settings(Struct, frozen=True, kw_only=True):
     """All values: ``settings[KEY]`` is that of a key, and the fields are made from several.
 
-    ``originals`` are the keys as given, for plug-ins; it contains secrets. ``given`` are the
+    ``originals`` are the keys as given, for plug-ins; it contains secrets. ``static`` are the
     entries of the file and the overrides, ``dynamic`` the dynamic values over them; ``originals``
     combines both. ``jaas_file`` is the content of the file. ``store`` is None for the embedded one.
     """
@@ -89,7 +89,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     store: SharedStore | None
     http: HttpSettings | None
     originals: Mapping[str, str]
-    given: tuple[Entry, ...] = ()
+    static: tuple[Entry, ...] = ()
     dynamic: DynamicValues = DynamicValues()
     jaas_file: JaasFile = NO_FILE
 
@@ -120,20 +120,20 @@ class Settings(Struct, frozen=True, kw_only=True):
     @property
     def entries(self) -> tuple[Entry, ...]:
         """Return all entries by increasing precedence: the last one of a key is in effect."""
-        return (*self.given, *self.dynamic.entries())
+        return (*self.static, *self.dynamic.entries())
 
     @property
     def controller_listener_names(self) -> frozenset[str]:
-        return frozenset(each.name for each in self.listeners if each.controller)
+        return frozenset(listener.name for listener in self.listeners if listener.controller)
 
     @property
     def early_start_listeners(self) -> frozenset[str]:
         """Return the names of the listeners that open before the authorizer has loaded."""
-        return frozenset(each.name for each in self.listeners if each.early_start)
+        return frozenset(listener.name for listener in self.listeners if listener.early_start)
 
     def values_of(self, name: str) -> list[Synonym]:
         """Return the given values of a key, the one in effect first; without the default."""
-        static = {entry.key: entry.value for entry in self.given}
+        static = {entry.key: entry.value for entry in self.static}
         # broker.id and node.id are synonyms (KIP-631).
         twin = SAME_ID.get(name)
         if twin in static:
@@ -150,7 +150,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     def number(self, name: str) -> int:
         """Return a key's value as a number; its default where the given text is none."""
-        texts = (*(each.value for each in self.values_of(name)), default_of(name))
+        texts = (*(value.value for value in self.values_of(name)), default_of(name))
         return next(int(text) for text in texts if text is not None and _WHOLE.fullmatch(text))
 
     def describe(self) -> list[DescribedKey]:
@@ -184,7 +184,8 @@ def _described(name: str, synonyms: Iterable[Synonym]) -> DescribedKey:
     """Return a key with the sources of its value, without secrets."""
     _, key_type, read_only, sensitive, doc = meaning_of(name)
     shown = tuple(
-        each._replace(value=None if sensitive else without_login(each.value)) for each in synonyms
+        synonym._replace(value=None if sensitive else without_login(synonym.value))
+        for synonym in synonyms
     )
     _, value, source = shown[0] if shown else Synonym(name, None, ConfigSource.DEFAULT_CONFIG)
     return DescribedKey(name, value, key_type, source, read_only, sensitive, doc, shown)

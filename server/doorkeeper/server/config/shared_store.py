@@ -67,29 +67,29 @@ class SharedStore(Struct, frozen=True, kw_only=True):
     lease_timeout_ms: int
 
 
-def shared_store_of(given: RawConfig) -> SharedStore | None:
+def shared_store_of(raw: RawConfig) -> SharedStore | None:
     """Return the settings of the shared store; None for the embedded one. Record problems."""
-    text = given[STORE]
+    text = raw[STORE]
     if text == EMBEDDED:
-        if given[STORE_PASSWORD_FILE]:
-            given.problem(STORE_PASSWORD_FILE, "the embedded store has no password")
+        if raw[STORE_PASSWORD_FILE]:
+            raw.problem(STORE_PASSWORD_FILE, "the embedded store has no password")
         return None
     try:
-        found = _parse(text, given)
+        store = _parse(text, raw)
     except ValueError as error:
         # The URL may contain a password, so it is not quoted.
-        given.problem(STORE, str(error))
+        raw.problem(STORE, str(error))
         return None
-    _check_files(given, found)
-    if given.entry(NODE_ID) is None and given[BROKER_ID] < 0:
-        given.problem(NODE_ID, f"each node of a shared {STORE} needs its own id")
-    if given[BROKER_SESSION_TIMEOUT_MS] <= given[BROKER_HEARTBEAT_INTERVAL_MS]:
+    _check_files(raw, store)
+    if raw.entry(NODE_ID) is None and raw[BROKER_ID] < 0:
+        raw.problem(NODE_ID, f"each node of a shared {STORE} needs its own id")
+    if raw[BROKER_SESSION_TIMEOUT_MS] <= raw[BROKER_HEARTBEAT_INTERVAL_MS]:
         text = f"allowed: more than {BROKER_HEARTBEAT_INTERVAL_MS}"
-        given.problem(BROKER_SESSION_TIMEOUT_MS, text)
-    return found
+        raw.problem(BROKER_SESSION_TIMEOUT_MS, text)
+    return store
 
 
-def _parse(text: str, given: RawConfig) -> SharedStore:
+def _parse(text: str, raw: RawConfig) -> SharedStore:
     """Parse the URL.
 
     Raises:
@@ -114,24 +114,24 @@ def _parse(text: str, given: RawConfig) -> SharedStore:
         raise ValueError(f"allowed: {_ALLOWED}; a user and a database must be named")
     _check_parameters(parameters)
     _check_hosts(hosts, parameters)
-    password_file = given[STORE_PASSWORD_FILE]
+    password_file = raw[STORE_PASSWORD_FILE]
     # Two passwords are a mistake; silently preferring one would be hard to find.
     if colon and password_file is not None:
         raise ValueError("both the URL and doorkeeper.store.password.file have a password")
     query = f"?{urlencode(parameters, quote_via=quote, safe='/')}" if parameters else ""
-    place = hosts or parameters["host"]
+    address = hosts or parameters["host"]
     who, ending = quote(user, safe=""), f"{quote(database, safe='')}{query}"
     each_host = tuple(hosts.split(","))
     return SharedStore(
         hosts=each_host,
         urls=tuple(f"postgresql://{who}@{host}/{ending}" for host in each_host),
-        display_name=f"postgresql://{place}/{database}",
+        display_name=f"postgresql://{address}/{database}",
         password=Password(password) if colon else None,
         password_file=password_file,
         files={name: Path(parameters[name]) for name in _FILES if name in parameters},
-        connect_timeout_ms=given[STORE_CONNECT_TIMEOUT_MS],
-        statement_timeout_ms=given[STORE_STATEMENT_TIMEOUT_MS],
-        lease_timeout_ms=given[STORE_LEASE_TIMEOUT_MS],
+        connect_timeout_ms=raw[STORE_CONNECT_TIMEOUT_MS],
+        statement_timeout_ms=raw[STORE_STATEMENT_TIMEOUT_MS],
+        lease_timeout_ms=raw[STORE_LEASE_TIMEOUT_MS],
     )
 
 
@@ -166,27 +166,27 @@ def _check_hosts(hosts: str, parameters: Mapping[str, str]) -> None:
         return
     if "host" in parameters:
         raise ValueError("the host is given twice: in the URL and as ?host=")
-    for each in hosts.split(","):
-        found = _HOST.fullmatch(each)
-        if found is None or not 0 < int(found.group(1) or 5432) < 65536:
-            raise ValueError(f"found the host {each!r}; allowed: host:port, comma-separated")
+    for host in hosts.split(","):
+        match = _HOST.fullmatch(host)
+        if match is None or not 0 < int(match.group(1) or 5432) < 65536:
+            raise ValueError(f"found the host {host!r}; allowed: host:port, comma-separated")
 
 
-def _check_files(given: RawConfig, store: SharedStore) -> None:
+def _check_files(raw: RawConfig, store: SharedStore) -> None:
     """Record unreadable files. Their content is checked when they are used."""
     for name, path in store.files.items():
         if not os.access(path, os.R_OK) or path.is_dir():
-            given.problem(STORE, f"{name}: {path}: there is no such file, or it is unreadable")
+            raw.problem(STORE, f"{name}: {path}: there is no such file, or it is unreadable")
     file = store.password_file
     if file is None:
         return
     try:
         if not password_in(file):
-            given.problem(STORE_PASSWORD_FILE, f"{file}: the file is empty")
+            raw.problem(STORE_PASSWORD_FILE, f"{file}: the file is empty")
     except OSError as error:
-        given.problem(STORE_PASSWORD_FILE, f"{file}: cannot read: {error.strerror}")
+        raw.problem(STORE_PASSWORD_FILE, f"{file}: cannot read: {error.strerror}")
     except UnicodeDecodeError:
-        given.problem(STORE_PASSWORD_FILE, f"{file}: the file is not UTF-8")
+        raw.problem(STORE_PASSWORD_FILE, f"{file}: the file is not UTF-8")
 
 
 def password_in(file: Path) -> str:

@@ -88,8 +88,8 @@ class Offsets:
 
     def of_topic(self, topic: str) -> Iterable[StoredOffset]:
         """Return the rows of a topic, of all groups, in no order."""
-        found = self._by_topic.get(topic)
-        return () if found is None else found.values()
+        offsets = self._by_topic.get(topic)
+        return () if offsets is None else offsets.values()
 
     def groups(self) -> Mapping[str, Mapping[str, StoredOffset]]:
         """Return the groups by id."""
@@ -127,12 +127,12 @@ class _ChangingMaps(Generic[K]):
 
     def of(self, name: str) -> immutables.MapMutation[K, StoredOffset]:
         """Return the inner map of a name, to be changed."""
-        found = self._changed.get(name)
-        if found is None:
+        mutation = self._changed.get(name)
+        if mutation is None:
             inner = self._before.get(name)
-            found = (immutables.Map() if inner is None else inner).mutate()
-            self._changed[name] = found
-        return found
+            mutation = (immutables.Map() if inner is None else inner).mutate()
+            self._changed[name] = mutation
+        return mutation
 
     def finish(self) -> immutables.Map[str, immutables.Map[K, StoredOffset]]:
         """Return the new map, without inner maps that have become empty."""

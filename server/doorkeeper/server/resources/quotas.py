@@ -81,8 +81,8 @@ class ClientQuotas:
             for row in set:
                 entity = _entity_from(row.entity)
                 entities[entity] = entities.get(entity, _NONE).set(row.name, row.value)
-            found = entities.finish()
-        return type(self)(found)
+            quotas = entities.finish()
+        return type(self)(quotas)
 
 
 _NONE: Final[immutables.Map[str, float]] = immutables.Map()
@@ -154,21 +154,21 @@ def _check_component(kind: str, match_type: int, match: str | None, types: set[s
 
 
 def describe(
-    quotas: ClientQuotas, wanted: QuotaFilter
+    quotas: ClientQuotas, filter: QuotaFilter
 ) -> list[tuple[Entity, list[tuple[str, float]]]]:
     """Return the selected entities with their quotas, sorted by name; O(entities)."""
-    if wanted.strict and not wanted.specified:
+    if filter.strict and not filter.specified:
         # The exact name of every part is given, so at most one entity matches.
-        entity = entity_of(wanted.exact.items())
-        found = [(entity, quotas.of(entity))]
+        entity = entity_of(filter.exact.items())
+        rows = [(entity, quotas.of(entity))]
     else:
-        found = [each for each in quotas if wanted.matches(each[0])]
-    found.sort(key=_sort_key)
-    return [(entity, sorted(values.items())) for entity, values in found if values]
+        rows = [row for row in quotas if filter.matches(row[0])]
+    rows.sort(key=_sort_key)
+    return [(entity, sorted(values.items())) for entity, values in rows if values]
 
 
-def _sort_key(found: tuple[Entity, object]) -> list[tuple[str, str]]:
-    return [(kind, name or "") for kind, name in found[0]]
+def _sort_key(row: tuple[Entity, object]) -> list[tuple[str, str]]:
+    return [(kind, name or "") for kind, name in row[0]]
 
 
 def refusal(text: str) -> ApiError:

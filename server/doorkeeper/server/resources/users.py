@@ -78,8 +78,8 @@ class ScramUsers:
         """
         counted = [
             (-count, iterations)
-            for (found, iterations), count in self._rounds.items()
-            if found == mechanism
+            for (counted_mechanism, iterations), count in self._rounds.items()
+            if counted_mechanism == mechanism
         ]
         return min(counted)[1] if counted else ITERATIONS_MIN
 
@@ -93,9 +93,9 @@ class ScramUsers:
         with self._by_user.mutate() as by_user, self._rounds.mutate() as rounds:
 
             def count(mechanism: str, iterations: int, step: int) -> None:
-                found = rounds.get((mechanism, iterations), 0) + step
-                if found:
-                    rounds[mechanism, iterations] = found
+                total = rounds.get((mechanism, iterations), 0) + step
+                if total:
+                    rounds[mechanism, iterations] = total
                 else:
                     del rounds[mechanism, iterations]
 
@@ -160,7 +160,7 @@ def users_in(
     deletions: Iterable[CredentialDeletion], upsertions: Iterable[CredentialUpsertion]
 ) -> tuple[str, ...]:
     """Return all users that a request names, once each, those of deletions first."""
-    named = (*(each.user for each in deletions), *(each.user for each in upsertions))
+    named = (*(change.user for change in deletions), *(change.user for change in upsertions))
     return tuple(dict.fromkeys(named))
 
 

@@ -221,8 +221,10 @@ def login_of(settings: MechanismSettings, key: str) -> KerberosLogin:
     """
     module = settings.login_module
     if module is None or module.name != LOGIN_MODULE:
-        found = "none" if module is None else module.name
-        raise ValueError(f"{key}: found the login module {found}; GSSAPI needs {LOGIN_MODULE}")
+        module_name = "none" if module is None else module.name
+        raise ValueError(
+            f"{key}: found the login module {module_name}; GSSAPI needs {LOGIN_MODULE}"
+        )
     options = module.options
     if options.get("useKeyTab", "false").lower() != "true":
         raise ValueError(f"{key}: useKeyTab=true is needed: a server's keys come from a keytab")
@@ -237,14 +239,14 @@ def login_of(settings: MechanismSettings, key: str) -> KerberosLogin:
 
 
 def _service_of(settings: MechanismSettings, in_jaas: str | None) -> str:
-    given = settings[SASL_KERBEROS_SERVICE_NAME]
+    service_name = settings[SASL_KERBEROS_SERVICE_NAME]
     key = settings.full_name(SASL_KERBEROS_SERVICE_NAME)
-    if in_jaas and given and in_jaas != given:
+    if in_jaas and service_name and in_jaas != service_name:
         raise ValueError(
             f"{key}: Conflicting serviceName values found in JAAS and Kafka configs:"
-            f" {in_jaas} and {given}"
+            f" {in_jaas} and {service_name}"
         )
-    service = in_jaas or given
+    service = in_jaas or service_name
     if not service:
         raise ValueError(f"{key}: No serviceName defined in either JAAS or Kafka config")
     return service

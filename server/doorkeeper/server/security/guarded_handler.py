@@ -117,9 +117,9 @@ class GuardedHandler(Generic[H]):
         answer = task.result()
         if not isinstance(answer, expected):
             types = expected if isinstance(expected, tuple) else (expected,)
-            allowed = " or ".join(each.__name__ for each in types)
-            found = type(answer).__name__
-            raise self._fault(f"found {found} as its answer; allowed: {allowed}", context)
+            allowed = " or ".join(kind.__name__ for kind in types)
+            type_name = type(answer).__name__
+            raise self._fault(f"found {type_name} as its answer; allowed: {allowed}", context)
         if flaw := flaw_of(answer):
             raise self._fault(f"found {type(answer).__name__} with {flaw}", context)
         return answer
@@ -202,7 +202,7 @@ def _flaw_of_token(name: object, expiry_ms: object, claims: object) -> str | Non
 
 def _flaw_of_credential(*parts: object) -> str | None:
     *octets, iterations = parts
-    if not all(isinstance(each, bytes) and each for each in octets):
+    if not all(isinstance(octet, bytes) and octet for octet in octets):
         return "a salt or key that is not bytes, or is empty"
     return None if _is_number(iterations) else "iterations that are not an integer"
 

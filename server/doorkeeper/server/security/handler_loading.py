@@ -42,7 +42,7 @@ H = TypeVar("H", bound=CallbackHandler)
 
 
 def handler_of(
-    settings: MechanismSettings, wanted: type[H], logger: Logger
+    settings: MechanismSettings, base: type[H], logger: Logger
 ) -> GuardedHandler[H] | None:
     """Return the mechanism's handler, configured and not started; None without one.
 
@@ -54,7 +54,7 @@ def handler_of(
     if not name or _is_kafkas(name, key, settings.name):
         return None
     allowed = f"a subclass of doorkeeper.plugins.{{}}, for {settings.name}"
-    plug_in = PlugIn(key, ENTRY_POINT_GROUP, wanted, kafka_names=KAFKA_NAMES, allowed=allowed)
+    plug_in = PlugIn(key, ENTRY_POINT_GROUP, base, kafka_names=KAFKA_NAMES, allowed=allowed)
     module = settings.login_module
     configs = configs_of(settings.originals, settings.listener_name, settings.name)
     options = {} if module is None else dict(module.options)

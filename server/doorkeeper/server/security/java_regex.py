@@ -42,11 +42,11 @@ class JavaPattern:
             PatternError: Java rejects the pattern, or there is no exact translation.
         """
         self.text = text
-        found = translate(text)
-        self.groups = found.groups
-        self._names = found.names
+        translation = translate(text)
+        self.groups = translation.groups
+        self._names = translation.names
         try:
-            self._compiled = regex.compile(found.text, regex.VERSION1)
+            self._compiled = regex.compile(translation.text, regex.VERSION1)
         except regex.error as error:
             raise PatternError(f"the pattern is not supported: {error.msg}") from None
         except (RecursionError, OverflowError, MemoryError):
@@ -79,12 +79,12 @@ class JavaPattern:
             left_s = TIME_LIMIT_S if end_s is None else end_s - thread_time()
             if left_s <= 0:
                 raise TimeoutError("the pattern takes too long")
-            found = self._compiled.search(text, at, timeout=left_s)
-            if found is None:
+            match = self._compiled.search(text, at, timeout=left_s)
+            if match is None:
                 return
-            yield found
+            yield match
             # After an empty match Java continues one character later.
-            at = found.end() + (found.end() == found.start())
+            at = match.end() + (match.end() == match.start())
 
     def replace_all(self, text: str, replacement: str) -> str:
         """Replace every match.
@@ -100,14 +100,14 @@ class JavaPattern:
 
     def _replace(self, text: str, replacement: str, *, once: bool) -> str:
         parts, at = [], 0
-        for found in self.find_all(text, in_all_s=TIME_LIMIT_S):
-            parts += [text[at : found.start()], self._expand(found, replacement)]
-            at = found.end()
+        for match in self.find_all(text, in_all_s=TIME_LIMIT_S):
+            parts += [text[at : match.start()], self._expand(match, replacement)]
+            at = match.end()
             if once:
                 break
         return "".join([*parts, text[at:]])
 
-    def _expand(self, found: regex.Match[str], replacement: str) -> str:
+    def _expand(self, match: regex.Match[str], replacement: str) -> str:
         """Return the text for one match: ``$1``, ``${name}``, and a backslash quotes."""
         parts, at = [], 0
         while at < len(replacement):
@@ -120,7 +120,7 @@ class JavaPattern:
                 at += 1
             elif character == "$":
                 group, at = self._reference(replacement, at)
-                parts.append(found.group(group) or "")
+                parts.append(match.group(group) or "")
             else:
                 parts.append(character)
         return "".join(parts)

@@ -39,19 +39,19 @@ class PatternReader:
 
     def take(self, text: str) -> bool:
         """Consume this text if it comes next; return whether it did."""
-        found = self._text.startswith(text, self._at)
-        self._at += len(text) * found
-        return found
+        is_next = self._text.startswith(text, self._at)
+        self._at += len(text) * is_next
+        return is_next
 
     def starts_with(self, text: str) -> bool:
         return self._text.startswith(text, self._at)
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Consume a match of the pattern if it comes next."""
-        found = pattern.match(self._text, self._at)
-        if found is not None:
-            self._at = found.end()
-        return found
+        match = pattern.match(self._text, self._at)
+        if match is not None:
+            self._at = match.end()
+        return match
 
     def up_to(self, end: str) -> str:
         """Return the text before ``end``, or the rest without it, and consume ``end`` too."""
@@ -114,9 +114,9 @@ def literal(character: str, *, ignore_case: bool) -> str:
 
 def parse_escape(source: PatternReader, *, ignore_case: bool) -> str:
     """Parse an escape after its backslash: a set of characters, or one character."""
-    found = _set_of(source, ignore_case=ignore_case)
-    if found is not None:
-        return found
+    characters = _set_of(source, ignore_case=ignore_case)
+    if characters is not None:
+        return characters
     return literal(_character_of(source), ignore_case=ignore_case)
 
 
@@ -160,9 +160,9 @@ def _range(source: PatternReader, *, ignore_case: bool) -> str:
     """Parse a character, a range, or a named set."""
     first = source.next()
     if first == "\\":
-        found = _set_of(source, ignore_case=ignore_case)
-        if found is not None:
-            return found
+        characters = _set_of(source, ignore_case=ignore_case)
+        if characters is not None:
+            return characters
         if source.peek() == "Q":
             source.fail(r"\Q within a class is not supported")
         first = _character_of(source)
@@ -207,8 +207,8 @@ def _set_of(source: PatternReader, *, ignore_case: bool) -> str | None:
         return f"[{negation}{_PREDEFINED[letter.lower()]}]"
     if letter not in ("p", "P"):
         return None
-    found = source.match(_PROPERTY)
-    name = (found[1] or found[2]) if found else ""
+    match = source.match(_PROPERTY)
+    name = (match[1] or match[2]) if match else ""
     if name not in _POSIX and not _CATEGORIES.fullmatch(name):
         source.fail("this property is not supported: use a general category, or Java's for ASCII")
     # Java widens these under (?i), which the translation does not imitate.
@@ -222,16 +222,16 @@ def _set_of(source: PatternReader, *, ignore_case: bool) -> str | None:
 def _character_of(source: PatternReader) -> str:
     """Parse the escape of a single character."""
     for pattern, base in _CODES:
-        found = source.match(pattern)
-        if found is not None:
-            number = int(found[1], base)
+        match = source.match(pattern)
+        if match is not None:
+            number = int(match[1], base)
             if number > 0x10FFFF or number in _SURROGATES:
                 source.fail("this is no character")
             return chr(number)
-    found = source.match(_CONTROL)
-    if found is not None:
+    match = source.match(_CONTROL)
+    if match is not None:
         # As in Java: the control character is the given one XOR 64, without a check for a letter.
-        return chr(ord(found[1]) ^ 64)
+        return chr(ord(match[1]) ^ 64)
     character = source.next()
     if character in _CONTROLS:
         return chr(_CONTROLS[character])

@@ -60,10 +60,10 @@ def translate(text: str) -> Translation:
         PatternError: Java rejects the pattern, or there is no exact translation.
     """
     parser = _PatternParser(text)
-    found = parser.alternatives(frozenset())
+    translation = parser.alternatives(frozenset())
     if not parser.source.at_end:
         parser.source.fail("a bracket closes that none opens")
-    return Translation(found, parser.groups, parser.names)
+    return Translation(translation, parser.groups, parser.names)
 
 
 class _PatternParser:
@@ -85,12 +85,12 @@ class _PatternParser:
                 parts.append("|")
                 continue
             if source.take("("):
-                found = source.match(_FLAGS)
-                if found is None:
+                match = source.match(_FLAGS)
+                if match is None:
                     parts.append(self._repetition(self._group(flags)))
                     continue
-                changed = (flags | set(found[1])) - set(found[2] or "")
-                if found[3] == ")":
+                changed = (flags | set(match[1])) - set(match[2] or "")
+                if match[3] == ")":
                     # The flags apply up to the end of this group.
                     flags = changed
                     continue

@@ -48,9 +48,9 @@ class KerberosName(NamedTuple):
         Raises:
             NoShortName: it contains an @, but does not have one of these forms.
         """
-        found = _NAME.fullmatch(text)
-        if found is not None:
-            return cls(found[1], found[2], found[3])
+        match = _NAME.fullmatch(text)
+        if match is not None:
+            return cls(match[1], match[2], match[3])
         if "@" in text:
             raise NoShortName(f"Malformed Kerberos name: {text}")
         return cls(text, None, None)
@@ -83,9 +83,9 @@ class ShortNamer:
         if parsed.host is not None:
             parameters.append(parsed.host)
         for rule in self._rules:
-            found = rule.apply(parameters)
-            if found is not None:
-                return found
+            result = rule.apply(parameters)
+            if result is not None:
+                return result
         raise NoShortName(f"No rules apply to {name}")
 
 
@@ -142,27 +142,27 @@ class _ExplicitRule(NamedTuple):
 
 
 def _rule(default_realm: str, text: str) -> _Rule:
-    found = _RULE.match(text)
-    if found is None:
+    match = _RULE.match(text)
+    if match is None:
         raise ValueError(f"Invalid rule: {text}")
-    if found.end() != len(text):
-        rest = text[found.end() :]
+    if match.end() != len(text):
+        rest = text[match.end() :]
         raise ValueError(f"Invalid rule: `{text}`, unmatched substring: `{rest}`")
     if text == "DEFAULT":
         return _DefaultRule(default_realm)
-    components = found["components"]
+    components = match["components"]
     # Kafka parses a Java int, and fails with a bare NumberFormatException.
     if not components or len(components) > 40 or int(components) > _INT_MAX:
         raise ValueError(f"Invalid rule: {text}: no number of components stands before the colon")
     return _ExplicitRule(
         text=text,
         components=int(components),
-        form=found["format"],
-        match=_pattern(found["match"], text),
-        pattern=_pattern(found["pattern"], text),
-        replacement=found["replacement"] or "",
-        every=found["every"] is not None,
-        case=found["case"],
+        form=match["format"],
+        match=_pattern(match["match"], text),
+        pattern=_pattern(match["pattern"], text),
+        replacement=match["replacement"] or "",
+        every=match["every"] is not None,
+        case=match["case"],
     )
 
 
@@ -185,12 +185,12 @@ def _format(form: str, parameters: Sequence[str]) -> str:
         NoShortName: a $ is followed by no number, or by one out of range.
     """
     parts: list[str] = []
-    for found in _PARAMETER.finditer(form):
-        parts.append(found[1])
-        if found[2] is None:
+    for match in _PARAMETER.finditer(form):
+        parts.append(match[1])
+        if match[2] is None:
             continue
-        number = int(found[2]) if 0 < len(found[2]) <= 40 else len(parameters)
+        number = int(match[2]) if 0 < len(match[2]) <= 40 else len(parameters)
         if number >= len(parameters):
-            raise NoShortName(f"{form} names ${found[2]}; allowed: $0 to ${len(parameters) - 1}")
+            raise NoShortName(f"{form} names ${match[2]}; allowed: $0 to ${len(parameters) - 1}")
         parts.append(parameters[number])
     return "".join(parts)

@@ -132,5 +132,5 @@ def minor_text(error: Exception) -> str:
     status = getattr(error, "get_all_statuses", None)
     if status is None:
         return " ".join(str(error).split())
-    found = [*status(error.min_code, False), *status(error.maj_code, True)]  # type: ignore[attr-defined]
-    return " ".join(str(found[0] if found else error).split())
+    texts = [*status(error.min_code, False), *status(error.maj_code, True)]  # type: ignore[attr-defined]
+    return " ".join(str(texts[0] if texts else error).split())

@@ -106,13 +106,13 @@ def parse(text: str) -> PasswordRecord:
     Raises:
         UnusableRecord: it is malformed, too cheap or too expensive.
     """
-    found = _FORM.fullmatch(text)
-    if found is None:
+    match = _FORM.fullmatch(text)
+    if match is None:
         raise UnusableRecord(
             "no password record; allowed: $scrypt$ln=...,r=...,p=...$salt$hash or"
             " $pbkdf2-sha256$iterations$salt$hash, as doorkeeper users-file writes them"
         )
-    salt, derived = _decode(found["salt"]), _decode(found["hash"])
+    salt, derived = _decode(match["salt"]), _decode(match["hash"])
     if not SALT_BYTES_MIN <= len(salt) <= FIELD_BYTES_MAX:
         raise UnusableRecord(
             f"a salt of {len(salt)} bytes; allowed: {SALT_BYTES_MIN} to {FIELD_BYTES_MAX}"
@@ -121,9 +121,9 @@ def parse(text: str) -> PasswordRecord:
         raise UnusableRecord(
             f"a hash of {len(derived)} bytes; allowed: {HASH_BYTES} to {FIELD_BYTES_MAX}"
         )
-    if found["digest"]:
-        return _pbkdf2(found["digest"], int(found["iterations"]), salt, derived)
-    return _scrypt(int(found["ln"]), int(found["r"]), int(found["p"]), salt, derived)
+    if match["digest"]:
+        return _pbkdf2(match["digest"], int(match["iterations"]), salt, derived)
+    return _scrypt(int(match["ln"]), int(match["r"]), int(match["p"]), salt, derived)
 
 
 def _pbkdf2(digest: str, iterations: int, salt: bytes, derived: bytes) -> PasswordRecord:

@@ -145,17 +145,18 @@ class GuardedPrincipalBuilder:
         except (Exception, SystemExit) as error:
             raise BuilderFault(f"{self.name}: {one_line(error)}") from error
         if not is_principal(principal):
-            found = type(principal).__name__
+            type_name = type(principal).__name__
             raise BuilderFault(
-                f"{self.name}: found {found}; allowed: a Principal of two texts, none of them empty"
+                f"{self.name}: found {type_name}; allowed: a Principal of two texts, none of them"
+                " empty"
             )
         # A subclass may override comparison and repr.
         return Principal(principal.principal_type, principal.name)
 
 
-def is_principal(found: object) -> TypeGuard[Principal]:
+def is_principal(value: object) -> TypeGuard[Principal]:
     """Return whether it is a principal of two non-empty strings."""
-    parts: tuple[object, ...] = found if isinstance(found, Principal) else ()
+    parts: tuple[object, ...] = value if isinstance(value, Principal) else ()
     return bool(parts) and all(isinstance(part, str) and bool(part) for part in parts)
 
 
@@ -178,7 +179,7 @@ def principal_builder_of(
         ours.configure(configs)
         ours.prepare(security_protocol, mechanisms)
         return ours
-    found = class_of(_PLUG_IN, name)
+    builder_class = class_of(_PLUG_IN, name)
 
     def configure(builder: PrincipalBuilder) -> None:
         method = getattr(builder, "configure", None)
@@ -186,5 +187,5 @@ def principal_builder_of(
             method(configs)
 
     return GuardedPrincipalBuilder(
-        made(found, configure, f"{PRINCIPAL_BUILDER_CLASS}={name}"), name
+        made(builder_class, configure, f"{PRINCIPAL_BUILDER_CLASS}={name}"), name
     )

@@ -108,49 +108,49 @@ class TokenAccounts:
 
     def account(self, token_id: str) -> Account | Awaitable[Account | None] | None:
         """Return the account of a valid token; the credential may have to be computed first."""
-        found = self._login(token_id)
-        if found is None:
+        login = self._login(token_id)
+        if login is None:
             self._kept.pop(token_id, None)
             return None
-        kept = self._kept.get(token_id)
+        cached = self._kept.get(token_id)
         # The HMAC changes if the token's secret does; a credential of the old one must not stay.
-        if kept is None or not hmac.compare_digest(kept[0], found.hmac):
-            return self._await_account(token_id, found, self._compute(token_id, found))
+        if cached is None or not hmac.compare_digest(cached[0], login.hmac):
+            return self._await_account(token_id, login, self._compute(token_id, login))
         self._kept.move_to_end(token_id)
-        if not kept[1].done():
-            return self._await_account(token_id, found, kept[1])
-        return _account_of(found, kept[1].result())
+        if not cached[1].done():
+            return self._await_account(token_id, login, cached[1])
+        return _account_of(login, cached[1].result())
 
-    def _compute(self, token_id: str, found: TokenLogin) -> asyncio.Future[ScramCredential]:
+    def _compute(self, token_id: str, login: TokenLogin) -> asyncio.Future[ScramCredential]:
         # Clients that log in with the same token at once share one computation.
         computing = asyncio.ensure_future(
             asyncio.to_thread(
                 credential_of,
                 self._mechanism,
-                b64encode(found.hmac).decode(),
+                b64encode(login.hmac).decode(),
                 ITERATIONS_MIN,
                 self._decoys.salt(token_id),
             )
         )
-        self._kept[token_id] = (found.hmac, computing)
+        self._kept[token_id] = (login.hmac, computing)
         if len(self._kept) > TOKENS_KEPT_MAX:
             self._kept.popitem(last=False)
         return computing
 
     async def _await_account(
-        self, token_id: str, found: TokenLogin, computing: asyncio.Future[ScramCredential]
+        self, token_id: str, login: TokenLogin, computing: asyncio.Future[ScramCredential]
     ) -> Account:
         try:
             # A client that disconnects must not cancel the computation for the others.
-            return _account_of(found, await asyncio.shield(computing))
+            return _account_of(login, await asyncio.shield(computing))
         except BaseException:
             if computing.done() and self._kept.get(token_id, (b"", None))[1] is computing:
                 del self._kept[token_id]
             raise
 
 
-def _account_of(found: TokenLogin, credential: ScramCredential) -> Account:
-    return Account(credential, found.owner.name, found.expiry_ms, found.owner)
+def _account_of(login: TokenLogin, credential: ScramCredential) -> Account:
+    return Account(credential, login.owner.name, login.expiry_ms, login.owner)
 
 
 class Accounts(NamedTuple):
@@ -208,18 +208,18 @@ class ScramMechanism:
                 if isawaitable(account)
                 else self._challenge(first, account)
             )
-        found = self._accounts.users(first.name)
-        if isawaitable(found):
-            return self._later_user(first, found)
-        return self._challenge(first, found and Account(found, first.name))
+        lookup = self._accounts.users(first.name)
+        if isawaitable(lookup):
+            return self._later_user(first, lookup)
+        return self._challenge(first, lookup and Account(lookup, first.name))
 
     async def _later(self, first: ClientFirst, account: Awaitable[Account | None]) -> Step:
         return self._challenge(first, await account)
 
     async def _later_user(
-        self, first: ClientFirst, found: Awaitable[ScramCredential | None]
+        self, first: ClientFirst, lookup: Awaitable[ScramCredential | None]
     ) -> Step:
-        credential = await found
+        credential = await lookup
         return self._challenge(first, credential and Account(credential, first.name))
 
     def _challenge(self, first: ClientFirst, account: Account | None) -> Step:

@@ -72,13 +72,13 @@ def client_first(token: bytes) -> ClientFirst:
     Raises:
         Malformed: it is invalid; the error text contains no part of it.
     """
-    found = _CLIENT_FIRST.fullmatch(token) if len(token) <= BYTES_MAX else None
-    if found is None:
+    match = _CLIENT_FIRST.fullmatch(token) if len(token) <= BYTES_MAX else None
+    if match is None:
         raise Malformed("the first message of the client is malformed")
-    escaped, nonce = found["name"].decode(), found["nonce"].decode()
-    extensions = _extensions(found["extensions"].decode())
+    escaped, nonce = match["name"].decode(), match["nonce"].decode()
+    extensions = _extensions(match["extensions"].decode())
     return ClientFirst(
-        authorization_id=(found["authorization_id"] or b"").decode(),
+        authorization_id=(match["authorization_id"] or b"").decode(),
         name=escaped.replace("=2C", ",").replace("=3D", "="),
         nonce=nonce,
         by_token=extensions.get("tokenauth", "").lower() == "true",
@@ -92,14 +92,14 @@ def client_final(token: bytes) -> ClientFinal:
     Raises:
         Malformed: it is invalid; the error text contains no part of it.
     """
-    found = _CLIENT_FINAL.fullmatch(token) if len(token) <= BYTES_MAX else None
-    if found is None:
+    match = _CLIENT_FINAL.fullmatch(token) if len(token) <= BYTES_MAX else None
+    if match is None:
         raise Malformed("the final message of the client is malformed")
-    nonce = found["nonce"].decode()
+    nonce = match["nonce"].decode()
     return ClientFinal(
         nonce=nonce,
-        proof=b64decode(found["proof"]),
-        unproved=f"c={_base64(b64decode(found['channel']))},r={nonce}",
+        proof=b64decode(match["proof"]),
+        unproved=f"c={_base64(b64decode(match['channel']))},r={nonce}",
     )
 
 
@@ -119,7 +119,7 @@ def _extensions(text: str) -> Mapping[str, str]:
     order of arrival. Kafka's own clients send at most one.
     """
     return {
-        name: value for name, _, value in (each.partition("=") for each in text.split(",") if each)
+        name: value for name, _, value in (part.partition("=") for part in text.split(",") if part)
     }
 
 

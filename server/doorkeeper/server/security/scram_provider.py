@@ -72,12 +72,12 @@ class ScramHandlerProvider(Provider):
         self, name: str, context: AuthenticationContext
     ) -> ScramCredential | None:
         ask = self._guarded.handler.credential
-        found: ScramCredential | None = await self._guarded.call_handler(
+        credential: ScramCredential | None = await self._guarded.call_handler(
             lambda: ask(self._mechanism, name, context), (ScramCredential, NoneType), context
         )
-        if found is not None:
-            self._iterations = found.iterations
-        return found
+        if credential is not None:
+            self._iterations = credential.iterations
+        return credential
 
     async def start(self) -> None:
         await self._guarded.start()

@@ -91,8 +91,8 @@ class SslRules:
 
 
 def _rules_of(text: str) -> Iterator[Rule]:
-    for found in _RULES.find_all(text.strip(_SPACE)):
-        rule = found.group(1)
+    for match in _RULES.find_all(text.strip(_SPACE)):
+        rule = match.group(1)
         parsed = _ONE_RULE.looking_at(rule)
         if parsed is None:
             raise ValueError(f"Invalid rule: {rule}")
@@ -119,17 +119,17 @@ def _with_literal_references(replacement: str, groups: int) -> str:
     if not groups:
         return replacement
     value = replacement
-    for found in _BACK_REFERENCE.finditer(replacement):
-        if found[1].startswith("0"):
+    for match in _BACK_REFERENCE.finditer(replacement):
+        if match[1].startswith("0"):
             continue
-        group = int(found[1])
+        group = int(match[1])
         if group > _JAVA_INT_MAX:
             raise ValueError("the replacement names a group beyond Java's numbers")
         # Java would take $12 as group 1 and "2" if there are fewer than 12 groups.
         while group > groups and group >= 10:
             group //= 10
         if group > groups:
-            at = found.start()
+            at = match.start()
             value = f"{value[:at]}\\{value[at:]}"
     return value
 

@@ -41,7 +41,7 @@ def set_user(path: Path, name: str, password: str, salt: bytes) -> bool:
         raise ValueError("found an empty password, or one with a zero byte: PLAIN sends neither")
     lines = lines_of(path) if path.exists() else []
     line = f"{name}:{record_of(password, salt).text()}"
-    places = [at for at, each in enumerate(lines) if _name_in(each) == name]
+    places = [at for at, other in enumerate(lines) if _name_in(other) == name]
     for at in places:
         lines[at] = line
     if not places:
@@ -57,10 +57,10 @@ def delete_user(path: Path, name: str) -> None:
         ValueError: there is no such user, or the file cannot be read or written.
     """
     lines = lines_of(path)
-    kept = [line for line in lines if _name_in(line) != name]
-    if len(kept) == len(lines):
+    others = [line for line in lines if _name_in(line) != name]
+    if len(others) == len(lines):
         raise ValueError(f"{path}: there is no user {name!r}")
-    _write(path, kept)
+    _write(path, others)
 
 
 def _name_in(line: str) -> str | None:

@@ -17,7 +17,7 @@ BOTH = DynamicValues({"max.connections": "30"}, {"max.connections": "20", "super
 
 def test_this_nodes_value_comes_before_the_clusters_before_the_file() -> None:
     """Also in what plug-ins are given; each place is told, the first one counting."""
-    settings = resolve(settings_of(FILE).given, BOTH).settings
+    settings = resolve(settings_of(FILE).static, BOTH).settings
 
     assert settings[MAX_CONNECTIONS] == 30
     assert settings[SUPER_USERS] == "User:b"
@@ -32,7 +32,7 @@ def test_this_nodes_value_comes_before_the_clusters_before_the_file() -> None:
 def test_a_value_that_is_wrong_is_refused() -> None:
     """The error names the key and that the value is a dynamic one."""
     with pytest.raises(ConfigError) as refused:
-        resolve(settings_of(FILE).given, DynamicValues({"max.connections": "x"}))
+        resolve(settings_of(FILE).static, DynamicValues({"max.connections": "x"}))
 
     (problem,) = refused.value.problems
     assert is_dynamic_source(problem.source)

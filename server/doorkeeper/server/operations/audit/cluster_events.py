@@ -41,14 +41,14 @@ def cluster_events(
         OSError: a folder cannot be read.
         UnreadableFile: a file is damaged.
     """
-    found = [
+    events = [
         event
         for folder in folders
         for file in files_in(folder)
         for event in _events(file, since_ms)
         if since_ms <= time_ms_of(event) and (until_ms is None or time_ms_of(event) < until_ms)
     ]
-    return sorted(found, key=lambda event: event["ts_ns"])
+    return sorted(events, key=lambda event: event["ts_ns"])
 
 
 def _events(file: AuditFile, since_ms: int) -> Iterator[ClusterEvent]:
@@ -72,11 +72,11 @@ def time_ms_of(event: ClusterEvent) -> int:
 
 def receipts_of(events: Sequence[ClusterEvent], revision: int) -> dict[str, ClusterEvent]:
     """Return by cluster the first event that says that a revision, or a later one, is in force."""
-    found: dict[str, ClusterEvent] = {}
+    receipts: dict[str, ClusterEvent] = {}
     for event in events:
         if event["event"] == "IN_FORCE" and (event["revision"] or 0) >= revision:
-            found.setdefault(event["cluster"], event)
-    return found
+            receipts.setdefault(event["cluster"], event)
+    return receipts
 
 
 def brokers_text(event: ClusterEvent) -> str:

@@ -84,8 +84,8 @@ def window_events(
     decisions: Iterable[Seen], again: list[Repetition], logins: Iterable[SeenLogin]
 ) -> list[Event]:
     """Return the events of one window; ``again`` is added to the decisions, and emptied."""
-    for each in again:
-        each.add()
+    for repetition in again:
+        repetition.add()
     # A build that could not be written is repeated: do not add the repetitions twice.
     again.clear()
     return [*decision_events(decisions), *map(login_event, logins)]
@@ -123,10 +123,10 @@ def decision_event(seen: Seen) -> Decision:
             resource.resource_type,
             resource.name,
         )
-        found = explain(seen.policy, seen.snapshot, question)
-        rule = found.rule.value
-        if found.binding is not None:
-            binding = binding_of(found.binding_id, found.binding)
+        decision = explain(seen.policy, seen.snapshot, question)
+        rule = decision.rule.value
+        if decision.binding is not None:
+            binding = binding_of(decision.binding_id, decision.binding)
     first_ns, last_ns = _in_order(seen)
     return Decision(
         count=seen.count,
@@ -244,13 +244,13 @@ def change_from_results(items: Sequence[Any], results: Sequence[Any]) -> Change:
     It has no ids, and may contain created ACLs that existed before.
     """
     if results and isinstance(results[0], AclDeleteResult):
-        gone = (each for result in results for each in result.bindings if each.error is None)
+        gone = (row for result in results for row in result.bindings if row.error is None)
         # A binding that several filters match is reported under each, and was deleted once.
-        names = dict.fromkeys(each.binding for each in gone)
-        return edit(ACL, deleted=[StoredBinding("", each) for each in names])
+        names = dict.fromkeys(row.binding for row in gone)
+        return edit(ACL, deleted=[StoredBinding("", binding) for binding in names])
     pairs = zip(items, results, strict=True)
     created = (binding for binding, result in pairs if result.error is None)
-    return edit(ACL, set=[StoredBinding("", each) for each in created])
+    return edit(ACL, set=[StoredBinding("", binding) for binding in created])
 
 
 def api_name(api_key: int) -> str:

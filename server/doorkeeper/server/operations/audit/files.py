@@ -99,10 +99,10 @@ class AuditFolder:
         """
         for path in self.path.glob(f"audit-{self.node}-*{TEMPORARY}"):
             path.unlink()
-        found = self.files()
-        whole = {file.first for file in found if file.last is not None}
+        files = self.files()
+        whole = {file.first for file in files if file.last is not None}
         recovered = []
-        for file in found:
+        for file in files:
             if file.last is None:
                 if file.first in whole:
                     # The server was killed between the rename of the compressed file and

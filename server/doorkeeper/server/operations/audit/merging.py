@@ -196,13 +196,13 @@ class Merging:
         policy, snapshot = by
         client = self._seen.get(asked) or ClientDecisions()
         entries: list[Seen] = []
-        wanted = 0
+        to_record = 0
         for action, result in zip(actions, results):  # noqa: B905 - the guard has counted them
             allowed = result is _ALLOWED
             # By index, because it is faster: the flags log_if_allowed and log_if_denied.
             if not (action[3] and self._allowed_too if allowed else action[4]):
                 continue
-            wanted += 1
+            to_record += 1
             entry = client.seen.get((action, allowed))
             if entry is not None and entry.snapshot is snapshot and entry.policy is policy:
                 entry.count += 1
@@ -231,7 +231,7 @@ class Merging:
                 continue
             entries.append(entry)
         # If some had no room or were handed over, the next request counts one by one again.
-        if entries and len(entries) == wanted and self._seen is window:
+        if entries and len(entries) == to_record and self._seen is window:
             client.recorded = RecordedRequest(actions, results, entries)
             client.policy, client.snapshot = policy, snapshot
 
@@ -270,8 +270,8 @@ class Merging:
         if not count:
             return
         again = [
-            Repetition(each.entries, each.count, each.last_ns, each.last_correlation_id)
-            for each in self._again
+            Repetition(request.entries, request.count, request.last_ns, request.last_correlation_id)
+            for request in self._again
         ]
         events = partial(window_events, decisions, again, logins)
         happened = self._occurrences()
@@ -296,8 +296,8 @@ class Merging:
     def _occurrences(self) -> int:
         """Return the number of decisions and logins in the window."""
         happened: int = sum(map(_COUNT, (*self._entries, *self._logins.values())))
-        for each in self._again:
-            happened += each.count * len(each.entries)
+        for request in self._again:
+            happened += request.count * len(request.entries)
         return happened
 
     def _has_room(self, now_ns: int) -> bool:

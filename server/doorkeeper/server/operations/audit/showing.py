@@ -40,11 +40,11 @@ def _login(event: Mapping[str, Any], paint: Paint) -> str:
 
 def _change(event: Mapping[str, Any], paint: Paint) -> str:
     parts = [
-        *(f"+ {_acl(each)}" for each in event["added"]),
-        *(f"- {_acl(each)}" for each in event["removed"]),
+        *(f"+ {_acl(acl)}" for acl in event["added"]),
+        *(f"- {_acl(acl)}" for acl in event["removed"]),
         *(
-            f"{each['action']} {each['name']}" + (f" ({each['detail']})" if each["detail"] else "")
-            for each in event["items"]
+            f"{item['action']} {item['name']}" + (f" ({item['detail']})" if item["detail"] else "")
+            for item in event["items"]
         ),
     ]
     revision = "" if event["revision"] is None else f" revision {event['revision']}"

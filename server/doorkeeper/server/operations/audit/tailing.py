@@ -56,8 +56,8 @@ class Tail:
         for node in {file.node for file in files}:
             self._skip([file for file in files if file.node == node], count)
         # Nodes number their events independently; only times order them together.
-        found = sorted(self.new(), key=lambda event: event["ts_ns"])
-        return list(deque(found, maxlen=count))
+        events = sorted(self.new(), key=lambda event: event["ts_ns"])
+        return list(deque(events, maxlen=count))
 
     def _skip(self, files: list[AuditFile], count: int) -> None:
         """Skip closed files of a node that have enough events behind them."""

@@ -113,22 +113,22 @@ def _verify_node(folder: Path, check: _Node) -> None:
             now = _files_of(folder, check.node)
             if file in now:
                 check.miss(file, "it is a link that leads nowhere")
-            elif all(each.first >= file.first for each in now):
+            elif all(other.first >= file.first for other in now):
                 check.begin_anew()  # deleted for its age, as all before it
-            elif all(each.first != file.first for each in now):
+            elif all(other.first != file.first for other in now):
                 check.miss(file, "it was there and is gone")
             # The server has closed the file under another name meanwhile: continue with the new
             # listing.
-            left = [each for each in now if each.first >= file.first and each != file]
+            left = [other for other in now if other.first >= file.first and other != file]
         else:
             check.count(file)
 
 
 def _files_of(folder: Path, node: int) -> list[AuditFile]:
     """Return a node's files; a closed file hides the open one with the same first event."""
-    found = [file for file in files_in(folder) if file.node == node]
-    whole = {file.first for file in found if file.last is not None}
-    return [file for file in found if file.last is not None or file.first not in whole]
+    files = [file for file in files_in(folder) if file.node == node]
+    whole = {file.first for file in files if file.last is not None}
+    return [file for file in files if file.last is not None or file.first not in whole]
 
 
 class _Node:
@@ -171,9 +171,9 @@ class _Node:
             self._last_seq = file.last
             return
         if file.last is not None and seqs[:1] + seqs[-1:] != [file.first, file.last]:
-            found = f"{seqs[0]} to {seqs[-1]}" if seqs else "none"
+            actual = f"{seqs[0]} to {seqs[-1]}" if seqs else "none"
             expected = f"{file.first} to {file.last}"
-            self._wrong(UNREADABLE, file, None, f"its name says events {expected}; found {found}")
+            self._wrong(UNREADABLE, file, None, f"its name says events {expected}; found {actual}")
 
     def _events(self, file: AuditFile) -> Iterator[tuple[int, dict[str, Any]]]:
         for line in lines_of(file):

@@ -178,13 +178,13 @@ class Writer:
     def _append_to_reserve(self, items: list[QueuedEvents], error: OSError) -> bool:
         """Write events that must be kept to the reserve; return whether they were written."""
         # Without decisions and logins the rest may fit.
-        kept = [item for item in items if item.must_be_kept]
-        has_space = kept and error.errno in NO_SPACE and self._use_reserve()
+        mandatory = [item for item in items if item.must_be_kept]
+        has_space = mandatory and error.errno in NO_SPACE and self._use_reserve()
         self._fail(error)
         if not has_space:
             return False
         try:
-            self._append(kept)
+            self._append(mandatory)
         except OSError as again:
             self._fail(again)
             return False

@@ -35,12 +35,12 @@ class Credentials:
 
     def admit(self, authorization: str) -> bool:
         """Return whether an ``Authorization`` header holds valid credentials."""
-        scheme, _, given = authorization.partition(" ")
+        scheme, _, secret = authorization.partition(" ")
         if scheme.lower() == "bearer":
-            return _matches(given.strip(), self._tokens)
+            return _matches(secret.strip(), self._tokens)
         if scheme.lower() == "basic":
             try:
-                text = base64.b64decode(given.strip(), validate=True).decode("utf-8")
+                text = base64.b64decode(secret.strip(), validate=True).decode("utf-8")
             except (binascii.Error, ValueError):
                 return False
             return _matches(text, self._users)
@@ -66,8 +66,8 @@ def read_credentials(tokens_file: Path | None, users_file: Path | None) -> Crede
         name, colon, password = user.partition(":")
         if not (name and colon and password):
             raise ValueError(f"{users_file}: line {number}: allowed: name:password")
-    for file, found in ((tokens_file, tokens), (users_file, users)):
-        if file is not None and not found:
+    for file, entries in ((tokens_file, tokens), (users_file, users)):
+        if file is not None and not entries:
             raise ValueError(f"{file}: found no entry; allowed: at least one line")
     return Credentials((token for _, token in tokens), (user for _, user in users))
 
@@ -92,8 +92,8 @@ def _digest(text: str) -> bytes:
 
 
 def _matches(text: str, digests: tuple[bytes, ...]) -> bool:
-    given, found = _digest(text), False
+    digest_of_text, is_match = _digest(text), False
     # No early exit: the time must not depend on which credential matches.
     for digest in digests:
-        found |= hmac.compare_digest(given, digest)
-    return found
+        is_match |= hmac.compare_digest(digest_of_text, digest)
+    return is_match

@@ -62,13 +62,13 @@ class HistoryPages:
             query = _Query(request)
             limit = query.number("limit", LIMIT, LIMIT_MAX)
             before = query.number("before", None)
-            wanted = query.filter()
+            filter = query.filter()
         except ValueError as error:
             return _refusal(HTTPStatus.BAD_REQUEST, str(error))
 
         async def work(store: Portable) -> bytes:
-            found = await read_page(store, wanted, limit or LIMIT, before)
-            return json.dumps(found.record()).encode() + b"\n"
+            page = await read_page(store, filter, limit or LIMIT, before)
+            return json.dumps(page.record()).encode() + b"\n"
 
         try:
             return Answer(HTTPStatus.OK, await self._read(work), JSON)
@@ -83,7 +83,7 @@ class HistoryPages:
             after = self._head() if first is None else first - 1
             if last_id := request.headers.get("Last-Event-ID"):
                 after = int(last_id)
-            wanted = query.filter()
+            filter = query.filter()
         except ValueError as error:
             return _refusal(HTTPStatus.BAD_REQUEST, str(error))
         try:
@@ -93,9 +93,9 @@ class HistoryPages:
             return _refusal(HTTPStatus.GONE, str(error))
         except StorageError as error:
             return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
-        return Stream(EVENTS, self._events(after, wanted))
+        return Stream(EVENTS, self._events(after, filter))
 
-    async def _events(self, after: int, wanted: RevisionFilter) -> AsyncIterator[bytes]:
+    async def _events(self, after: int, filter: RevisionFilter) -> AsyncIterator[bytes]:
         # An id without data is no event, and the place where a reader resumes.
         yield f"id: {after}\nretry: 1000\n\n".encode()
         heard_s = time.monotonic()
@@ -107,12 +107,12 @@ class HistoryPages:
                     yield b": no changes\n\n"
                 continue
             try:
-                found: list[Revision] = await self._read(partial(next_revisions, after=after))
+                revisions: list[Revision] = await self._read(partial(next_revisions, after=after))
             except StorageError:
                 return  # the reader connects again, and gets the reason
-            for revision in found:
+            for revision in revisions:
                 after = revision.revision
-                if wanted.matches(revision):
+                if filter.matches(revision):
                     heard_s = time.monotonic()
                     yield _event(revision)
 
@@ -142,8 +142,8 @@ class _Query:
     def filter(self) -> RevisionFilter:
         texts = {name: frozenset(self._values.getall(name, ())) for name in _TEXTS}
         for name in ("principal", "author"):
-            for each in texts[name]:
-                _check_principal(name, each)
+            for principal in texts[name]:
+                _check_principal(name, principal)
         return RevisionFilter(
             self._time_ms("since"),
             self._time_ms("until"),

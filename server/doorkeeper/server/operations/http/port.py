@@ -332,7 +332,7 @@ def is_local_name(name: str) -> bool:
 
 
 def _credentials_of(settings: HttpSettings, logger: Logger) -> ReloadedFiles[Credentials] | None:
-    files = [each for each in (settings.tokens_file, settings.users_file) if each is not None]
+    files = [file for file in (settings.tokens_file, settings.users_file) if file is not None]
     if not files:
         return None
     try:

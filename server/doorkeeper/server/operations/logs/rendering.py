@@ -51,7 +51,7 @@ def as_json(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
     }
     text = json.dumps(line, ensure_ascii=False, default=str)
     # JSON escapes only the controls below 0x20; terminals and readers of lines obey others too.
-    return _encode(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    return _encode(_CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def as_kafka(_logger: WrappedLogger, _method: str, event: EventDict) -> bytes:
@@ -118,7 +118,7 @@ def _printable(text: str) -> str:
 
 
 def _escape_controls(text: str) -> str:
-    return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
+    return _CONTROLS.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def _indent(trace: str) -> str:

@@ -48,14 +48,14 @@ class OurRefusal(ApiError):
 
 
 def alter_values(
-    given: Mapping[str, str], alterations: Sequence[Alteration], *, of_cluster: bool
+    before: Mapping[str, str], alterations: Sequence[Alteration], *, of_cluster: bool
 ) -> dict[str, str]:
     """Return the values of a resource after a change.
 
     Raises:
         ApiError: INVALID_REQUEST or INVALID_CONFIG with a broker's text; nothing is changed.
     """
-    values = dict(given)
+    values = dict(before)
     for alteration in alterations:
         _apply(values, alteration)
     # All values of the resource, not only the changed ones, as a broker does: an earlier one that

@@ -43,18 +43,18 @@ _SELECTORS: Final = frozenset(
 )
 
 
-def check_client_metrics(given: Mapping[str, str]) -> None:
+def check_client_metrics(texts: Mapping[str, str]) -> None:
     """Validate the settings of a subscription: names, each value, then the interval and patterns.
 
     Raises:
         ApiError: a name is unknown, or the interval out of range.
         InvalidConfig: with the first other fault.
     """
-    for name in given:
+    for name in texts:
         if name not in client_metrics_settings():
             text = f"Unknown client metrics configuration: {name}"
             raise ApiError(ErrorCode.INVALID_REQUEST, text)
-    values = checked_values(client_metrics_settings(), given)
+    values = checked_values(client_metrics_settings(), texts)
     interval_ms = values.get("interval.ms")
     if interval_ms is not None and interval_ms not in _INTERVALS_MS:
         raise ApiError(

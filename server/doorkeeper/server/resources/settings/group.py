@@ -41,10 +41,10 @@ def _check_reset(name: str, value: Value) -> None:
 
 def _is_duration(text: str) -> bool:
     """Return whether Java reads a duration that is not negative."""
-    found = _DURATION.fullmatch(text)
-    if found is None or text[-1] in "PpTt":
+    match = _DURATION.fullmatch(text)
+    if match is None or text[-1] in "PpTt":
         return False
-    sign, days, _, hours, minutes, seconds, fraction = found.groups()
+    sign, days, _, hours, minutes, seconds, fraction = match.groups()
     whole = sum(
         int(number) * unit
         for number, unit in ((days, 86400), (hours, 3600), (minutes, 60), (seconds, 1))
@@ -97,7 +97,7 @@ _BOUNDS: Final = (
 """The bounds in the order in which a broker checks them."""
 
 
-def check_group(given: Mapping[str, str], number: Callable[[str], int]) -> None:
+def check_group(texts: Mapping[str, str], number: Callable[[str], int]) -> None:
     """Validate the settings of a group: names, each value, bounds, sessions against heartbeats.
 
     ``number`` returns the value of a key of the server.
@@ -105,17 +105,17 @@ def check_group(given: Mapping[str, str], number: Callable[[str], int]) -> None:
     Raises:
         InvalidConfig: with the first fault.
     """
-    for name in given:
+    for name in texts:
         if name not in group_settings():
             raise InvalidConfig(f"Unknown group config name: {name}")
-    values = checked_values(group_settings(), given)
+    values = checked_values(group_settings(), texts)
 
     def value_of(name: str) -> int:
         value = values.get(name)
         return value if isinstance(value, int) else number(f"group.{name}")
 
     for name, lowest, highest, optional in _BOUNDS:
-        if optional and name not in given:
+        if optional and name not in texts:
             continue
         if lowest is not None and value_of(name) < number(lowest):
             raise InvalidConfig(f"{name} must be greater than or equal to {lowest}")

@@ -72,8 +72,8 @@ class ResourceConfigs:
             for row in set:
                 key = row.resource_type, row.resource
                 resources[key] = resources.get(key, _NONE).set(row.name, row.value)
-            found = resources.finish()
-        return type(self)(found)
+            configs = resources.finish()
+        return type(self)(configs)
 
 
 _POLICY_TYPES: Final = {
@@ -142,7 +142,7 @@ def plan_alteration(
     """
     kind, name = resource.stored_type, resource.name
     present, values = configs.of(kind, name), _altered_values(configs, resource, number)
-    names = (each.name for each in resource.alterations)
+    names = (alteration.name for alteration in resource.alterations)
     changed = {n: values.get(n) for n in names if values.get(n) != present.get(n)}
     policy.check_alteration(ConfigAlteration(_POLICY_TYPES[kind], name, changed))
     put = [

@@ -45,8 +45,8 @@ class TopicConfig(NamedTuple):
 
 
 def _invalid(name: str, value: object, reason: str) -> InvalidConfig:
-    told = _decimal(value) if isinstance(value, float) else value
-    return InvalidConfig(f"Invalid value {told} for configuration {name}: {reason}")
+    shown = _decimal(value) if isinstance(value, float) else value
+    return InvalidConfig(f"Invalid value {shown} for configuration {name}: {reason}")
 
 
 def _decimal(value: float) -> str:
@@ -176,7 +176,7 @@ def check_value(name: str, key_type: KeyType, text: str, like: TopicConfig | Non
 
 
 def checked_values(
-    settings: Mapping[str, TopicConfig], given: Mapping[str, str]
+    settings: Mapping[str, TopicConfig], values: Mapping[str, str]
 ) -> dict[str, Value]:
     """Return the values of given settings, checked in their order: the first fault is raised.
 
@@ -184,9 +184,9 @@ def checked_values(
         InvalidConfig: a value is not of the type, or not valid.
     """
     return {
-        name: check_value(name, row.type, given[name], row)
+        name: check_value(name, row.type, values[name], row)
         for name, row in settings.items()
-        if name in given
+        if name in values
     }
 
 
@@ -226,7 +226,7 @@ def display(config: TopicConfig, text: str) -> str:
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
-def check_configs(given: Mapping[str, str]) -> None:
+def check_configs(texts: Mapping[str, str]) -> None:
     """Validate the settings of a topic: the names, then each value, then their combinations.
 
     Values are checked in the order of Kafka's definitions.
@@ -235,11 +235,11 @@ def check_configs(given: Mapping[str, str]) -> None:
         InvalidConfig: with the first fault.
     """
     # A broker reports unknown names before invalid values.
-    for name in given:
+    for name in texts:
         if name not in topic_settings():
             raise InvalidConfig(f"Unknown topic config name: {name}")
     # ConfigDef parses in this order, and its first error is the response.
-    values = checked_values(topic_settings(), given)
+    values = checked_values(topic_settings(), texts)
     # The default of a broker: remote.log.storage.system.enable=false.
     if values.get("remote.storage.enable") is True:
         raise InvalidConfig(
@@ -263,7 +263,7 @@ class Effective(NamedTuple):
 
 
 def effective(
-    given: Mapping[str, str], of_broker: Callable[[str], Sequence[Synonym]]
+    values: Mapping[str, str], of_broker: Callable[[str], Sequence[Synonym]]
 ) -> dict[str, Effective]:
     """Return all settings of a topic, sorted: given ones, else the broker's, else the defaults.
 
@@ -272,8 +272,8 @@ def effective(
     rows = {}
     for name, config in sorted(topic_settings().items()):
         synonyms = []
-        if name in given:
-            synonyms.append(Synonym(name, given[name], ConfigSource.DYNAMIC_TOPIC_CONFIG))
+        if name in values:
+            synonyms.append(Synonym(name, values[name], ConfigSource.DYNAMIC_TOPIC_CONFIG))
         if config.synonym is not None:
             synonyms += of_broker(config.synonym)
             synonyms.append(Synonym(config.synonym, config.default, ConfigSource.DEFAULT_CONFIG))

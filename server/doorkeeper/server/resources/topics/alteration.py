@@ -53,7 +53,7 @@ def altered_topic(
     if topic is None:
         text = f"The topic '{name}' does not exist."
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
-    names = (each.name for each in resource.alterations)
+    names = (change.name for change in resource.alterations)
     changed = {n: configs.get(n) for n in names if configs.get(n) != topic.configs.get(n)}
     policy.check_alteration(ConfigAlteration(ConfigResourceType.TOPIC, name, changed))
     return configs

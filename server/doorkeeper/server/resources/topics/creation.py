@@ -79,10 +79,10 @@ class WantedTopic(NamedTuple):
     configs: tuple[tuple[str, str | None], ...] = ()
 
 
-def partitions_of(wanted: WantedTopic, node: CreatingNode) -> int:
-    if wanted.assignments:
-        return len(wanted.assignments)
-    return node.settings[NUM_PARTITIONS] if wanted.partitions == -1 else wanted.partitions
+def partitions_of(desired: WantedTopic, node: CreatingNode) -> int:
+    if desired.assignments:
+        return len(desired.assignments)
+    return node.settings[NUM_PARTITIONS] if desired.partitions == -1 else desired.partitions
 
 
 def records_of(topic: StoredTopic) -> int:
@@ -90,27 +90,27 @@ def records_of(topic: StoredTopic) -> int:
     return 1 + len(topic.configs) + topic.partitions
 
 
-def plan_topic(wanted: WantedTopic, node: CreatingNode, brokers: Sequence[Broker]) -> StoredTopic:
+def plan_topic(desired: WantedTopic, node: CreatingNode, brokers: Sequence[Broker]) -> StoredTopic:
     """Return the topic to store; ``brokers`` are the registered ones.
 
     Raises:
         ApiError: it cannot be created, with the controller's code and text.
     """
-    _check_name(wanted.name, node)
-    configs = _checked_configs(wanted.configs)
+    _check_name(desired.name, node)
+    configs = _checked_configs(desired.configs)
     if configs:
         # A controller treats the configuration of a new topic as an alteration.
         topic = ConfigResourceType.TOPIC
-        node.policies.check_alteration(ConfigAlteration(topic, wanted.name, dict(configs)))
-    if wanted.assignments:
-        partitions, replication_factor = _manual_placement(wanted, brokers)
-        placed = tuple(replicas for _, replicas in sorted(wanted.assignments))
+        node.policies.check_alteration(ConfigAlteration(topic, desired.name, dict(configs)))
+    if desired.assignments:
+        partitions, replication_factor = _manual_placement(desired, brokers)
+        placed = tuple(replicas for _, replicas in sorted(desired.assignments))
     else:
-        partitions, replication_factor = _default_placement(wanted, node, len(brokers))
+        partitions, replication_factor = _default_placement(desired, node, len(brokers))
         placed = assignments(brokers, 0, partitions, replication_factor)
-    node.policies.check_creation(_creation(wanted, partitions, replication_factor, configs))
+    node.policies.check_creation(_creation(desired, partitions, replication_factor, configs))
     return StoredTopic(
-        name=wanted.name,
+        name=desired.name,
         topic_id=node.new_topic_id(),
         partitions=partitions,
         replication_factor=replication_factor,
@@ -120,14 +120,14 @@ def plan_topic(wanted: WantedTopic, node: CreatingNode, brokers: Sequence[Broker
 
 
 def _creation(
-    wanted: WantedTopic, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    desired: WantedTopic, partitions: int, replication_factor: int, configs: Mapping[str, str]
 ) -> TopicCreation:
     """Return a topic as its policy sees it: with numbers, or with chosen brokers."""
-    if not wanted.assignments:
-        return TopicCreation(wanted.name, partitions, replication_factor, None, dict(configs))
+    if not desired.assignments:
+        return TopicCreation(desired.name, partitions, replication_factor, None, dict(configs))
     # A controller has them in the order of partitions, and a policy tells its first finding.
-    chosen = {partition: list(replicas) for partition, replicas in sorted(wanted.assignments)}
-    return TopicCreation(wanted.name, None, None, chosen, dict(configs))
+    chosen = {partition: list(replicas) for partition, replicas in sorted(desired.assignments)}
+    return TopicCreation(desired.name, None, None, chosen, dict(configs))
 
 
 def _check_name(name: str, node: CreatingNode) -> None:
@@ -145,14 +145,14 @@ def _check_name(name: str, node: CreatingNode) -> None:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
 
 
-def _checked_configs(given: Iterable[tuple[str, str | None]]) -> dict[str, str]:
-    without_value = [name for name, value in given if value is None]
+def _checked_configs(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    without_value = [name for name, value in pairs if value is None]
     if without_value:
         names = ",".join(without_value)
         raise ApiError(
             ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {names}"
         )
-    configs = {name: value for name, value in given if value is not None}
+    configs = {name: value for name, value in pairs if value is not None}
     try:
         check_configs(configs)
     except InvalidConfig as fault:
@@ -160,19 +160,19 @@ def _checked_configs(given: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     return configs
 
 
-def _default_placement(wanted: WantedTopic, node: CreatingNode, brokers: int) -> tuple[int, int]:
+def _default_placement(desired: WantedTopic, node: CreatingNode, brokers: int) -> tuple[int, int]:
     """Return the partitions and the replication factor, with defaults."""
-    if wanted.replication_factor < -1 or wanted.replication_factor == 0:
+    if desired.replication_factor < -1 or desired.replication_factor == 0:
         raise ApiError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             "Replication factor must be larger than 0, or -1 to use the default value.",
         )
-    if wanted.partitions < -1 or wanted.partitions == 0:
+    if desired.partitions < -1 or desired.partitions == 0:
         raise ApiError(
             ErrorCode.INVALID_PARTITIONS,
             "Number of partitions was set to an invalid non-positive value.",
         )
-    factor = wanted.replication_factor
+    factor = desired.replication_factor
     if factor == -1:
         factor = node.settings[DEFAULT_REPLICATION_FACTOR]
     if factor > brokers:
@@ -182,21 +182,21 @@ def _default_placement(wanted: WantedTopic, node: CreatingNode, brokers: int) ->
             f" {factor} cannot be reached because only {brokers} broker(s) are registered or some"
             " brokers have all their log directories cordoned.",
         )
-    return partitions_of(wanted, node), factor
+    return partitions_of(desired, node), factor
 
 
-def _manual_placement(wanted: WantedTopic, brokers: Sequence[Broker]) -> tuple[int, int]:
+def _manual_placement(desired: WantedTopic, brokers: Sequence[Broker]) -> tuple[int, int]:
     """Return the partitions and the replication factor of a manual assignment."""
-    for given, what in (
-        (wanted.replication_factor, "replication factor was not set to -1."),
-        (wanted.partitions, "numPartitions was not set to -1."),
+    for number, what in (
+        (desired.replication_factor, "replication factor was not set to -1."),
+        (desired.partitions, "numPartitions was not set to -1."),
     ):
-        if given != -1:
+        if number != -1:
             text = f"A manual partition assignment was specified, but {what}"
             raise ApiError(ErrorCode.INVALID_REQUEST, text)
     factor: int | None = None
     seen: set[int] = set()
-    for partition, replicas in wanted.assignments:
+    for partition, replicas in desired.assignments:
         if partition in seen:
             raise _bad_assignment(
                 f"Found multiple manual partition assignments for partition {partition}"
@@ -207,7 +207,7 @@ def _manual_placement(wanted: WantedTopic, brokers: Sequence[Broker]) -> tuple[i
         seen.add(partition)
     if seen != set(range(len(seen))):
         raise _bad_assignment("partitions should be a consecutive 0-based integer sequence")
-    return len(seen), len(wanted.assignments[0][1])
+    return len(seen), len(desired.assignments[0][1])
 
 
 def check_replicas(replicas: Sequence[int], factor: int | None, brokers: Sequence[Broker]) -> None:
@@ -221,7 +221,7 @@ def check_replicas(replicas: Sequence[int], factor: int | None, brokers: Sequenc
     prefix = "The manual partition assignment includes"
     if not replicas:
         raise _bad_assignment(f"{prefix} an empty replica list.")
-    broker_ids = {each.node_id for each in brokers}
+    broker_ids = {registered.node_id for registered in brokers}
     previous: int | None = None
     for broker in sorted(replicas):
         if broker not in broker_ids:
@@ -242,7 +242,7 @@ def check_any_lives(partition: int, replicas: Sequence[int], brokers: Sequence[B
     Raises:
         ApiError: INVALID_REPLICA_ASSIGNMENT.
     """
-    if not any(each.node_id in replicas and not each.is_fenced for each in brokers):
+    if not any(broker.node_id in replicas and not broker.is_fenced for broker in brokers):
         raise _bad_assignment(
             "All brokers specified in the manual partition assignment for partition"
             f" {partition} are fenced or in controlled shutdown."

@@ -22,7 +22,7 @@ def initial_topics(
     """
     rows: list[StoredTopic] = []
     names: dict[str, str] = {}
-    topics = (each for each in entities if isinstance(each, TopicEntity))
+    topics = (entity for entity in entities if isinstance(entity, TopicEntity))
     for name, partitions, replication_factor, configs in topics:
         other = names.setdefault(collision_key(name) or name, name)
         if other != name:

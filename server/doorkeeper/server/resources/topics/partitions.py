@@ -34,26 +34,26 @@ class WantedPartitions(NamedTuple):
 
 
 def plan_partitions(
-    topics: ExistingTopics, wanted: Sequence[WantedPartitions], brokers: Sequence[Broker]
+    topics: ExistingTopics, desired: Sequence[WantedPartitions], brokers: Sequence[Broker]
 ) -> tuple[Change, list[ApiError | None]]:
     """Return the change that adds partitions, and for each topic why it gets none, or None."""
     errors: list[ApiError | None] = []
     rows: list[StoredTopic] = []
     room = PARTITIONS_PER_REQUEST_MAX
-    for each in wanted:
+    for topic_request in desired:
         try:
-            topic = _topic_to_grow(topics.get(each.name), each, brokers, room)
+            topic = _topic_to_grow(topics.get(topic_request.name), topic_request, brokers, room)
         except ApiError as error:
             errors.append(error)
             continue
-        room -= each.total - topic.partitions
-        rows.append(_grown_row(topic, each, brokers))
+        room -= topic_request.total - topic.partitions
+        rows.append(_grown_row(topic, topic_request, brokers))
         errors.append(None)
     return edit(TOPIC, set=rows), errors
 
 
 def _topic_to_grow(
-    topic: Topic | None, wanted: WantedPartitions, brokers: Sequence[Broker], room: int
+    topic: Topic | None, desired: WantedPartitions, brokers: Sequence[Broker], room: int
 ) -> Topic:
     """Return the topic.
 
@@ -62,47 +62,47 @@ def _topic_to_grow(
     """
     if topic is None:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    if wanted.total == topic.partitions:
+    if desired.total == topic.partitions:
         text = f"Topic already has {topic.partitions} partition(s)."
         raise ApiError(ErrorCode.INVALID_PARTITIONS, text)
-    if wanted.total < topic.partitions:
+    if desired.total < topic.partitions:
         raise ApiError(
             ErrorCode.INVALID_PARTITIONS,
             f"The topic {topic.name} currently has {topic.partitions} partition(s);"
-            f" {wanted.total} would not be an increase.",
+            f" {desired.total} would not be an increase.",
         )
-    if wanted.assignments is not None:
-        _check_assignments(topic, wanted.total, wanted.assignments, brokers)
-    if wanted.total - topic.partitions > room:
+    if desired.assignments is not None:
+        _check_assignments(topic, desired.total, desired.assignments, brokers)
+    if desired.total - topic.partitions > room:
         text = "Unable to perform excessively large batch operation."
         raise ApiError(ErrorCode.POLICY_VIOLATION, text)
     return topic
 
 
 def _check_assignments(
-    topic: Topic, count: int, given: Sequence[Sequence[int]], brokers: Sequence[Broker]
+    topic: Topic, count: int, chosen: Sequence[Sequence[int]], brokers: Sequence[Broker]
 ) -> None:
     added = count - topic.partitions
-    if len(given) != added:
+    if len(chosen) != added:
         raise ApiError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-            f"Attempted to add {added} additional partition(s), but only {len(given)}"
+            f"Attempted to add {added} additional partition(s), but only {len(chosen)}"
             " assignment(s) were specified.",
         )
-    for replicas in given:
+    for replicas in chosen:
         check_replicas(replicas, topic.replication_factor, brokers)
-    for partition, replicas in enumerate(given, topic.partitions):
+    for partition, replicas in enumerate(chosen, topic.partitions):
         check_any_lives(partition, replicas, brokers)
 
 
-def _grown_row(topic: Topic, wanted: WantedPartitions, brokers: Sequence[Broker]) -> StoredTopic:
+def _grown_row(topic: Topic, desired: WantedPartitions, brokers: Sequence[Broker]) -> StoredTopic:
     row = row_of(topic)
-    added = wanted.assignments
+    added = desired.assignments
     if added is None:
-        count = wanted.total - topic.partitions
+        count = desired.total - topic.partitions
         added = assignments(brokers, topic.partitions, count, topic.replication_factor)
     if not added:
-        return row._replace(partitions=wanted.total)
+        return row._replace(partitions=desired.total)
     unassigned = ("",) * (topic.partitions - len(row.assignments))
     every = (*row.assignments, *unassigned, *map(text_of, added))
-    return row._replace(partitions=wanted.total, assignments=every)
+    return row._replace(partitions=desired.total, assignments=every)

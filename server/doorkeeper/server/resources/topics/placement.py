@@ -39,7 +39,7 @@ class Places:
         """Order the brokers: O(n log n)."""
         self._turn = in_turn(brokers)
         self._fenced_ms = {
-            each.node_id: each.fenced_ms for each in brokers if each.fenced_ms is not None
+            broker.node_id: broker.fenced_ms for broker in brokers if broker.fenced_ms is not None
         }
         self._live = frozenset(self._turn) - self._fenced_ms.keys()
 
@@ -88,8 +88,8 @@ def assignments(
     """
     if len(brokers) == 1:
         return ()
-    live = in_turn(each for each in brokers if not each.is_fenced)
-    fenced = in_turn(each for each in brokers if each.is_fenced)
+    live = in_turn(broker for broker in brokers if not broker.is_fenced)
+    fenced = in_turn(broker for broker in brokers if broker.is_fenced)
     return tuple(
         (*_around(live, partition), *_around(fenced, partition))[:factor]
         for partition in range(first, first + count)
@@ -104,7 +104,7 @@ def _around(turn: Sequence[int], partition: int) -> tuple[int, ...]:
 def in_turn(brokers: Iterable[Broker]) -> Sequence[int]:
     """Return the brokers' ids: the first of each rack, the second of each, and so on."""
     by_rack: dict[str, list[int]] = {}
-    for broker in sorted(brokers, key=lambda each: each.node_id):
+    for broker in sorted(brokers, key=lambda broker: broker.node_id):
         by_rack.setdefault(broker.rack or "", []).append(broker.node_id)
     racks = list(by_rack.values())
     longest = max(map(len, racks), default=0)

@@ -29,34 +29,34 @@ class Reassignment(NamedTuple):
 
 
 def plan_reassignments(
-    topics: ExistingTopics, wanted: Sequence[Reassignment], brokers: Sequence[Broker]
+    topics: ExistingTopics, reassignments: Sequence[Reassignment], brokers: Sequence[Broker]
 ) -> tuple[Change, list[ApiError | None]]:
     """Return the change that moves partitions, and for each why it stays, or None."""
     rows: dict[str, StoredTopic] = {}
     errors: list[ApiError | None] = []
-    for each in wanted:
-        topic = topics.get(each.name)
+    for reassignment in reassignments:
+        topic = topics.get(reassignment.name)
         try:
-            replicas = _replicas(topic, each, brokers)
+            replicas = _replicas(topic, reassignment, brokers)
         except ApiError as error:
             errors.append(error)
             continue
         assert topic is not None, "refused by _replicas"
-        row = rows.get(each.name) or row_of(topic)
-        rows[each.name] = _row_after(row, each.partition, replicas)
+        row = rows.get(reassignment.name) or row_of(topic)
+        rows[reassignment.name] = _row_after(row, reassignment.partition, replicas)
         errors.append(None)
     return edit(TOPIC, set=rows.values()), errors
 
 
 def _replicas(
-    topic: Topic | None, wanted: Reassignment, brokers: Sequence[Broker]
+    topic: Topic | None, reassignment: Reassignment, brokers: Sequence[Broker]
 ) -> tuple[int, ...]:
     """Return the brokers that shall hold a partition.
 
     Raises:
         ApiError: it cannot be moved, with the controller's code and text.
     """
-    name, partition, replicas, may_resize = wanted
+    name, partition, replicas, may_resize = reassignment
     if topic is None:
         text = f"Unable to find a topic named {name}."
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)

@@ -122,7 +122,7 @@ def _forget(index: immutables.MapMutation[str, tuple[str, ...]], name: str) -> N
     key = collision_key(name)
     if key is None:
         return
-    left = tuple(each for each in index.get(key, ()) if each != name)
+    left = tuple(other for other in index.get(key, ()) if other != name)
     if left:
         index[key] = left
     else:

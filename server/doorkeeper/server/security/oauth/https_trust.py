@@ -34,33 +34,33 @@ def trust_context(settings: MechanismSettings) -> SSLContext:
         ValueError: an option cannot be used.
     """
     module = settings.login_module
-    given = {
+    options = {
         name: value.strip()
         for name, value in ({} if module is None else module.options).items()
         if name.startswith("ssl.") and value.strip()
     }
-    if not given:
+    if not options:
         return _client_context()
     key = settings.full_name(SASL_JAAS_CONFIG)
-    others = sorted(given.keys() - {TYPE, LOCATION, CERTIFICATES})
+    others = sorted(options.keys() - {TYPE, LOCATION, CERTIFICATES})
     if others:
         allowed = f"{TYPE}, {LOCATION}, {CERTIFICATES}"
         raise ValueError(f"{key}: found the option {others[0]}; allowed of ssl.: {allowed}")
-    kind = given.get(TYPE, "JKS")
+    kind = options.get(TYPE, "JKS")
     if kind.upper() != "PEM":
         raise ValueError(f"{key}: {TYPE}: found {kind}; allowed here: PEM")
-    if (LOCATION in given) == (CERTIFICATES in given):
+    if (LOCATION in options) == (CERTIFICATES in options):
         raise ValueError(f"{key}: give either {LOCATION} or {CERTIFICATES}")
     # Imported here: ssl is slow to import, and few servers fetch keys.
     import ssl
 
     try:
-        return _client_context(given.get(LOCATION), given.get(CERTIFICATES))
+        return _client_context(options.get(LOCATION), options.get(CERTIFICATES))
     except (ssl.SSLError, TypeError):
         # Non-ASCII PEM raises TypeError.
-        raise ValueError(f"{key}: {given.get(LOCATION, CERTIFICATES)}: no PEM") from None
+        raise ValueError(f"{key}: {options.get(LOCATION, CERTIFICATES)}: no PEM") from None
     except OSError as error:
-        raise ValueError(f"{key}: {given[LOCATION]}: {error.strerror}") from None
+        raise ValueError(f"{key}: {options[LOCATION]}: {error.strerror}") from None
 
 
 def _client_context(file: str | None = None, certificates: str | None = None) -> SSLContext:

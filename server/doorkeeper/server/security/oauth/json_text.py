@@ -40,10 +40,10 @@ def json_object(data: bytes) -> dict[str, object]:
         InvalidJson: it is something else.
     """
     text = _text(data)
-    found, end = _scan(_STRICT, text)
+    scanned, end = _scan(_STRICT, text)
     if text[end:].strip(_WHITE_SPACE):
         raise InvalidJson("something follows the JSON object")
-    return found
+    return scanned
 
 
 def lenient_json_object(data: bytes) -> dict[str, object]:
@@ -72,22 +72,22 @@ def _text(data: bytes) -> str:
 def _scan(decoder: json.JSONDecoder, text: str) -> tuple[dict[str, object], int]:
     start = len(text) - len(text.lstrip(_WHITE_SPACE))
     try:
-        found, end = decoder.raw_decode(text, start)
+        decoded, end = decoder.raw_decode(text, start)
     except InvalidJson:
         raise
     except (ValueError, RecursionError):
         # No cause: the parser's error contains the whole text.
         raise InvalidJson("malformed JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(decoded, dict):
         raise InvalidJson("the JSON value is no object")
-    return found, end
+    return decoded, end
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise InvalidJson("a name stands twice in a JSON object")
-    return found
+    return members
 
 
 def _integer(text: str) -> int:

@@ -69,9 +69,9 @@ class KeySet(NamedTuple):
 
     def candidates(self, kid: str | None, algorithm: str) -> Iterator[VerificationKey]:
         """Yield the keys with this id that may be used with the algorithm; None matches any id."""
-        for each in self.keys:
-            if (kid is None or kid == each.kid) and algorithm in each.algorithms:
-                yield each
+        for key in self.keys:
+            if (kid is None or kid == key.kid) and algorithm in key.algorithms:
+                yield key
 
 
 def parse(data: bytes) -> KeySet:

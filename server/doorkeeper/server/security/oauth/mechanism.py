@@ -42,26 +42,26 @@ class OAuthBearerMechanism:
             return Failure(None, f"{self._refusal.reason}; the client did not acknowledge it")
         try:
             first = parse(token)
-            found = self._validate(first.token)
+            validated = self._validate(first.token)
         except InvalidMessage as error:
             return Failure(None, str(error))
         except TokenRefused as refused:
             return self._challenge(refused)
-        if isinstance(found, ValidatedToken):
-            return self._success(first, found)
-        return self._later(first, found)
+        if isinstance(validated, ValidatedToken):
+            return self._success(first, validated)
+        return self._later(first, validated)
 
-    async def _later(self, first: InitialResponse, found: Awaitable[ValidatedToken]) -> Step:
+    async def _later(self, first: InitialResponse, validated: Awaitable[ValidatedToken]) -> Step:
         try:
-            return self._success(first, await found)
+            return self._success(first, await validated)
         except TokenRefused as refused:
             return self._challenge(refused)
 
     def _success(self, first: InitialResponse, token: ValidatedToken) -> Step:
-        wanted, name = first.authorization_id, token.principal_name
-        if wanted not in ("", name):
+        requested, name = first.authorization_id, token.principal_name
+        if requested not in ("", name):
             text = (
-                f"Authentication failed: Client requested an authorization id ({wanted}) that is"
+                f"Authentication failed: Client requested an authorization id ({requested}) that is"
                 f" different from the token's principal name ({name})"
             )
             return Failure(text, text)

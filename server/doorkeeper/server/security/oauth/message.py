@@ -46,11 +46,11 @@ def parse(data: bytes) -> InitialResponse:
     Raises:
         InvalidMessage: it is malformed.
     """
-    found = _MESSAGE.fullmatch(data)
-    if found is None:
+    match = _MESSAGE.fullmatch(data)
+    if match is None:
         raise InvalidMessage("Invalid OAUTHBEARER client first message")
-    authorization_id = (found[1] or b"").decode("ascii")
-    pairs = [pair.partition("=")[::2] for pair in found[2].decode("ascii").split("\x01")[:-1]]
+    authorization_id = (match[1] or b"").decode("ascii")
+    pairs = [pair.partition("=")[::2] for pair in match[2].decode("ascii").split("\x01")[:-1]]
     auth = [value for name, value in pairs if name == AUTH]
     if not auth:
         raise InvalidMessage("Invalid OAUTHBEARER client first message: 'auth' not specified")

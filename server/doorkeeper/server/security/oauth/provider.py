@@ -145,11 +145,11 @@ class SignedProvider(Provider):
             ) from None
         for text in self._keys.keys.left_out:
             self._warn("a key of the key set is not used", why=text)
-        for key, given in (
+        for key, expected in (
             (SASL_OAUTHBEARER_EXPECTED_AUDIENCE, self._rules.audiences),
             (SASL_OAUTHBEARER_EXPECTED_ISSUER, self._rules.issuer),
         ):
-            if not given:
+            if not expected:
                 self._warn("tokens without this claim are accepted: set the key", key=key.name)
         url = SASL_OAUTHBEARER_JWKS_ENDPOINT_URL
         if (self._settings[url] or "").lower().startswith("http:"):

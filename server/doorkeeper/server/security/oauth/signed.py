@@ -112,8 +112,8 @@ class SignedTokens:
     def _validate(self, token: str, keys: list[VerificationKey]) -> ValidatedToken:
         if not keys:
             raise TokenRefused("there is no key for the token")
-        for each in keys:
-            payload = _verify(token, each)
+        for key in keys:
+            payload = _verify(token, key)
             if payload is not None:
                 return validate_claims(payload, self._rules, self._now_ms())
         raise TokenRefused("the signature is wrong")

@@ -49,23 +49,23 @@ def choose(names: Iterable[str], available: Sequence[str]) -> CipherSuites:
         if name in OF_TLS_1_3:
             of_1_3.append(name)
             continue
-        found = name if name in available else openssl_name(name)
-        if found is None or found not in available:
+        suite = name if name in available else openssl_name(name)
+        if suite is None or suite not in available:
             known = ", ".join([*OF_TLS_1_3, *(n for n in map(java_name, available) if n)])
             raise ValueError(f"found {name!r}; allowed: {known}, or OpenSSL's names for them")
-        older.append(found)
+        older.append(suite)
     return CipherSuites(tuple(dict.fromkeys(older)), tuple(of_1_3))
 
 
 def openssl_name(java: str) -> str | None:
     """Return OpenSSL's name of a TLS 1.2 suite, or None if the name is not Java's."""
-    found = _JAVA.fullmatch(java)
-    if found is None:
+    match = _JAVA.fullmatch(java)
+    if match is None:
         return None
-    exchange = "" if found[1] == "RSA" else found[1].replace("_", "-") + "-"
-    if found[2] == "CHACHA20_POLY1305_SHA256":
+    exchange = "" if match[1] == "RSA" else match[1].replace("_", "-") + "-"
+    if match[2] == "CHACHA20_POLY1305_SHA256":
         return f"{exchange}CHACHA20-POLY1305"
-    cipher = _CIPHER.fullmatch(found[2])
+    cipher = _CIPHER.fullmatch(match[2])
     if cipher is None:
         return None
     bits, mode, digest = cipher.groups()
@@ -79,10 +79,10 @@ _OPENSSL = re.compile(
 
 def java_name(openssl: str) -> str | None:
     """Return Java's name of a TLS 1.2 suite, or None."""
-    found = _OPENSSL.fullmatch(openssl)
-    if found is None:
+    match = _OPENSSL.fullmatch(openssl)
+    if match is None:
         return None
-    exchange, signature, chacha, bits, mode, digest = found.groups()
+    exchange, signature, chacha, bits, mode, digest = match.groups()
     kind = f"{exchange}_{signature}" if exchange else "RSA"
     if chacha:
         return f"TLS_{kind}_WITH_CHACHA20_POLY1305_SHA256"

@@ -137,18 +137,20 @@ def _choose_suites(
     """Set the cipher suites; return the protocols that have any."""
     key = SSL_CIPHER_SUITES
     context.set_ciphers(AVAILABLE)
-    available = [each["name"] for each in context.get_ciphers() if each["name"] not in OF_TLS_1_3]
+    available = [
+        cipher["name"] for cipher in context.get_ciphers() if cipher["name"] not in OF_TLS_1_3
+    ]
     try:
-        found = choose(names, available)
+        suites = choose(names, available)
     except ValueError as error:
         raise settings.problem(key, str(error)) from None
-    if found.older:
-        context.set_ciphers(":".join(found.older))
-    with_suites = {"TLSv1.2": found.older, "TLSv1.3": found.of_1_3}
+    if suites.older:
+        context.set_ciphers(":".join(suites.older))
+    with_suites = {"TLSv1.2": suites.older, "TLSv1.3": suites.of_1_3}
     left = [name for name in enabled if with_suites[name]]
     if not left:
         raise settings.problem(key, f"no suite is one of {' or '.join(enabled)}")
-    if "TLSv1.3" in left and len(found.of_1_3) < len(OF_TLS_1_3):
+    if "TLSv1.3" in left and len(suites.of_1_3) < len(OF_TLS_1_3):
         warnings.append(
             f"{settings.full_name(key)}: of TLS 1.3 all three suites stay on:"
             f" {', '.join(OF_TLS_1_3)}"
@@ -166,7 +168,7 @@ def _load_identity(
     )
 
     key = identity.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    chain = b"".join(each.public_bytes(Encoding.PEM) for each in identity.chain)
+    chain = b"".join(certificate.public_bytes(Encoding.PEM) for certificate in identity.chain)
     try:
         with memory_file(chain) as chain_name, memory_file(key) as key_name:
             context.load_cert_chain(chain_name, key_name)
@@ -183,7 +185,7 @@ def _load_trusted(
 
     try:
         context.load_verify_locations(
-            cadata=b"".join(each.public_bytes(Encoding.DER) for each in trusted)
+            cadata=b"".join(certificate.public_bytes(Encoding.DER) for certificate in trusted)
         )
     except ssl.SSLError as error:
         raise settings.problem(
@@ -223,12 +225,13 @@ def _without_list(
     trusted: Sequence[Certificate],
 ) -> list[str]:
     """Return a warning for each trusted issuer without a list: its clients are all refused."""
-    issuers = {each.issuer for each in lists}
+    issuers = {revocations.issuer for revocations in lists}
     return [
         f"{settings.full_name(SSL_CRL_FILE)}: it has no list of"
-        f" {name_of(each.subject.public_bytes())!r}: every certificate of that issuer is refused"
-        for each in trusted
-        if each.subject not in issuers and _issues(each)
+        f" {name_of(certificate.subject.public_bytes())!r}: every certificate of that issuer is"
+        " refused"
+        for certificate in trusted
+        if certificate.subject not in issuers and _issues(certificate)
     ]
 
 

@@ -86,7 +86,7 @@ def _check_same_name(settings: TlsSettings, before: BuiltContext, built: BuiltCo
         TlsError: the subject or the alternative names have changed.
     """
     old, new = before.certificate, built.certificate
-    names = [name_of(each.subject.public_bytes()) for each in (old, new)]
+    names = [name_of(certificate.subject.public_bytes()) for certificate in (old, new)]
     # Without this a client that verifies the host name would fail after the reload.
     if names[0] != names[1] and not settings[SSL_ALLOW_DN_CHANGES]:
         raise settings.problem(
@@ -130,4 +130,4 @@ def _alternative_names(certificate: Certificate) -> set[str]:
         names = certificate.extensions.get_extension_for_class(SubjectAlternativeName).value
     except ExtensionNotFound:
         return set()
-    return {str(each.value) for each in names}
+    return {str(name.value) for name in names}
