@@ -16,9 +16,10 @@ import polars as pl
 from doorkeeper.acls.formats import choosing
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.model import AclBinding
+from doorkeeper.base.encodings import not_utf8
 from doorkeeper_pipeline.bindings import FIELDS, row_of
 from doorkeeper_pipeline.errors import Unreadable
-from doorkeeper_pipeline.sources import audit_changes, change_log, reading
+from doorkeeper_pipeline.sources import audit_changes, change_log
 from doorkeeper_pipeline.tables import contents
 
 FILE_BYTES_MAX = 1 << 30
@@ -39,11 +40,7 @@ def read_bindings(path: Path) -> list[AclBinding]:
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        if error.object.startswith(reading.UTF_16):
-            raise Unreadable(
-                f"{path}: found UTF-16, as PowerShell writes it; expected is UTF-8"
-            ) from error
-        raise Unreadable(f"{path}: no set of ACLs: byte {error.start} is no UTF-8") from error
+        raise Unreadable(f"{path}: {not_utf8(error)}") from error
     try:
         return choosing.read(text, name=path.name)
     except FormatError as error:

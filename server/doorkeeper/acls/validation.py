@@ -53,6 +53,14 @@ def check_binding(binding: AclBinding, *, networks: bool = False) -> ApiError | 
     return _invalid(_fault(binding))
 
 
+def unstorable(binding: AclBinding) -> str | None:
+    """Return why brokers refuse to create a binding that an old cluster may have, or None."""
+    fault = check_binding(binding)
+    if fault is not None:
+        return str(fault)
+    return None if binding.entry.host else "the host is empty; allowed: * or the text of an address"
+
+
 def _host_refusal(host: str) -> ApiError | None:
     if not host:
         return _invalid("Host pattern cannot be null or empty")

@@ -4,6 +4,7 @@ errors              Kafka's error codes, and the error of a request
 config_errors       the error of a configuration; key, entry, values: its keys, lines and parsers
 properties          Java's .properties files
 jaas                JAAS configurations; jaas_tokens splits them
+encodings           bytes that are not UTF-8
 credentials         SCRAM credentials
 distinguished_name  the name of a certificate's subject, as Java prints it
 tls                 keys, key stores and trust stores of TLS

@@ -18,6 +18,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.base.encodings import not_utf8
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -153,7 +155,7 @@ def _text_of(path: str, parameters: Settings, form: str) -> str:
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: byte {error.start} is not UTF-8") from None
+        raise ValueError(f"{path}: {not_utf8(error)}") from None
 
 
 _READERS: Final[dict[str, Callable[[str, str, Settings, Settings], str]]] = {

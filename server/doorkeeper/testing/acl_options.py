@@ -10,7 +10,7 @@ from doorkeeper.acls.formats.choosing import read
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.formats.records import VERSION, from_document
 from doorkeeper.acls.model import AclBinding
-from doorkeeper.acls.validation import unencodable
+from doorkeeper.acls.validation import unencodable, unstorable
 
 if TYPE_CHECKING:
     from doorkeeper.testing.options import Acls
@@ -25,16 +25,20 @@ def bindings_of(given: Acls) -> list[AclBinding]:
     """
     if isinstance(given, (str, Path)):
         path = Path(given)
-        return read(path.read_text(encoding="utf-8"), name=path.name)
-    if isinstance(given, Mapping):
-        return _of_set(given)
-    found: list[AclBinding] = []
-    for number, each in enumerate(given, 1):
-        found += (
-            [_check_binding(number, each)]
-            if isinstance(each, AclBinding)
-            else _of_record(number, each)
-        )
+        found = read(path.read_text(encoding="utf-8"), name=path.name)
+    elif isinstance(given, Mapping):
+        found = _of_set(given)
+    else:
+        found = []
+        for number, each in enumerate(given, 1):
+            found += (
+                [_check_binding(number, each)]
+                if isinstance(each, AclBinding)
+                else _of_record(number, each)
+            )
+    for number, binding in enumerate(found, 1):
+        if fault := unstorable(binding):
+            raise FormatError(f"acls: {number}: {fault}")
     return found
 
 

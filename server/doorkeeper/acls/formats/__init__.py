@@ -7,6 +7,8 @@ csv       the table of kafka-ui and Kafka Security Manager
 listing   the text of ``kafka-acls.sh --list``, of present and old releases
 commands  the options of kafka-acls.sh that add or remove a binding; written only
 znodes    version 1 JSON, which old brokers kept in ZooKeeper
+foreign   files of other tools: Strimzi, Terraform, rpk, ...; read only
+sources   a text of YAML or JSON, parsed once, with the lines of its parts
 documents strict JSON parsing; yaml_documents is that of YAML
 acl_set   the contents of a file: bindings, owned parts, and their lines
 owned_parts  the parts of all ACLs that a file owns
@@ -15,7 +17,7 @@ assertions  the rules of ``doorkeeper acls assert``
 entities     topics, users and quotas beside ACLs
 acceptances  findings of lint that a file accepts
 lines     the lines of the parts of a document, for errors
-choosing  detects the format of a text by its name or its first words
+choosing  detects the format of a text by its contents: the table of all formats
 names     parses resource types, operations and so on, for all formats
 authorizer_message  records of kafka-authorizer.log, of present and old releases
 logged_principals   principals as authorizers print them

@@ -34,7 +34,8 @@ class AclSet(NamedTuple):
 
     ``paths`` has the path to the record of each binding, and is empty for formats without paths.
     ``line_of`` returns the line of a path, counting from 1, or 0 if it is unknown; it parses the
-    text anew, because only errors need lines.
+    text anew, because only errors need lines. ``cluster`` is the name of the cluster that a file of
+    another tool is for; empty if the file does not say.
     """
 
     bindings: list[AclBinding]
@@ -43,6 +44,7 @@ class AclSet(NamedTuple):
     accepted: tuple[Acceptance, ...] = ()
     entities: EntitySet = EntitySet()
     line_of: Callable[[Path], int] = _no_line
+    cluster: str = ""
 
     def line_of_binding(self, index: int) -> int:
         """Return the line of the binding with this index; 0 if it is unknown."""

@@ -3,7 +3,8 @@
     KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host
     User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*
 
-kafka-ui names the first column ``Principal``. Columns may be in any order.
+kafka-ui names the first column ``Principal``. Columns may be in any order. It quotes no commas,
+which distinguished names have: in its rows they are told from the others by the words around them.
 
 A spreadsheet would run a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage
 return, and names come from outside: such a cell begins with an apostrophe, which reading removes.
@@ -17,8 +18,10 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from doorkeeper.acls.formats.acl_set import AclSet
+from doorkeeper.acls.formats.lines import Path, line_in_path
 from doorkeeper.acls.formats.names import FormatError, binding_of
-from doorkeeper.acls.model import AclBinding
+from doorkeeper.acls.model import AclBinding, PatternType, ResourceType
 
 SECURITY_MANAGER = (
     "KafkaPrincipal",
@@ -39,12 +42,21 @@ _FORMULA = re.compile(FORMULA)
 
 KAFKA_UI = ("Principal", *SECURITY_MANAGER[1:])
 _HEADERS = {frozenset(SECURITY_MANAGER), frozenset(KAFKA_UI)}
+_PRINCIPAL = (SECURITY_MANAGER[0], KAFKA_UI[0])
+_NAMES = frozenset((*SECURITY_MANAGER, *KAFKA_UI))
 
 
-def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
-    """Return the bindings of a table, in its order. Empty lines are skipped."""
+def is_table(text: str) -> bool:
+    """Return whether the first line of a text has columns of a table."""
+    first, _, _ = text.partition("\n")
+    return not {cell.strip('" \r') for cell in first.split(",")}.isdisjoint(_NAMES)
+
+
+def read(text: str) -> AclSet:
+    """Return the set of a table, its bindings in the table's order. Empty lines are skipped."""
     rows = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     bindings: list[AclBinding] = []
+    lines: list[Path] = []
     header: list[str] | None = None
     try:
         for row in rows:
@@ -53,14 +65,13 @@ def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
             if header is None:
                 header = _header(row, rows.line_num)
             else:
-                bindings.append(
-                    _binding(header, row, rows.line_num, bare_principals=bare_principals)
-                )
+                bindings.append(_binding(header, row, rows.line_num))
+                lines.append((rows.line_num,))
     except csv.Error as error:
         raise FormatError(f"no CSV: {error}", rows.line_num) from None
     if header is None:
         raise FormatError(f"no header; expected is {COLUMNS}")
-    return bindings
+    return AclSet(bindings, tuple(lines), line_of=line_in_path)
 
 
 def write(bindings: Iterable[AclBinding], header: tuple[str, ...] = SECURITY_MANAGER) -> str:
@@ -83,7 +94,7 @@ def row_of(binding: AclBinding) -> str:
 def binding_of_row(text: str) -> AclBinding:
     """Return the binding of a row."""
     try:
-        bindings = read(f"{COLUMNS}\n{text}")
+        bindings = read(f"{COLUMNS}\n{text}").bindings
     except FormatError as error:
         # The number of the line would count the heading, which the user did not type.
         reason = str(error).removeprefix(f"line {error.line}: ")
@@ -123,10 +134,12 @@ def _header(row: list[str], line: int) -> list[str]:
             f" {KAFKA_UI[0]} for {SECURITY_MANAGER[0]}",
             line,
         )
-    return [SECURITY_MANAGER[0] if name == KAFKA_UI[0] else name for name in names]
+    return names
 
 
-def _binding(header: list[str], row: list[str], line: int, *, bare_principals: bool) -> AclBinding:
+def _binding(header: list[str], row: list[str], line: int) -> AclBinding:
+    if len(row) > len(header) and tuple(header) == KAFKA_UI:
+        row = _joined(row)
     if len(row) != len(header):
         raise FormatError(f"found {len(row)} cells; expected are {len(header)}", line)
     cells = dict(zip(header, map(_unescaped, row), strict=True))
@@ -135,11 +148,28 @@ def _binding(header: list[str], row: list[str], line: int, *, bare_principals: b
             resource=cells["ResourceType"],
             name=cells["ResourceName"],
             pattern=cells["PatternType"],
-            principal=cells["KafkaPrincipal"],
+            principal=next(cells[each] for each in _PRINCIPAL if each in cells),
             host=cells["Host"],
             does=cells["Operation"],
             permission=cells["PermissionType"],
-            bare_principals=bare_principals,
         )
     except FormatError as error:
         raise FormatError(str(error), line) from None
+
+
+def _joined(row: list[str]) -> list[str]:
+    """Return a row of kafka-ui with the parts of its principal and its name joined.
+
+    The resource type and the pattern type stand between them. Where they could stand at several
+    places, the row is returned as it is, which has too many cells.
+    """
+    places = [
+        index
+        for index in range(1, len(row) - 5)
+        if row[index] in ResourceType.__members__ and row[index + 1] in PatternType.__members__
+    ]
+    if len(places) != 1:
+        return row
+    [place] = places
+    principal, name = ",".join(row[:place]), ",".join(row[place + 2 : -3])
+    return [principal, *row[place : place + 2], name, *row[-3:]]

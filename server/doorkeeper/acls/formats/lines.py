@@ -13,6 +13,13 @@ Path = tuple[str | int, ...]
 LineOf = Callable[[Path], int]
 
 
+def line_in_path(path: Path) -> int:
+    """Return the line of a path that is one: of formats with a binding on each line."""
+    line = path[0]
+    assert isinstance(line, int)
+    return line
+
+
 def line_at(text: str, path: Path) -> int:
     """Return the line at which a part begins; see ``lines_of``."""
     return lines_of(text)(path)
@@ -24,16 +31,28 @@ def lines_of(text: str) -> LineOf:
     The line is that of the last part on the path that exists; 0 if there is none, or the text is
     not YAML, as JSON that is indented with tabs.
     """
+    line_of = lines_of_stream(text)
+    return lambda path: line_of((0, *path))
+
+
+def lines_of_stream(text: str) -> LineOf:
+    """Return ``lines_of`` for a text of several documents; paths begin with a document's index."""
     import yaml
 
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         # All of it, for few lines: a faulty file is read once, and a sound one never.
-        document = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        documents = list(yaml.compose_all(text, Loader=loader))
     except yaml.YAMLError:
         return lambda _path: 0
 
     def line_of(path: Path) -> int:
-        line, node = 0, document
+        index = path[0] if path else 0
+        if not isinstance(index, int) or index >= len(documents):
+            return 0
+        node = documents[index]
+        line = node.start_mark.line + 1 if index else 0
+        path = path[1:]
         for step in path:
             member = _member(yaml, node, step)
             if member is None:

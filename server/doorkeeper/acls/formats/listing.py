@@ -21,6 +21,8 @@ import re
 from collections.abc import Iterable
 from itertools import groupby
 
+from doorkeeper.acls.formats.acl_set import AclSet
+from doorkeeper.acls.formats.lines import Path, line_in_path
 from doorkeeper.acls.formats.names import FormatError, binding_of
 from doorkeeper.acls.model import AclBinding, ResourcePattern
 
@@ -36,14 +38,14 @@ _LINES = re.compile(r"[^\r\n]*(?:\n\t\([^\r\n]*\))+")
 _HEADINGS = ("ACLs for principal `", "Adding ACLs for resource `")
 
 
-def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
-    """Return the bindings of a listing, in its order, without duplicates.
+def is_listing(text: str) -> bool:
+    """Return whether a text begins as a listing."""
+    return text.startswith(("Current ACLs for resource `", "ACLs for principal `"))
 
-    Raises:
-        FormatError: a line is malformed, or there is no ACL: the listing of a cluster without ACLs
-            cannot be told from the rest of a failed one.
-    """
-    bindings: dict[AclBinding, None] = {}
+
+def read(text: str) -> AclSet:
+    """Return the set of a listing, its bindings in the listing's order, without duplicates."""
+    bindings: dict[AclBinding, Path] = {}
     resource: tuple[str, str, str] | None = None
     for number, line in enumerate(re.split(r"\r?\n", text), 1):
         heading, entry = _RESOURCE.fullmatch(line), line
@@ -57,21 +59,17 @@ def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
             entry = heading[7]
         if not entry.strip() or entry.startswith(_HEADINGS):
             continue
-        bindings[_binding(entry, resource, number, bare_principals=bare_principals)] = None
+        bindings.setdefault(_binding(entry, resource, number), (number,))
     if not bindings:
         raise FormatError(
             "no ACL in the listing, as where kafka-acls.sh failed; where none is meant, expected is"
             ' {"version": 1, "acls": []} in a file of YAML or JSON'
         )
-    return list(bindings)
+    return AclSet(list(bindings), tuple(bindings.values()), line_of=line_in_path)
 
 
 def write(bindings: Iterable[AclBinding]) -> str:
-    """Return bindings as the tool of 4.3.1 prints them; those of a resource must be adjacent.
-
-    Raises:
-        FormatError: a text has a line break, which could not be read back.
-    """
+    """Return bindings as the tool of 4.3.1 prints them; those of a resource must be adjacent."""
     parts = []
     for resource, of_one in groupby(bindings, key=lambda binding: binding.pattern):
         entries = "\n".join(f"\t{entry_text(binding)}" for binding in of_one)
@@ -96,9 +94,7 @@ def entry_text(binding: AclBinding) -> str:
     )
 
 
-def _binding(
-    line: str, resource: tuple[str, str, str] | None, number: int, *, bare_principals: bool
-) -> AclBinding:
+def _binding(line: str, resource: tuple[str, str, str] | None, number: int) -> AclBinding:
     entry = _ENTRY.fullmatch(line)
     if entry is None:
         raise FormatError(f"found {line.strip()!r:.80}; expected is a line of a listing", number)
@@ -118,7 +114,6 @@ def _binding(
             host=host,
             does=operation,
             permission=permission,
-            bare_principals=bare_principals,
         )
     except FormatError as error:
         raise FormatError(str(error), number) from None

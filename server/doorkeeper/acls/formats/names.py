@@ -24,7 +24,7 @@ from doorkeeper.acls.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.acls.validation import check_binding, unencodable
+from doorkeeper.acls.validation import unencodable
 
 E = TypeVar("E", bound="IntEnum")
 
@@ -43,6 +43,10 @@ class FormatError(ValueError):
     def at(self, path: tuple[str | int, ...], prefix: str = "") -> FormatError:
         """Return this error for a part of a larger document."""
         return FormatError(f"{prefix}{self}", path=(*path, *self.path))
+
+
+class NoAcls(FormatError):
+    """A file of another tool holds no ACLs; in a folder it is passed over."""
 
 
 def check_words(
@@ -114,29 +118,22 @@ def binding_of(
     host: str,
     does: str,
     permission: str,
-    bare_principals: bool = False,
 ) -> AclBinding:
-    """Return the binding with these parts.
+    """Return the binding with these parts, as a cluster may have it.
 
-    ``bare_principals`` accepts principals without a type too, which no broker stores, for checking
-    faulty sets.
+    Old brokers stored principals without a type and empty hosts: what is only read has them too.
+    What will be written is checked by ``doorkeeper.acls.validation.unstorable``.
     """
     binding = AclBinding(
         ResourcePattern(resource_type(resource), name, pattern_type(pattern)),
         AccessControlEntry(principal, host, operation(does), permission_type(permission)),
     )
-    is_bare = bare_principals and ":" not in principal
-    fault = check_binding(_with_type(binding) if is_bare else binding) or unencodable(binding)
+    if not name:
+        raise FormatError("Resource name should not be empty")
+    fault = unencodable(binding)
     if fault is not None:
-        raise FormatError(fault.message or "no broker would store this")
-    if not host:
-        raise FormatError("the host is empty; allowed: * or the text of an address")
+        raise FormatError(str(fault))
     return binding
-
-
-def _with_type(binding: AclBinding) -> AclBinding:
-    pattern, entry = binding
-    return AclBinding(pattern, entry._replace(principal=f"User:{entry.principal}"))
 
 
 def _member(kind: type[E], text: str, what: str) -> E:

@@ -27,13 +27,14 @@ from doorkeeper.acls.formats.lines import line_at
 from doorkeeper.acls.formats.names import FormatError, binding_of, check_words, short
 from doorkeeper.acls.formats.owned_parts import owned_parts
 from doorkeeper.acls.formats.roles import replace_references, roles_of, rows_of_grant, variables
-from doorkeeper.acls.formats.yaml_documents import document_of_yaml
+from doorkeeper.acls.formats.sources import json_source, yaml_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from doorkeeper.acls.formats.acceptances import Acceptance
     from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.sources import Source
     from doorkeeper.acls.model import AclBinding
 
     Sections = Mapping[str, Iterable[Mapping[str, Any]]]
@@ -46,29 +47,36 @@ MEMBERS = ("version", "acls", "owns", "vars", "roles", "grants", "accept", *SECT
 NEEDED = ("resourceType", "name", "principal", "operation")
 DEFAULTS = {"patternType": "LITERAL", "host": "*", "permissionType": "ALLOW"}
 _WORDS = (*NEEDED, *DEFAULTS)
-_HEAD = f"version: {VERSION}\nacls:\n"
+HEAD = f"version: {VERSION}\nacls:\n"
+"""The beginning of what ``write_yaml`` writes."""
 _NOT_IN_YAML = re.compile(
     "[^\t -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 """Characters that YAML escapes: non-printable ones, and its additional line breaks."""
 
 
-def read_json(text: str, *, bare_principals: bool = False) -> AclSet:
-    """Return the set of a JSON text, its bindings in the text's order."""
-    return _set_of(text, document_of(text), bare_principals=bare_principals)
+def read(source: Source) -> AclSet:
+    """Return the set of a parsed text, its bindings in the text's order."""
+    if len(source.documents) > 1:
+        count = len(source.documents)
+        raise FormatError(f"found {count} documents; expected is one", source.line_of((1,)))
+    return _set_of(source.text, source.first)
 
 
-def read_yaml(text: str, *, bare_principals: bool = False) -> AclSet:
-    """Return the set of a YAML text, its bindings in the text's order."""
+def read_json(text: str) -> AclSet:
+    """Return the set of a JSON text."""
+    return read(json_source(text))
+
+
+def read_yaml(text: str) -> AclSet:
+    """Return the set of a YAML text."""
     document = _as_written(text)
-    if document is None:
-        document = document_of_yaml(text)
-    return _set_of(text, document, bare_principals=bare_principals)
+    return read(yaml_source(text)) if document is None else _set_of(text, document)
 
 
-def _set_of(text: str, document: object, *, bare_principals: bool) -> AclSet:
+def _set_of(text: str, document: object) -> AclSet:
     try:
-        acl_set = set_of_document(document, bare_principals=bare_principals)
+        acl_set = set_of_document(document)
     except FormatError as error:
         raise FormatError(str(error), line_at(text, error.path)) from None
     return acl_set._replace(line_of=lambda path: line_at(text, path))
@@ -102,7 +110,7 @@ def write_yaml(bindings: Iterable[AclBinding], sections: Sections | None = None)
     """Return bindings as YAML, one on each line; all texts are quoted."""
     # JSON is YAML, but for the characters that YAML must escape; it is written far faster.
     rows = "".join(f"- {_yaml_text(record)}\n" for record in records(bindings))
-    text = f"{_HEAD}{rows}" if rows else f"version: {VERSION}\nacls: []\n"
+    text = f"{HEAD}{rows}" if rows else f"version: {VERSION}\nacls: []\n"
     for word, of_one in (sections or {}).items():
         text += f"{word}:\n" + "".join(f"- {_yaml_text(record)}\n" for record in of_one)
     return text
@@ -127,7 +135,7 @@ def from_document(document: object) -> list[AclBinding]:
     return set_of_document(document).bindings
 
 
-def set_of_document(document: object, *, bare_principals: bool = False) -> AclSet:
+def set_of_document(document: object) -> AclSet:
     """Return the set of a parsed document; lines are unknown."""
     if not isinstance(document, dict):
         raise FormatError("expected is a mapping with version and acls")
@@ -144,7 +152,7 @@ def set_of_document(document: object, *, bare_principals: bool = False) -> AclSe
         read = text_of if path[0] == "acls" else _as_it_stands
         try:
             for record in row:
-                bindings.extend(_bindings(record, read, bare_principals=bare_principals))
+                bindings.extend(_bindings(record, read))
         except FormatError as error:
             raise error.at(path, f"{where}: ") from None
         paths.extend([path] * (len(bindings) - len(paths)))
@@ -188,9 +196,7 @@ def _text_reader(document: dict[str, Any]) -> Callable[[str], str]:
     return lambda text: replace_references(text, values)
 
 
-def _bindings(
-    row: object, text_of: Callable[[str], str], *, bare_principals: bool
-) -> Iterator[AclBinding]:
+def _bindings(row: object, text_of: Callable[[str], str]) -> Iterator[AclBinding]:
     if not isinstance(row, dict):
         raise FormatError(f"expected is a record with {', '.join(NEEDED)}")
     check_words(row, _WORDS)
@@ -211,15 +217,14 @@ def _bindings(
             host=text_of(words["host"]),
             does=operation,
             permission=words["permissionType"],
-            bare_principals=bare_principals,
         )
 
 
 def _as_written(text: str) -> object | None:
     """Parse the output of ``write_yaml``, a hundred times as fast; None for other texts."""
-    if not text.startswith(_HEAD):
+    if not text.startswith(HEAD):
         return None
-    lines = text[len(_HEAD) :].rstrip("\n").split("\n")
+    lines = text[len(HEAD) :].rstrip("\n").split("\n")
     if not all(line.startswith("- {") for line in lines):
         return None
     try:

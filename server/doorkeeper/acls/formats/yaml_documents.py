@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from doorkeeper.acls.formats.lines import lines_of_stream
 from doorkeeper.acls.formats.names import FormatError
 
 if TYPE_CHECKING:
@@ -47,16 +48,25 @@ class _Unusual(Exception):
 
 
 def document_of_yaml(text: str) -> object:
-    """Return the document of a YAML text."""
+    """Return the only document of a YAML text; None if it has none."""
+    documents = documents_of_yaml(text)
+    if len(documents) > 1:
+        line = lines_of_stream(text)((1,))
+        raise FormatError(f"no YAML: found {len(documents)} documents; expected is one", line)
+    return documents[0] if documents else None
+
+
+def documents_of_yaml(text: str) -> list[object]:
+    """Return the documents of a YAML text, which ``---`` separates."""
     import yaml
 
     try:
         try:
-            return _Builder(yaml).document(text)
+            return _Builder(yaml).documents(text)
         except _Unusual:
             loader = _loader(yaml)
             _check_depth(yaml, text, loader)
-            return yaml.load(text, Loader=loader)  # noqa: S506  a safe one
+            return list(yaml.load_all(text, Loader=loader))
     except yaml.MarkedYAMLError as error:
         line = 0 if error.problem_mark is None else error.problem_mark.line + 1
         raise FormatError(f"no YAML: {error.problem}", line) from None
@@ -75,11 +85,11 @@ class _Builder:
         self._texts: dict[str, object] = {}
         self._values = yaml.SafeLoader("")
 
-    def document(self, text: str) -> object:
-        """Return the only document of a text.
+    def documents(self, text: str) -> list[object]:
+        """Return the documents of a text.
 
         Raises:
-            _Unusual: it has anchors, tags, or keys that are not texts, or is not one document.
+            _Unusual: it has anchors, tags, or keys that are not texts.
             FormatError: it is nested too deeply, or a mapping has a duplicate member.
             yaml.YAMLError: it is not YAML.
         """
@@ -87,13 +97,11 @@ class _Builder:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         events = iter(yaml.parse(text, Loader=loader))
         next(events)
-        if not isinstance(next(events), yaml.DocumentStartEvent):
-            raise _Unusual
-        document = self._node(next(events), events, 0)
-        next(events)
-        if not isinstance(next(events), yaml.StreamEndEvent):
-            raise _Unusual
-        return document
+        documents = []
+        while isinstance(next(events), yaml.DocumentStartEvent):
+            documents.append(self._node(next(events), events, 0))
+            next(events)
+        return documents
 
     def _node(self, event: _Event, events: Iterator[_Event], depth: int) -> object:
         kind = type(event)

@@ -17,8 +17,11 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
+from doorkeeper.acls.formats.acl_set import AclSet
 from doorkeeper.acls.formats.documents import document_of
+from doorkeeper.acls.formats.lines import Path
 from doorkeeper.acls.formats.names import FormatError, binding_of
+from doorkeeper.acls.formats.sources import Source
 from doorkeeper.acls.model import AclBinding
 
 _PATH = re.compile(
@@ -27,34 +30,34 @@ _PATH = re.compile(
 )
 
 
-def is_dump(document: object) -> bool:
-    """Return whether a parsed document looks like a dump."""
+def is_dump(source: Source) -> bool:
+    """Return whether a JSON text looks like a dump."""
+    document = source.first
     return (
-        isinstance(document, dict)
+        source.is_json
+        and isinstance(document, dict)
         and bool(document)
         and all(isinstance(path, str) and _PATH.fullmatch(path) for path in document)
     )
 
 
-def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
-    """Return the bindings of a dump, in its order."""
-    return from_document(document_of(text), bare_principals=bare_principals)
-
-
-def from_document(document: object, *, bare_principals: bool = False) -> list[AclBinding]:
-    """Return the bindings of a parsed dump."""
+def read(source: Source) -> AclSet:
+    """Return the set of a dump, its bindings in the dump's order."""
+    document = source.first
     if not isinstance(document, dict):
         raise FormatError("expected is an object from paths of nodes to what they hold")
     bindings: list[AclBinding] = []
+    paths: list[Path] = []
     for path, node in document.items():
         try:
-            bindings.extend(_bindings(path, node, bare_principals=bare_principals))
+            bindings.extend(_bindings(path, node))
         except FormatError as error:
             raise FormatError(f"{path!r}: {error}") from None
-    return bindings
+        paths.extend([(0, path)] * (len(bindings) - len(paths)))
+    return AclSet(bindings, tuple(paths), line_of=source.line_of)
 
 
-def _bindings(path: str, node: object, *, bare_principals: bool) -> Iterator[AclBinding]:
+def _bindings(path: str, node: object) -> Iterator[AclBinding]:
     match = _PATH.fullmatch(path)
     if match is None:
         raise FormatError("expected is a path such as /kafka-acl/Topic/orders")
@@ -82,5 +85,4 @@ def _bindings(path: str, node: object, *, bare_principals: bool) -> Iterator[Acl
             host=host,
             does=operation,
             permission=permission,
-            bare_principals=bare_principals,
         )

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 ADDRESSES: Final = """
 \b
 Addresses of ACLs:
-  acls.yaml                  a file (YAML, JSON, CSV, output of kafka-acls.sh --list); - for stdin
+  acls.yaml                  a file (YAML, JSON, CSV, output of kafka-acls.sh --list, files of
+                             Strimzi, Terraform, rpk and others); - for stdin
   kafka://host:9092          a live cluster, Kafka or Doorkeeper; host1:9092,host2:9092 is the same
   controllers://host:9093    a live cluster, through its controllers
   config:server.properties   the store of the server with this configuration
@@ -125,8 +126,8 @@ class Location(NamedTuple):
         addresses = [each.canonical() for each in (self.address, *self.others)]
         return " ".join([*addresses, *sorted(self.overrides)])
 
-    def repository(self, *, bare_principals: bool = False) -> AclRepository:
-        """Return the repository; ``bare_principals`` is for files, see ``FileRepository``.
+    def repository(self, *, is_wanted: bool = False) -> AclRepository:
+        """Return the repository; ``is_wanted`` is for files, see ``FileRepository``.
 
         Raises:
             RepositoryError: the configuration of a store is wrong.
@@ -158,9 +159,7 @@ class Location(NamedTuple):
             return BackupRepository(self.address, self.at)
         from doorkeeper.cli.repositories.files import FileRepository
 
-        return FileRepository(
-            self.address, _load_bytes, others=self.others, bare_principals=bare_principals
-        )
+        return FileRepository(self.address, _load_bytes, others=self.others, is_wanted=is_wanted)
 
     def configured_policy(self) -> Policy | None:
         """Return the policy of the configuration beside the address; None without one.
@@ -415,13 +414,15 @@ def refuse_file(target: Address) -> None:
         )
 
 
-def read_contents(location: Location) -> AclContents:
+def read_contents(location: Location, *, is_wanted: bool = False) -> AclContents:
     """Return the ACLs at a location; those with unknown codes are reported on stderr.
+
+    ``is_wanted`` says that they will be written somewhere, see ``FileRepository``.
 
     Raises:
         RepositoryError: they cannot be read.
     """
-    contents = asyncio.run(location.repository().read())
+    contents = asyncio.run(location.repository(is_wanted=is_wanted).read())
     report_unknown(contents)
     return contents
 

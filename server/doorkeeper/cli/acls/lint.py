@@ -18,6 +18,7 @@ from doorkeeper.acls.lint import lint as findings_of
 from doorkeeper.acls.model import ANY_BINDING, AclBinding
 from doorkeeper.acls.search import find
 from doorkeeper.acls.snapshot import Snapshot
+from doorkeeper.base.encodings import not_utf8
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.command_lines import commands_of
 from doorkeeper.cli.acls.printing import row
@@ -137,7 +138,7 @@ def lint(
     """Find ACLs that have no effect, and likely mistakes; each with a reason and a fix."""
     if fix_file is not None and fix_file.suffix.lower() not in _FORMATS:
         raise click.UsageError(f"--fix-file: found {fix_file}; allowed: {', '.join(_FORMATS)}")
-    state = take_state(options, status=FAILED, bare_principals=True)
+    state = take_state(options, status=FAILED)
     # Codes are selected before the analysis, not after it: an ACL that stays may be the reason
     # for which another one is not redundant.
     codes = (select or frozenset(CODES)) - ignore
@@ -186,7 +187,7 @@ def _names_in(path: Path) -> frozenset[str]:
     except OSError as error:
         fail([f"{path}: {error.strerror}"], FAILED)
     except UnicodeDecodeError as error:
-        fail([f"{path}: byte {error.start} is not UTF-8"], FAILED)
+        fail([f"{path}: {not_utf8(error)}"], FAILED)
     return frozenset(each.strip() for each in lines if each.strip())
 
 

@@ -153,9 +153,7 @@ def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return location(policy_options(release_option(at_option(command))))
 
 
-def take_state(
-    options: dict[str, Any], *, status: int = 1, bare_principals: bool = False
-) -> AclState:
+def take_state(options: dict[str, Any], *, status: int = 1) -> AclState:
     """Return the state that options name, and take them out of the dictionary.
 
     If the ACLs cannot be read, the process ends with ``status``.
@@ -165,7 +163,7 @@ def take_state(
     location = take_location(options, has_policy=True)
     try:
         configured = location.configured_policy()
-        repository = location.repository(bare_principals=bare_principals)
+        repository = location.repository()
         contents = asyncio.run(repository.read())
     except RepositoryError as error:
         fail(error.problems, status)

@@ -23,6 +23,7 @@ from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acls.regions import ALL_NAMES
 from doorkeeper.acls.words import extent_words, resource_words
+from doorkeeper.base.encodings import not_utf8
 from doorkeeper.cli.acls.explanations import because, decision_record
 from doorkeeper.cli.acls.printing import code_block, row
 from doorkeeper.cli.terminal import fail, paint, printable
@@ -104,7 +105,7 @@ def read_rules(path: Path) -> Rules:
     except OSError as error:
         fail([f"{path}: {error.strerror}"])
     except UnicodeDecodeError as error:
-        fail([f"{path}: byte {error.start} is not UTF-8"])
+        fail([f"{path}: {not_utf8(error)}"])
     except FormatError as error:
         fail([f"{path}: {error}"])
 

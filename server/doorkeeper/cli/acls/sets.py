@@ -261,7 +261,7 @@ def plan(
     _refuse_stdin_twice(*wanted, location.address)
     try:
         source = _location_of(wanted, location)
-        goal = read_contents(source)
+        goal = read_contents(source, is_wanted=True)
         owned = ownership_of(selector, goal.owned, whole=whole)
         planner = planner_of(goal.entities, removals_max, options)
         present = read_contents(location)
@@ -389,7 +389,7 @@ def apply(
             if if_revision is None:
                 fail([f"{wanted[0]}: the plan has no revision"])
     else:
-        goal = read_contents(_location_of(wanted, location))
+        goal = read_contents(_location_of(wanted, location), is_wanted=True)
         owned = ownership_of(selector, goal.owned, whole=whole)
         if not owned.only_adds:
             selects = owned.selects
@@ -432,7 +432,7 @@ def import_acls(*, dry_run: bool, accepted: frozenset[Rule], **options: Any) -> 
     wanted = take_wanted(options)
     location = take_location(options, *wanted)
     refuse_file(location.address)
-    goal = read_contents(_location_of(wanted, location))
+    goal = read_contents(_location_of(wanted, location), is_wanted=True)
     make_plan = partial(plan_additions, desired=goal.bindings)
     # Without owners: what is there stays as it is.
     planner = planner_of(goal.entities._replace(owned=()), 0, {})

@@ -12,6 +12,7 @@ from doorkeeper.acls.formats.choosing import read_set
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.model import ANONYMOUS, WILDCARD_PRINCIPAL, AclOperation
 from doorkeeper.acls.recorded_access import least_acls, unneeded_acls
+from doorkeeper.base.encodings import not_utf8
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.completion import files
@@ -438,8 +439,10 @@ def _read_file(path: Path) -> list[AclBinding]:
 def _read_set(path: Path) -> AclSet:
     try:
         return read_set(path.read_text(encoding="utf-8"), name=path.name)
-    except (FormatError, UnicodeDecodeError) as error:
+    except FormatError as error:
         fail([f"{path}: {error}"])
+    except UnicodeDecodeError as error:
+        fail([f"{path}: {not_utf8(error)}"])
     except OSError as error:
         fail([f"{path}: {error.strerror}"])
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from doorkeeper.acls.entities.model import EntitySet
 from doorkeeper.acls.formats.acl_set import AclSet
 from doorkeeper.acls.formats.choosing import read_set
-from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.formats.names import FormatError, NoAcls
+from doorkeeper.acls.validation import unstorable
+from doorkeeper.base.encodings import not_utf8
 from doorkeeper.cli.repositories.addresses import STDIN, Address
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.file_ownership import AclFile, ownership_problems
@@ -17,6 +20,9 @@ from doorkeeper.cli.repositories.repository import AclContents, AclRepository, P
 
 SUFFIXES: Final = (".yaml", ".yml", ".json", ".csv")
 """The ends of the names of files that are read in folders; a .txt is mostly no list of ACLs."""
+
+_PROBLEMS_MAX: Final = 20
+"""Each line of a text costs parsing it anew."""
 
 
 class FileRepository(AclRepository):
@@ -28,12 +34,12 @@ class FileRepository(AclRepository):
         load: Callable[[str], bytes] = lambda name: Path(name).read_bytes(),
         *,
         others: Sequence[Address] = (),
-        bare_principals: bool = False,
+        is_wanted: bool = False,
     ) -> None:
         """Take the address of a file or a folder, and further ones.
 
-        ``load`` returns the bytes at the address; it may block. ``bare_principals`` accepts
-        principals without a type, see ``doorkeeper.acls.formats.names``.
+        ``load`` returns the bytes at the address; it may block. ``is_wanted`` says that the ACLs
+        will be written somewhere: what brokers refuse is an error then, and is read otherwise.
         """
         self.address = address
         self.description = "standard input" if address.is_stdin else address.target
@@ -41,17 +47,19 @@ class FileRepository(AclRepository):
             self.description += f" and {len(others)} more"
         self._addresses = (address, *others)
         self._load = load
-        self._bare_principals = bare_principals
+        self._without_acls = 0
+        self._is_wanted = is_wanted
 
     async def read(self) -> AclContents:
         """Return the bindings of the files, each once, in their order.
 
         It is an error that files own the same.
         """
-        names = [name for address in self._addresses for name in _files_at(address)]
-        # A file that is named beside its folder is read once.
-        files = [AclFile(name, self._read(name)) for name in dict.fromkeys(names)]
-        problems = ownership_problems(files)
+        self._without_acls = 0
+        files = list(self._files())
+        problems = [*_of_several_clusters(files), *ownership_problems(files)]
+        if self._is_wanted:
+            problems += islice(_unstorable(files), _PROBLEMS_MAX)
         if problems:
             raise RepositoryError(*problems)
         found = dict.fromkeys(each for file in files for each in file.contents.bindings)
@@ -66,23 +74,65 @@ class FileRepository(AclRepository):
             tuple(each for one in sets for each in one.entities),
             owned=tuple(each for one in sets for each in one.owned),
         )
-        return AclContents(list(found), owned=owned, accepted=accepted, entities=entities)
+        note = None
+        if self._without_acls:
+            note = f"{self._without_acls} files of other tools have no ACLs"
+        return AclContents(
+            list(found), note=note, owned=owned, accepted=accepted, entities=entities
+        )
+
+    def _files(self) -> Iterator[AclFile]:
+        """Yield the files, each once; those of a folder that hold no ACLs are passed over."""
+        seen: set[str] = set()
+        for address in self._addresses:
+            names = list(_files_at(address))
+            empty: list[str] = []
+            for name in names:
+                if name in seen:
+                    continue
+                seen.add(name)
+                try:
+                    contents = self._read(name)
+                except NoAcls as error:
+                    empty.append(f"{name}: {error}")
+                else:
+                    yield AclFile(name, contents)
+            if len(empty) == len(names):
+                raise RepositoryError(empty[0])
+            self._without_acls += len(empty)
 
     def _read(self, name: str) -> AclSet:
         try:
             text = self._load(name).decode("utf-8")
             # The format follows from the file's name, which standard input has not.
-            return read_set(
-                text,
-                name="" if name == STDIN else name,
-                bare_principals=self._bare_principals,
-            )
+            return read_set(text, name="" if name == STDIN else name)
+        except NoAcls:
+            raise
         except OSError as error:
             raise RepositoryError(f"{name}: {error.strerror}") from error
         except UnicodeDecodeError as error:
-            raise RepositoryError(f"{name}: byte {error.start} is not UTF-8") from error
+            raise RepositoryError(f"{name}: {not_utf8(error)}") from error
         except FormatError as error:
             raise RepositoryError(f"{name}: {error}") from error
+
+
+def _of_several_clusters(files: Sequence[AclFile]) -> Iterator[str]:
+    """Yield a sentence if files of other tools say that they are for different clusters."""
+    named = {each.contents.cluster: each for each in files if each.contents.cluster}
+    if len(named) > 1:
+        (one, left), (other, right) = list(named.items())[:2]
+        yield (
+            f"{left.name} is of cluster {one!r}, and {right.name} of {other!r}; an address has the"
+            " ACLs of one cluster"
+        )
+
+
+def _unstorable(files: Sequence[AclFile]) -> Iterator[str]:
+    """Yield why brokers would refuse bindings, with the line of each."""
+    for file in files:
+        for index, binding in enumerate(file.contents.bindings):
+            if fault := unstorable(binding):
+                yield f"{file.place(file.contents.line_of_binding(index))}: {fault}"
 
 
 def _files_at(address: Address) -> Iterator[str]:

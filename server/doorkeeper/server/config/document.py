@@ -17,6 +17,7 @@ from doorkeeper.acls.formats.lines import Path as Place
 from doorkeeper.acls.formats.lines import lines_of
 from doorkeeper.acls.formats.names import FormatError, short
 from doorkeeper.acls.formats.yaml_documents import document_of_yaml
+from doorkeeper.base.encodings import not_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +94,7 @@ def read(path: Path) -> tuple[YamlValue, FaultList]:
     except OSError as error:
         fault = f"cannot be read: {error.strerror}"
     except UnicodeDecodeError as error:
-        fault = f"is not UTF-8 at byte {error.start}"
+        fault = not_utf8(error)
     except FormatError as error:
         line, fault = error.line, str(error).removeprefix(f"line {error.line}: ")
     raise FaultyDocument([Fault(str(path), line, "", fault)])

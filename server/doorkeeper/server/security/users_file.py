@@ -15,6 +15,7 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from doorkeeper.base.encodings import not_utf8
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.password_records import (
     BLOCK_SIZE,
@@ -117,7 +118,7 @@ def lines_of(path: Path) -> list[str]:
     except OSError as error:
         raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not UTF-8 at byte {error.start}") from None
+        raise ValueError(f"{path}: {not_utf8(error)}") from None
 
 
 def is_user_name(name: str) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from doorkeeper.acls.formats import names, request_words
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.model import AclOperation, PatternType, ResourceType
+from doorkeeper.acls.validation import unstorable
 
 FIELDS: dict[str, Any] = {
     "resource": "TOPIC", "name": "t", "pattern": "LITERAL", "principal": "User:a", "host": "*",
@@ -39,14 +40,15 @@ def test_what_means_nothing_is_refused() -> None:
         request_words.resource_type("Any")
 
 
-def test_principals_without_a_type() -> None:
-    """They are refused, but where somebody looks for them; all else is refused there too."""
-    bare = FIELDS | {"principal": "alice"}
+def test_what_an_old_cluster_may_have() -> None:
+    """Principals without a type and empty hosts are read; what no cluster has is not."""
+    old = names.binding_of(**FIELDS | {"principal": "alice", "host": ""})
 
-    with pytest.raises(FormatError, match="Could not parse principal from `alice`"):
-        names.binding_of(**bare, bare_principals=False)
-    assert names.binding_of(**bare, bare_principals=True).entry.principal == "alice"
+    assert (old.entry.principal, old.entry.host) == ("alice", "")
+    assert "Could not parse principal from `alice`" in str(unstorable(old))
+    assert "the host is empty" in str(unstorable(names.binding_of(**FIELDS | {"host": ""})))
+    assert unstorable(names.binding_of(**FIELDS)) is None
     with pytest.raises(FormatError, match="should not be empty"):
-        names.binding_of(**bare | {"name": ""}, bare_principals=True)
+        names.binding_of(**FIELDS | {"name": ""})
     with pytest.raises(FormatError, match="Resource name holds half of a surrogate pair"):
         names.binding_of(**FIELDS | {"name": "a\ud800"})

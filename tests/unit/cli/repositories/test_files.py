@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper.acls.formats.choosing import Format, read, write
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.files import FileRepository
@@ -20,8 +21,8 @@ HEADER = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,Permiss
 A = allow("a", READ, topic("t"))
 
 
-def repository(path: Path, *, bare_principals: bool = False) -> FileRepository:
-    return FileRepository(Address(AddressKind.FILE, str(path)), bare_principals=bare_principals)
+def repository(path: Path, *, is_wanted: bool = False) -> FileRepository:
+    return FileRepository(Address(AddressKind.FILE, str(path)), is_wanted=is_wanted)
 
 
 async def test_a_file_of_any_format_has_each_binding_once(tmp_path: Path) -> None:
@@ -50,10 +51,12 @@ async def test_standard_input_has_no_name_to_tell_the_format() -> None:
 async def test_an_unreadable_file_is_reported_with_its_name(tmp_path: Path) -> None:
     """And with the place in it."""
     (tmp_path / "latin.csv").write_bytes(b"\xe9")
+    (tmp_path / "powershell.csv").write_bytes(HEADER.encode("utf-16"))
     (tmp_path / "short.csv").write_text(f"{HEADER}\n{ROW}"[:-2])
     for name, text in (
         ("none", "No such file"),
         ("latin.csv", "byte 0 is not UTF-8"),
+        ("powershell.csv", "found UTF-16; expected is UTF-8: convert it with iconv"),
         ("short.csv", "line 2: found 6 cells"),
     ):
         with pytest.raises(RepositoryError, match=f"{name}: {text}"):
@@ -66,3 +69,52 @@ def test_a_file_is_read_only(tmp_path: Path) -> None:
 
     with pytest.raises(RepositoryError, match=r"acls\.csv: it is read only"):
         found.change()
+
+
+OLD = """Current ACLs for resource `Topic:LITERAL:t`:
+\t(principal=User:a, host=*, operation=READ, permissionType=ALLOW)
+\t(principal=test, host=*, operation=READ, permissionType=ALLOW)
+\t(principal=User:b, host=, operation=READ, permissionType=ALLOW)
+"""
+
+
+@pytest.mark.parametrize("name", ["acls.txt", "acls.csv", "acls.yaml", "acls.json"])
+async def test_what_an_old_cluster_has_is_read_and_not_written(tmp_path: Path, name: str) -> None:
+    """Questions are answered; what would be written is refused, with each row's line."""
+    bindings = read(OLD)
+    how = {"txt": Format.KAFKA}.get(name[-3:]) or Format(name[5:])
+    (tmp_path / name).write_text(write(bindings, how), newline="")
+
+    assert set((await repository(tmp_path / name).read()).bindings) == set(bindings)
+    with pytest.raises(RepositoryError) as refused:
+        await repository(tmp_path / name, is_wanted=True).read()
+
+    principal, host = refused.value.problems
+    assert f"{name} line " in principal
+    assert "Could not parse principal from `test`" in principal
+    assert f"{name} line " in host
+    assert "the host is empty" in host
+
+
+USER = """apiVersion: kafka.strimzi.io/v1
+kind: KafkaUser
+metadata: {name: app, labels: {strimzi.io/cluster: CLUSTER}}
+spec:
+  authorization: {type: simple, acls: [{resource: {type: topic, name: t}, operations: [Read]}]}
+"""
+
+
+async def test_a_folder_of_another_tool(tmp_path: Path) -> None:
+    """Files without ACLs are passed over and counted; a folder has users of one cluster."""
+    (tmp_path / "topic.yaml").write_text(USER.replace("KafkaUser", "KafkaTopic"))
+    with pytest.raises(RepositoryError, match=r"topic\.yaml: .*no KafkaUser.*: KafkaTopic"):
+        await repository(tmp_path).read()
+
+    (tmp_path / "user.yaml").write_text(USER.replace("CLUSTER", "one"))
+    found = await repository(tmp_path).read()
+
+    assert found.bindings == [allow("app", READ, topic("t"))]
+    assert found.note == "1 files of other tools have no ACLs"
+    (tmp_path / "other.yaml").write_text(USER.replace("CLUSTER", "two"))
+    with pytest.raises(RepositoryError, match=r"of cluster 'two', and .* of 'one'; an address has"):
+        await repository(tmp_path).read()

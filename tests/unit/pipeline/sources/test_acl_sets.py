@@ -60,8 +60,8 @@ def test_the_same_binding_of_two_files_is_one_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"\xff", "no UTF-8"),
-        ("acls: []".encode("utf-16"), "found UTF-16, as PowerShell writes it; expected is UTF-8"),
+        (b"\xff", "byte 0 is not UTF-8"),
+        ("acls: []".encode("utf-16"), "found UTF-16; expected is UTF-8: convert it with iconv"),
         (b"acls: [1]", "acls.yaml"),
         (None, "No such file"),
     ],

@@ -34,7 +34,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert faults_of(absent) == [f"{absent}: cannot be read: No such file or directory"]
     assert faults_of(folder) == [f"{folder}: cannot be read: Is a directory"]
     assert faults_of(wrong)[0].startswith(f"{wrong}:2: no YAML: ")
-    assert faults_of(latin) == [f"{latin}: is not UTF-8 at byte 9"]
+    assert faults_of(latin) == [f"{latin}: byte 9 is not UTF-8"]
     assert faults_of(large) == [f"{large}: {FILE_BYTES_MAX + 1} bytes; at most {FILE_BYTES_MAX}"]
 
 

@@ -65,7 +65,7 @@ def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
     path = tmp_path / "users.txt"
     path.write_bytes(b"abc\xff")
 
-    with pytest.raises(ValueError, match="txt: not UTF-8 at byte 3"):
+    with pytest.raises(ValueError, match="txt: byte 3 is not UTF-8"):
         read(path)
 
 

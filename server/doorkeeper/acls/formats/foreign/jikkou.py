@@ -1,0 +1,125 @@
+"""``KafkaPrincipalAuthorization`` and ``KafkaPrincipalRole`` of Jikkou.
+
+    apiVersion: kafka.jikkou.io/v1beta2
+    kind: KafkaPrincipalAuthorization
+    metadata: {name: "User:app"}
+    spec:
+      roles: [reader]
+      acls:
+        - resource: {type: topic, pattern: orders, patternType: LITERAL}
+          type: ALLOW
+          operations: [READ]
+          host: "*"
+
+A role stands in the same file. MATCH is a regular expression that Jikkou expands with the topics of
+a cluster: it is refused. What ``jikkou.io/delete`` marks is not there when the file is applied.
+
+Source: ``LiteralKafkaAclBindingBuilder``, ``KafkaPrincipalAuthorizationTransformation`` of Jikkou.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.acls.formats.foreign.manifests import Manifest, manifests_of
+from doorkeeper.acls.formats.foreign.rows import Rows, mapping_at
+from doorkeeper.acls.formats.names import FormatError, NoAcls, check_words, short
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from doorkeeper.acls.formats.acl_set import AclSet
+    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.sources import Source
+
+_AUTHORIZATION: Final = "KafkaPrincipalAuthorization"
+_ROLE: Final = "KafkaPrincipalRole"
+_OLD: Final = "KafkaAuthorizationList"
+_CONVERT: Final = "jikkou get kafkaprincipalauthorizations > acls.yaml"
+
+
+def is_jikkou(source: Source) -> bool:
+    """Return whether a resource of a text is one of Jikkou."""
+    versions = (mapping_at(each).get("apiVersion") for each in source.documents)
+    return any(
+        isinstance(version, str) and version.partition("/")[0].endswith("jikkou.io")
+        for version in versions
+    )
+
+
+def read(source: Source) -> AclSet:
+    """Return the set of the authorizations in a text.
+
+    Raises:
+        NoAcls: the resources are of other kinds.
+    """
+    rows = Rows(source.line_of)
+    manifests = list(manifests_of(source))
+    roles = {each.name: each for each in manifests if each.kind == _ROLE}
+    count = 0
+    for manifest in manifests:
+        if manifest.kind == _OLD:
+            text = f"a form of Jikkou before 0.16; what Jikkou reads from a cluster: {_CONVERT}"
+            raise rows.error(manifest.path, _OLD, text)
+        if manifest.kind == _AUTHORIZATION:
+            count += 1
+            _add_authorization(rows, manifest, roles)
+    if not count and not roles:
+        raise NoAcls("resources of Jikkou without a KafkaPrincipalAuthorization")
+    return rows.result()
+
+
+def _add_authorization(rows: Rows, manifest: Manifest, roles: Mapping[object, Manifest]) -> None:
+    path, where, principal = manifest.path, manifest.where, manifest.name
+    metadata = mapping_at(manifest.body.get("metadata"))
+    if str(mapping_at(metadata.get("annotations")).get("jikkou.io/delete")).lower() == "true":
+        return
+    if not isinstance(principal, str):
+        raise rows.error(path, where, "metadata.name is missing: it is the principal")
+    _add_acls(rows, manifest, where, principal)
+    names = manifest.spec.get("roles") or []
+    if not isinstance(names, list):
+        raise rows.error((*path, "spec", "roles"), where, "roles: expected is a list of names")
+    for name in names:
+        role = roles.get(name) if isinstance(name, str) else None
+        if role is None:
+            text = f"role {short(name)} is not in this file"
+            raise rows.error((*path, "spec", "roles"), where, text)
+        _add_acls(rows, role, f"{where}: {role.where}", principal)
+
+
+def _add_acls(rows: Rows, manifest: Manifest, where: str, principal: str) -> None:
+    place: Path = (*manifest.path, "spec", "acls")
+    acls = manifest.spec.get("acls") or []
+    if not isinstance(acls, list):
+        raise rows.error(place, where, "acls: expected is a list")
+    for index, acl in enumerate(acls):
+        _add_acl(rows, (*place, index), f"{where}: acl {index + 1}", acl, principal)
+
+
+def _add_acl(rows: Rows, path: Path, where: str, acl: object, principal: str) -> None:
+    body = mapping_at(acl)
+    try:
+        check_words(body, ("resource", "type", "operations", "host"))
+    except FormatError as error:
+        raise rows.error((*path, *error.path), where, str(error)) from None
+    resource = mapping_at(body.get("resource"))
+    pattern = resource.get("patternType")
+    if isinstance(pattern, str) and pattern.upper() == "MATCH":
+        text = (
+            f"a MATCH is expanded by Jikkou with the topics of a cluster; apply it, then {_CONVERT}"
+        )
+        raise rows.error(path, where, text)
+    operations = body.get("operations")
+    if not isinstance(operations, list):
+        raise rows.error(path, where, "operations: expected is a list")
+    row: dict[str, Any] = {
+        "resource": resource.get("type"),
+        "name": resource.get("pattern"),
+        "pattern": pattern,
+        "principal": principal,
+        "host": body.get("host", "*"),
+        "permission": body.get("type"),
+    }
+    for operation in operations:
+        rows.add(path, where, {**row, "does": operation})

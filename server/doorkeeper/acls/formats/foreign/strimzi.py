@@ -1,0 +1,125 @@
+"""``KafkaUser`` of Strimzi, and of what is built on it: v1beta2 and v1.
+
+    apiVersion: kafka.strimzi.io/v1
+    kind: KafkaUser
+    metadata: {name: app, labels: {strimzi.io/cluster: main}}
+    spec:
+      authentication: {type: tls}
+      authorization:
+        type: simple
+        acls:
+          - {resource: {type: topic, name: orders}, operations: [Read, Describe]}
+
+The principal is ``User:CN=app`` with TLS, and ``User:app`` otherwise. Other kinds beside it hold no
+ACLs and are passed over.
+
+Source: ``KafkaUserModel``, ``SimpleAclRule``, ``SimpleAclRuleResource`` of Strimzi's user operator.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.acls.formats.foreign.manifests import Manifest, manifests_of
+from doorkeeper.acls.formats.foreign.rows import CLUSTER, Rows, mapping_at
+from doorkeeper.acls.formats.names import FormatError, NoAcls, check_words, short
+
+if TYPE_CHECKING:
+    from doorkeeper.acls.formats.acl_set import AclSet
+    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.sources import Source
+
+_GROUPS: Final = ("kafka.strimzi.io", "eventstreams.ibm.com")
+_CLUSTER_LABELS: Final = tuple(f"{group.removeprefix('kafka.')}/cluster" for group in _GROUPS)
+_PRINCIPALS: Final = {"tls": "User:CN=", "tls-external": "User:CN=", "scram-sha-512": "User:"}
+_PATTERNS: Final = {"literal": "LITERAL", "prefix": "PREFIXED"}
+
+
+def read(source: Source) -> AclSet:
+    """Return the set of the users in a text.
+
+    Raises:
+        NoAcls: the resources are of other kinds.
+    """
+    rows = Rows(source.line_of)
+    kinds = set()
+    count = 0
+    for manifest in manifests_of(source):
+        kinds.add(manifest.kind)
+        if manifest.group in _GROUPS and manifest.kind == "KafkaUser":
+            count += 1
+            _add_user(rows, manifest)
+    if not count:
+        raise NoAcls(
+            f"Kubernetes resources, of which no KafkaUser of Strimzi is one: {_some(kinds)}; only"
+            " KafkaUser has ACLs that are read"
+        )
+    return rows.result()
+
+
+def _some(kinds: set[str]) -> str:
+    shown = sorted(kinds)[:5]
+    return ", ".join(shown) + (" and more" if len(kinds) > len(shown) else "")
+
+
+def _add_user(rows: Rows, user: Manifest) -> None:
+    path, where, name = user.path, user.where, user.name
+    if not isinstance(name, str):
+        raise rows.error(path, where, "metadata.name is missing: the principal follows from it")
+    labels = mapping_at(mapping_at(user.body.get("metadata")).get("labels"))
+    cluster = next((labels[each] for each in _CLUSTER_LABELS if each in labels), "")
+    rows.check_cluster(path, where, str(cluster))
+    authorization = user.spec.get("authorization")
+    if authorization is None:
+        return
+    kind = mapping_at(authorization).get("type", "simple")
+    if kind != "simple":
+        text = f"authorization.type: found {short(kind)}; only simple has ACLs"
+        raise rows.error((*path, "spec", "authorization"), where, text)
+    principal = _principal(rows, user, name)
+    acls = mapping_at(authorization).get("acls", [])
+    place: Path = (*path, "spec", "authorization", "acls")
+    if not isinstance(acls, list):
+        raise rows.error(place, where, "acls: expected is a list")
+    for index, acl in enumerate(acls):
+        _add_acl(rows, (*place, index), f"{where}: acl {index + 1}", acl, principal, user.version)
+
+
+def _principal(rows: Rows, user: Manifest, name: str) -> str:
+    authentication = user.spec.get("authentication")
+    if authentication is None:
+        return f"User:{name}"
+    kind = mapping_at(authentication).get("type")
+    prefix = _PRINCIPALS.get(kind) if isinstance(kind, str) else None
+    if prefix is None:
+        text = f"authentication.type: found {short(kind)}; allowed: {', '.join(_PRINCIPALS)}"
+        raise rows.error((*user.path, "spec", "authentication"), user.where, text)
+    return f"{prefix}{name}"
+
+
+def _add_acl(rows: Rows, path: Path, where: str, acl: object, principal: str, version: str) -> None:
+    body = mapping_at(acl)
+    words = ("resource", "type", "host", "operations", *(() if version == "v1" else ("operation",)))
+    try:
+        check_words(body, words)
+    except FormatError as error:
+        raise rows.error((*path, *error.path), where, str(error)) from None
+    if ("operation" in body) == ("operations" in body):
+        raise rows.error(path, where, "expected is a list of operations")
+    resource = mapping_at(body.get("resource"))
+    kind = resource.get("type")
+    pattern = resource.get("patternType", "literal")
+    is_cluster = kind == "cluster"
+    row: dict[str, Any] = {
+        "resource": kind,
+        "name": CLUSTER if is_cluster else resource.get("name"),
+        "pattern": "LITERAL" if is_cluster else _PATTERNS.get(str(pattern), pattern),
+        "principal": principal,
+        "host": body.get("host", "*"),
+        "permission": body.get("type", "allow"),
+    }
+    operations = body["operations"] if "operations" in body else [body["operation"]]
+    if not isinstance(operations, list):
+        raise rows.error(path, where, "operations: expected is a list")
+    for operation in operations:
+        rows.add(path, where, {**row, "does": operation})

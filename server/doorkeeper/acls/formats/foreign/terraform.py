@@ -1,0 +1,168 @@
+"""Terraform's state, and what ``terraform show -json`` prints of a state or a plan.
+
+    {"version": 4, "resources": [
+      {"mode": "managed", "type": "kafka_acl", "name": "app", "instances": [
+        {"attributes": {"resource_name": "orders", "resource_type": "Topic",
+                        "resource_pattern_type_filter": "Literal", "acl_principal": "User:app",
+                        "acl_host": "*", "acl_operation": "Read",
+                        "acl_permission_type": "Allow"}}]}]}
+
+``kafka_acl`` is of Mongey's provider, ``confluent_kafka_acl`` and the older
+``confluentcloud_kafka_acl`` of Confluent's. A plan has the state that it leads to. Values that are
+not of ACLs, among them credentials, are never read.
+
+Source: Terraform's state format 4 and JSON output format 1; the schemas of the providers.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from doorkeeper.acls.formats.foreign.rows import Rows, mapping_at
+from doorkeeper.acls.formats.names import FormatError, NoAcls, short_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from doorkeeper.acls.formats.acl_set import AclSet
+    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.formats.sources import Source
+
+_VERSION: Final = 4
+_SHOWN: Final = ("values", "planned_values")
+_CONFLUENT: Final = {
+    "resource": "resource_type",
+    "name": "resource_name",
+    "pattern": "pattern_type",
+    "principal": "principal",
+    "host": "host",
+    "does": "operation",
+    "permission": "permission",
+}
+_ATTRIBUTES: Final[Mapping[str, Mapping[str, str]]] = {
+    "kafka_acl": {
+        "resource": "resource_type",
+        "name": "resource_name",
+        "pattern": "resource_pattern_type_filter",
+        "principal": "acl_principal",
+        "host": "acl_host",
+        "does": "acl_operation",
+        "permission": "acl_permission_type",
+    },
+    "confluent_kafka_acl": _CONFLUENT,
+    "confluentcloud_kafka_acl": _CONFLUENT,
+}
+"""The attribute of each word, by the type of a resource."""
+
+_DEFAULTS: Final = {"pattern": "LITERAL", "host": "*"}
+"""For attributes that older providers do not write."""
+
+_OTHER_ACLS = re.compile(r"\w*(?:kafka|redpanda)\w*_acls?\w*|redpanda_acl")
+
+
+class _Resource(NamedTuple):
+    path: Path
+    kind: str
+    address: str
+    attributes: Mapping[str, Any]
+
+
+def is_state(source: Source) -> bool:
+    """Return whether a document is a state of Terraform, or what it shows of one."""
+    document = mapping_at(source.first)
+    return isinstance(document.get("terraform_version"), str) and (
+        "version" in document or "format_version" in document
+    )
+
+
+def read(source: Source) -> AclSet:
+    """Return the set of the resources in a state.
+
+    Raises:
+        NoAcls: it has no ACLs.
+    """
+    document = mapping_at(source.first)
+    rows = Rows(source.line_of)
+    count = 0
+    for path, kind, address, attributes in _resources(source, document):
+        words = _ATTRIBUTES.get(kind)
+        if words is None:
+            if _OTHER_ACLS.fullmatch(kind):
+                text = f"its provider is not read; read are {', '.join(_ATTRIBUTES)}"
+                raise rows.error(path, address, text)
+            continue
+        count += 1
+        rows.check_cluster(path, address, _cluster_of(attributes))
+        row = {
+            word: _DEFAULTS.get(word) if attributes.get(name) is None else attributes[name]
+            for word, name in words.items()
+        }
+        if None in row.values():
+            missing = [words[word] for word, value in row.items() if value is None]
+            raise rows.error(path, address, f"not known: {', '.join(missing)}")
+        rows.add(path, address, row)
+    if not count:
+        raise NoAcls(f"a state of Terraform without {', '.join(_ATTRIBUTES)}")
+    return rows.result()
+
+
+def _resources(source: Source, document: Mapping[str, Any]) -> Iterator[_Resource]:
+    shown = next((each for each in reversed(_SHOWN) if each in document), None)
+    if shown is not None:
+        yield from _shown((0, shown, "root_module"), mapping_at(document[shown]).get("root_module"))
+        return
+    if document.get("version") != _VERSION:
+        found = short_text(document.get("version"))
+        raise FormatError(
+            f"a state of Terraform in version {found}; expected is {_VERSION}, which a newer"
+            " Terraform writes: terraform state pull > state.json",
+            source.line_of((0, "version")),
+        )
+    for index, resource in enumerate(_list(document.get("resources"))):
+        body = mapping_at(resource)
+        if body.get("mode") != "managed":
+            continue
+        kind = str(body.get("type"))
+        parts = [part for part in (body.get("module"), kind, body.get("name")) if part]
+        address = ".".join(map(short_text, parts))
+        for number, instance in enumerate(_list(body.get("instances"))):
+            values = mapping_at(instance)
+            key = values.get("index_key")
+            where = address if key is None else f"{address}[{key!r}]"
+            attributes = values.get("attributes") or values.get("attributes_flat")
+            path = (0, "resources", index, "instances", number)
+            yield _Resource(path, kind, where, mapping_at(attributes))
+
+
+def _shown(path: Path, root: object) -> Iterator[_Resource]:
+    modules: list[tuple[Path, object]] = [(path, root)]
+    while modules:
+        place, module = modules.pop()
+        body = mapping_at(module)
+        for index, resource in enumerate(_list(body.get("resources"))):
+            found = mapping_at(resource)
+            if found.get("mode") == "managed":
+                kind = str(found.get("type"))
+                yield _Resource(
+                    (*place, "resources", index),
+                    kind,
+                    short_text(found.get("address", kind)),
+                    mapping_at(found.get("values")),
+                )
+        children = enumerate(_list(body.get("child_modules")))
+        modules += reversed([((*place, "child_modules", n), each) for n, each in children])
+
+
+def _cluster_of(attributes: Mapping[str, Any]) -> str:
+    """Return the id of Confluent's cluster: a block, a list of one, or a text of old providers."""
+    cluster = attributes.get("kafka_cluster")
+    if isinstance(cluster, list) and cluster:
+        cluster = cluster[0]
+    if isinstance(cluster, dict):
+        cluster = cluster.get("id")
+    return cluster if isinstance(cluster, str) else ""
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,54 @@
+"""A text of YAML or JSON that is parsed once: its documents, and the lines of their parts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.acls.formats.documents import document_of
+from doorkeeper.acls.formats.lines import lines_of_stream
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.formats.yaml_documents import documents_of_yaml
+
+if TYPE_CHECKING:
+    from doorkeeper.acls.formats.lines import Path
+
+_LINES_MAX: Final = 20_000_000
+"""The longest text whose lines are looked for: its nodes take a hundred times as much memory."""
+
+_TEMPLATE = re.compile(r"\{\{|\{%")
+
+
+class Source(NamedTuple):
+    """The documents of a text; a path begins with the index of its document."""
+
+    text: str
+    documents: tuple[object, ...]
+    is_json: bool = False
+
+    @property
+    def first(self) -> object:
+        """Return the first document; None if there is none."""
+        return self.documents[0] if self.documents else None
+
+    def line_of(self, path: Path) -> int:
+        """Return the line at which a part begins, counting from 1; 0 if it is unknown."""
+        return lines_of_stream(self.text)(path) if len(self.text) <= _LINES_MAX else 0
+
+
+def json_source(text: str) -> Source:
+    """Return the source of a JSON text."""
+    return Source(text, (document_of(text),), is_json=True)
+
+
+def yaml_source(text: str) -> Source:
+    """Return the source of a YAML text, with each of its documents."""
+    try:
+        return Source(text, tuple(documents_of_yaml(text)))
+    except FormatError as error:
+        if _TEMPLATE.search(text) is None:
+            raise
+        raise FormatError(
+            f"{error}; the file is a template: expected is what the tool makes of it, as"
+            " helm template CHART or jikkou validate --files FILE print it"
+        ) from None

@@ -1,0 +1,15 @@
+"""Bytes that are not UTF-8, in words."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
+"""The marks in front of UTF-16, as PowerShell writes a redirected output."""
+
+
+def not_utf8(error: UnicodeDecodeError) -> str:
+    """Return why bytes are no text: the encoding that they have, or the first faulty byte."""
+    if error.object.startswith(_UTF_16):
+        return "found UTF-16; expected is UTF-8: convert it with iconv"
+    return f"byte {error.start} is not UTF-8"
