@@ -45,13 +45,10 @@ if TYPE_CHECKING:
 
 
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
-_NO_TYPE, _ANY_TYPE = ResourceType.UNKNOWN, ResourceType.ANY
+_NO_TYPE = ResourceType.UNKNOWN
 _NO_PATTERN_TYPE = PatternType.UNKNOWN
-_ANY_PATTERN_TYPE, _MATCH = PatternType.ANY, PatternType.MATCH
-_NO_OPERATION, _ANY_OPERATION = AclOperation.UNKNOWN, AclOperation.ANY
-_NO_PERMISSION, _ANY_PERMISSION = AclPermissionType.UNKNOWN, AclPermissionType.ANY
-_new = tuple.__new__
-
+_NO_OPERATION = AclOperation.UNKNOWN
+_NO_PERMISSION = AclPermissionType.UNKNOWN
 
 _CODES = (
     "pattern_type_filter",

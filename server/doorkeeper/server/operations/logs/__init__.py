@@ -1,10 +1,8 @@
 """The log: events of the server, and lines of the authorizer's log, on stdout.
 
-pipeline           from an event to a queued line; start, reload, close
+pipeline           from an event to a line, by a bounded queue and a thread; start, reload, close
 levels             the level of each logger; records of Python's logging, from plug-ins
-rendering          the formats of a line: console, JSON, Kafka's
-secrets            fields whose values are hidden
-line_writer        a bounded queue and a thread: logging never blocks
+rendering          the formats of a line: console, JSON, Kafka's; fields whose values are hidden
 authorizer_file    Kafka's authorizer log as a file
 command_log        the log of a command that does not serve
 

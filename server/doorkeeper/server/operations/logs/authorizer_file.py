@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from doorkeeper.server.authorizer.authorizer_log import LOGGER_NAME
-from doorkeeper.server.operations.logs.line_writer import QUEUED_BYTES_MAX, write_all
+from doorkeeper.server.operations.logs.pipeline import QUEUED_BYTES_MAX, write_all
 from doorkeeper.server.operations.logs.rendering import LEVEL_NAMES, NS_PER_S, as_kafka
 from doorkeeper.server.runtime.bounded_queue import BoundedQueue
 from doorkeeper.server.state.storage.files import unused_path

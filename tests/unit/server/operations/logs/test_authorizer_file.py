@@ -146,7 +146,7 @@ def test_a_disk_that_fails_is_told_once(tmp_path: Path, monkeypatch: pytest.Monk
             raise OSError(28, "No space left on device")
         return write(descriptor, data)
 
-    monkeypatch.setattr("doorkeeper.server.operations.logs.line_writer.os.write", writing)
+    monkeypatch.setattr("doorkeeper.server.operations.logs.pipeline.os.write", writing)
     w.file.write(20, "a")
     w.file.write(20, "b")
     deadline_s = time.monotonic() + 10

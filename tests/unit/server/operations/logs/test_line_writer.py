@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.server.operations.logs.line_writer import LineWriter
+from doorkeeper.server.operations.logs.pipeline import LineWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
