@@ -96,8 +96,12 @@ async def commit(assembly: Assembly, plan: Plan[R], origin: Origin) -> R:
     if audit_log is not None and (refusal := audit_log.refusal()) is not None:
         raise StartError(str(refusal))
     completed = await assembly.log.submit(plan, origin)
-    if audit_log is not None and (problem := await audit_log.wait_until_recorded()) is not None:
-        raise StartError(f"The change was made, but the audit log could not be written: {problem}")
+    if audit_log is not None:
+        timeout_s = assembly.node.settings[UPDATE_TIMEOUT_MS] / 1000
+        problem = await audit_log.wait_until_recorded(timeout_s)
+        if problem is not None:
+            text = f"The change was made, but the audit log could not be written: {problem}"
+            raise StartError(text)
     return completed.result
 
 

@@ -44,10 +44,10 @@ class Accepted(asyncio.Protocol, ABC):
 class AuditLog(Protocol):
     """The audit log of logins and changes. No method blocks."""
 
-    def wait_until_recorded(self) -> Awaitable[str | None]:
+    def wait_until_recorded(self, timeout_s: float) -> Awaitable[str | None]:
         """Wait until all changes so far are recorded as durably as configured.
 
-        Return why a change that was made was not recorded, or None.
+        Return why a change that was made was not recorded, or None. It ends in about the time-out.
         """
         ...
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     OnDone = Callable[[Any, BaseException | None, Waited], None]
 
 GRACE_S: Final = 1.0
-"""Added to the time-out of ACL updates: the authorizer's guard times out each item first."""
+"""Added to the time-out of ACL updates: the authorizer's guard times out each item first. As long
+a change that took nearly all of its time may at least take to be recorded."""
 
 
 def admit(update: Update, server: ServerContext, peer_id: str) -> Exception | None:
@@ -117,7 +118,8 @@ class UpdateInFlight:
             result = await update.apply(server.services)
             timeout.cancel()
             if server.audit_log is not None:
-                problem = await server.audit_log.wait_until_recorded()
+                left_s = max(timeout.when() - server.loop.time(), GRACE_S)
+                problem = await server.audit_log.wait_until_recorded(left_s)
                 error = None if problem is None else _recording_error(problem)
         except (Exception, asyncio.CancelledError) as fault:
             # A plug-in may raise CancelledError itself, which is a failed update and not a

@@ -14,6 +14,7 @@ from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.server.net.request_log import DEBUG
+from doorkeeper.server.net.updates import GRACE_S
 from doorkeeper.server.operations.logs.levels import LoggerThreshold
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
@@ -243,8 +244,10 @@ class HandAuditLog:
         self.waiting: list[asyncio.Future[str | None]] = []
         self.refused: ApiError | None = None
         self.logins: list[Login] = []
+        self.timeouts_s: list[float] = []
 
-    async def wait_until_recorded(self) -> str | None:
+    async def wait_until_recorded(self, timeout_s: float) -> str | None:
+        self.timeouts_s.append(timeout_s)
         if self.is_recorded:
             return None
         future: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
@@ -288,6 +291,8 @@ async def test_what_is_complete_at_once_waits_too() -> None:
     assert [answer(each, DescribeAclsResponse, 3)[0] for each in w.pipe.answers()] == [1]
     await w.record()
     assert [int.from_bytes(each[:4]) for each in w.pipe.answers()] == [1, 2, 3]
+    (timeout_s,) = w.audit_log.timeouts_s
+    assert GRACE_S <= timeout_s <= Limits().update_timeout_ms / 1000 + GRACE_S
 
 
 async def test_a_change_that_could_not_be_recorded() -> None:

@@ -48,10 +48,12 @@ if TYPE_CHECKING:
     from doorkeeper.server.schema.change import Change, Committed, Origin
 
 CLOSE_TIMEOUT_S: Final = 10.0
+"""How long the end of the process waits for an unresponsive disk."""
 
 PROBLEM_S: Final = 1.0
 """For how long changes are answered with an error after one that was not recorded."""
-"""How long the end of the process waits for an unresponsive disk."""
+
+STALLED: Final = "the disk does not answer"
 
 
 class AuditLog:
@@ -83,9 +85,11 @@ class AuditLog:
         self.on_decision = self._merging.on_decision
         """Counts decisions of an authorizer."""
         self._last_change: asyncio.Future[str | None] | None = None
-        # Why changes of the last second were not recorded.
-        self._problems: list[str] = []
         """Completed when the last change, and all before it, are written."""
+        self._overdue: asyncio.Future[str | None] | None = None
+        """That of the newest change that was not recorded in time."""
+        self._problems: list[str] = []
+        """Why changes of the last second were not recorded."""
         self._stopping = False
         self.records_decisions = settings[AUDIT_DECISIONS] is not Recorded.NONE
         for file in recovered:
@@ -207,7 +211,7 @@ class AuditLog:
 
     def refusal(self) -> ApiError | None:
         """Return why no change is possible now; None if changes are possible."""
-        failing = self._writer.failing
+        failing = self._writer.failing or self._stalled()
         if failing is None or self.settings[AUDIT_SYNC] is not Sync.STRICT:
             return None
         return ApiError(
@@ -216,21 +220,32 @@ class AuditLog:
             f" strict: {failing}",
         )
 
-    async def wait_until_recorded(self) -> str | None:
+    async def wait_until_recorded(self, timeout_s: float) -> str | None:
         """Wait until every change so far is in the file, synced as configured.
 
-        Return the problem of the disk if that fails, which only happens with strict, for changes
-        during the failure.
+        Return why it is not, which only happens with strict: the problem of the disk, for changes
+        during the failure, or that it has not answered in time. Further changes are refused then,
+        until it does.
         """
         last = self._last_change
         if last is not None:
             # Not the future itself: a waiter may be cancelled, and others wait too.
-            await asyncio.wait((last,))
+            await asyncio.wait((last,), timeout=timeout_s)
+            if not last.done():
+                self._overdue = last
+                return self._stalled()
             if last is self._last_change:
                 self._last_change = None
         # Changes are recorded in order, so those before the last one have a result. The thread may
         # have taken one alone and failed, and succeeded with the next.
         return next(iter(self._problems), None)
+
+    def _stalled(self) -> str | None:
+        """Return the problem while a change has not been recorded in time, and is not yet."""
+        if self._overdue is not None and self._overdue.done():
+            self._overdue = None
+        is_strict = self.settings[AUDIT_SYNC] is Sync.STRICT
+        return STALLED if is_strict and self._overdue is not None else None
 
     def _keep_problem(self, change: asyncio.Future[str | None]) -> None:
         problem = None if change.cancelled() else change.result()

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.server.operations.audit.queue import QueuedEvents
 
+    Fault = tuple[QueuedEvents, Exception]
+
 NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000
 
@@ -26,24 +28,36 @@ class Lines:
         self._second = -1
         self._prefix = ""
 
-    def of(self, items: Iterable[QueuedEvents], seq: int) -> tuple[bytes, int]:
-        """Return the lines of items, and how many they are; the first event gets ``seq``."""
+    def of(self, items: Iterable[QueuedEvents], seq: int) -> tuple[bytes, int, list[Fault]]:
+        """Return the lines of items, how many they are, and the items that have none.
+
+        The first event gets ``seq``. An item that cannot be built costs no other one its lines.
+        """
         lines: list[bytes] = []
+        faults: list[Fault] = []
         for item in items:
-            time = self.time_text(item.ts_ns)
-            for event in item.make():
-                event.seq, event.node = seq + len(lines), self._node
-                event.ts_ns, event.time = item.ts_ns, time
-                try:
-                    line = self._encode(event)
-                except UnicodeEncodeError:
-                    # UTF-8 cannot encode half of a surrogate pair, which a plug-in may pass.
-                    text = json.dumps(
-                        msgspec.to_builtins(event), ensure_ascii=False, separators=(",", ":")
-                    )
-                    line = text.encode("utf-8", "replace")
-                lines.append(line + b"\n")
-        return b"".join(lines), len(lines)
+            try:
+                lines += self._of_one(item, seq + len(lines))
+            except Exception as error:  # whatever a value of a plug-in raises
+                faults.append((item, error))
+        return b"".join(lines), len(lines), faults
+
+    def _of_one(self, item: QueuedEvents, seq: int) -> list[bytes]:
+        lines: list[bytes] = []
+        time = self.time_text(item.ts_ns)
+        for event in item.make():
+            event.seq, event.node = seq + len(lines), self._node
+            event.ts_ns, event.time = item.ts_ns, time
+            try:
+                line = self._encode(event)
+            except UnicodeEncodeError:
+                # UTF-8 cannot encode half of a surrogate pair, which a plug-in may pass.
+                text = json.dumps(
+                    msgspec.to_builtins(event), ensure_ascii=False, separators=(",", ":")
+                )
+                line = text.encode("utf-8", "replace")
+            lines.append(line + b"\n")
+        return lines
 
     def time_text(self, ts_ns: int) -> str:
         """Return a time as text: UTC, to the millisecond."""

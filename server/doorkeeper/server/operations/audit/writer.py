@@ -96,6 +96,8 @@ class Writer:
         self._seq = folder.last_seq()
         self._lost: dict[str, Loss] = {}
         self._held: list[QueuedEvents] = []
+        # Items of the present batch that are neither written nor given up.
+        self._unwritten: list[QueuedEvents] = []
         self._unsynced_since_s: float | None = None
         self._reserved = False
         self._strict = settings[AUDIT_SYNC] is Sync.STRICT
@@ -115,10 +117,11 @@ class Writer:
     def _work_or_log(self, batch: Batch[QueuedEvents]) -> None:
         try:
             self._work(batch)
-        except Exception as error:  # the thread must survive any item
-            self._log.error("events could not be made for the audit log", cause=repr(error))
-            self._lose(batch.items)
-            self._notify(_waiting(batch), repr(error))
+        except Exception as error:  # the thread must survive any fault
+            self._fail(error)
+            self._give_up(self._unwritten)
+            self._unwritten = []
+            self._notify(_waiting(batch), self.failing)
 
     def _end(self) -> None:
         self._close_file()
@@ -155,11 +158,11 @@ class Writer:
 
     def _record(self, items: list[QueuedEvents]) -> None:
         """Write items, after the event of losses; keep or lose those that cannot be written."""
-        self._held = []
+        self._held, self._unwritten = [], items
         if self._strict and not self._reserved and not self._take_reserve():
             # The released reserve has space only for events that must not be lost.
             self._lose(item for item in items if not item.must_be_kept)
-            items = [item for item in items if item.must_be_kept]
+            items = self._unwritten = [item for item in items if item.must_be_kept]
         elif self._lost:
             try:
                 self._append(_dropped_items(self._lost, self._clocks))
@@ -173,7 +176,9 @@ class Writer:
             except OSError as error:
                 if not self._append_to_reserve(chunk, error):
                     self._give_up(items[at:])
+                    self._unwritten = []
                     return
+            self._unwritten = items[at + CHUNK_EVENTS :]
 
     def _append_to_reserve(self, items: list[QueuedEvents], error: OSError) -> bool:
         """Write events that must be kept to the reserve; return whether they were written."""
@@ -192,12 +197,12 @@ class Writer:
         return True
 
     def _append(self, items: list[QueuedEvents]) -> None:
-        """Write the events of items, all or none.
+        """Write the events of items, all or none; those that cannot be built are lost.
 
         Raises:
             OSError: the file cannot be written.
         """
-        data, count = self._lines.of(items, self._seq + 1)
+        data, count, faults = self._lines.of(items, self._seq + 1)
         file = self._file
         if (
             file is not None
@@ -211,6 +216,10 @@ class Writer:
         self._file.append(data)
         self._seq += count
         self._meter.written.add(count)
+        for item, fault in faults:
+            self._log.error("events could not be made for the audit log", cause=repr(fault))
+            self._lose((item,))
+            self._notify([] if item.waiter is None else [item.waiter], repr(fault))
         if self._unsynced_since_s is None:
             self._unsynced_since_s = self._clocks.steady_s()
         # With strict the disk counts as working only when the reserve is back too.
@@ -299,8 +308,8 @@ class Writer:
         self._reserved = False
         return self._folder.free_reserve()
 
-    def _fail(self, error: OSError) -> None:
-        reason = error.strerror or repr(error)
+    def _fail(self, error: Exception) -> None:
+        reason = (error.strerror if isinstance(error, OSError) else None) or repr(error)
         if self.failing is None:
             self._log.error(
                 "the audit log cannot be written", dir=str(self._folder.path), cause=reason

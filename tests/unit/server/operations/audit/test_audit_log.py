@@ -16,6 +16,7 @@ from doorkeeper.server.schema.change import Committed, edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.log import origin_of
 from testkit.acl import allow, request_of
+from testkit.load import scaled
 from testkit.trails import LOGIN, Disk, Log, Time, audit_settings, lines_in
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ async def test_a_full_disk_refuses_changes(tmp_path: Path, monkeypatch: pytest.M
     for trail in (strict, usual):
         assert trail.refusal() is None
         trail.record_commit(CHANGE)
-        answers.append((await trail.wait_until_recorded(), trail.refusal()))
+        answers.append((await trail.wait_until_recorded(scaled(20)), trail.refusal()))
 
     (failed, refused), fine = answers
     assert failed == "No space left on device"
@@ -104,10 +105,36 @@ async def test_a_change_that_failed_is_not_answered_by_the_next_one(
         trail.record_commit(CHANGE)
         trail.record_commit(CHANGE)
 
-    of_the_first = asyncio.ensure_future(trail.wait_until_recorded())
+    of_the_first = asyncio.ensure_future(trail.wait_until_recorded(scaled(20)))
     await asyncio.sleep(0)
     waiters[0].set_result("Input/output error")
     waiters[1].set_result(None)
 
     assert await of_the_first == "Input/output error"
     trail.close()
+
+
+async def test_a_disk_that_does_not_answer_holds_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With strict the change is answered with an error, and the next one is refused, until the disk
+    has taken it; without strict neither."""
+    strict, usual = opened(tmp_path / "s", sync=Sync.STRICT), opened(tmp_path / "u")
+    waiters: list[asyncio.Future[str | None]] = []
+    with monkeypatch.context() as patched:
+        for trail in (strict, usual):
+            patched.setattr(trail._queue, "put_events", lambda item: waiters.append(item.waiter))
+            trail.record_commit(CHANGE)
+
+    assert await strict.wait_until_recorded(0) == "the disk does not answer"
+    refused = strict.refusal()
+    assert refused is not None
+    assert refused.message == (
+        "Nothing was changed: the audit log cannot be written, and doorkeeper.audit.sync is"
+        " strict: the disk does not answer"
+    )
+    assert (await usual.wait_until_recorded(0), usual.refusal()) == (None, None)
+    waiters[0].set_result(None)
+    assert (strict.refusal(), await strict.wait_until_recorded(0)) == (None, None)
+    strict.close()
+    usual.close()

@@ -20,7 +20,7 @@ def test_events_are_numbered() -> None:
         QueuedEvents(1_250_999_999, lambda: [stop()]),
     ]
 
-    data, count = Lines(7).of(items, 42)
+    data, count, _ = Lines(7).of(items, 42)
 
     events = [json.loads(line) for line in data.splitlines()]
     assert count == 3
@@ -35,6 +35,6 @@ def test_half_a_surrogate_pair() -> None:
     """A text that has no form in UTF-8, which a plug-in may give, is written with "?"."""
     event = Reload(outcome="FAILED", reason="a\ud800b")
 
-    data, _ = Lines(1).of([QueuedEvents(1, lambda: [event])], 1)
+    data, _, _ = Lines(1).of([QueuedEvents(1, lambda: [event])], 1)
 
     assert json.loads(data)["reason"] == "a?b"

@@ -91,6 +91,13 @@ class World:
         return sorted(path.name for path in self.path.glob("audit-*.jsonl*"))
 
 
+def raises(error: Exception) -> Callable[..., Any]:
+    def raise_it(*_: object) -> None:
+        raise error
+
+    return raise_it
+
+
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[Make]:
     worlds = []
@@ -295,13 +302,58 @@ def test_a_disk_that_cannot_sync(
     assert w.names == [whole_name(1, 1, 1, compressed=False), open_name(1, 2)]
 
 
+def broken() -> list[Reload]:
+    raise ValueError("odd")
+
+
+def test_an_event_that_cannot_be_made_costs_no_other(world: Make) -> None:
+    """Whoever waits for it is told; the loss is in the trail."""
+    w = world(sync=Sync.STRICT)
+    told: list[str | None] = []
+    w.put("a")
+    w.queue.put_events(
+        QueuedEvents(1, broken, changes=1, must_be_kept=True, waiter=Waiter(told).future)
+    )
+    w.put("b")
+    w.turn()
+
+    assert w.reasons == ["a", "b"]
+    assert (told[0], w.told) == ("ValueError('odd')", [None])
+    assert w.log.texts == ["events could not be made for the audit log"]
+    w.put("c")
+    w.turn()
+    assert [(line["kind"], line.get("changes")) for line in w.lines[2:]] == [
+        ("dropped", 1),
+        ("reload", None),
+    ]
+
+
+def test_a_fault_of_the_thread_loses_no_change(
+    world: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With strict, changes that were held back for a disk survive what is not an OSError too."""
+    w = world(sync=Sync.STRICT)
+    with monkeypatch.context() as patched:
+        patched.setattr(w.folder, "open", raises(OSError(5, "Input/output error")))
+        w.put("held", is_change=True)
+        w.turn()
+    with monkeypatch.context() as patched:
+        patched.setattr(w.folder, "open", raises(RuntimeError("a fault")))
+        w.put("lost")
+        w.put("next", is_change=True)
+        w.writer._work_or_log(w.queue.take(0))
+    assert w.problem() == "RuntimeError('a fault')"
+
+    w.idle()
+    w.idle()
+    assert [line["reason"] for line in w.lines if line["kind"] == "reload"] == ["held", "next"]
+    assert w.problem() is None
+
+
 def test_the_thread(world: Make) -> None:
     """The thread writes, tells, survives an event that cannot be made, and closes the file."""
     w = world()
     w.writer.start()
-
-    def broken() -> list[Reload]:
-        raise ValueError("odd")
 
     w.queue.put_events(QueuedEvents(1, broken))
     w.put("a", waiter=Waiter(w.told).future)
