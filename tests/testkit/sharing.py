@@ -13,7 +13,7 @@ import asyncpg
 
 from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.search import find
-from doorkeeper.server.authorizer.plans import plan_creation, plan_deletion
+from doorkeeper.server.authorizer.standard import plan_creation, plan_deletion
 from doorkeeper.server.schema.change import Origin
 from doorkeeper.server.state.log import StateLog
 from doorkeeper.server.state.postgres.store import PostgresStore

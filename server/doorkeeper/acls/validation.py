@@ -1,5 +1,7 @@
 """What the authorizer refuses to store or to search: rules and texts of the controller.
 
+``hints`` are about ACLs that are stored although they have no effect.
+
 The handlers refuse before that what the broker refuses: names of the cluster, empty names. What no
 answer could carry is refused wherever bindings come in, and whichever authorizer there is.
 
@@ -7,6 +9,8 @@ Source: ``AclControlManager`` (4.3.1; hosts that may be networks: 4.4.0).
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.model import (
     AccessControlEntry,
@@ -19,7 +23,11 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.acls.networks import InvalidNetwork, parse_network
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS, effects
 from doorkeeper.base.errors import ApiError, ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 ACLS_PER_REQUEST_MAX = 10_000
 """How many ACLs one request may create, or delete: ``MAX_RECORDS_PER_USER_OP``."""
@@ -157,3 +165,51 @@ def too_many_deleted() -> ApiError:
 
 def _invalid(text: str) -> ApiError:
     return ApiError(ErrorCode.INVALID_REQUEST, text)
+
+
+# --- hints
+
+_ALL, _USER = AclOperation.ALL, ResourceType.USER
+
+_FITTING: Final = frozenset(
+    (resource_type, operation)
+    for resource_type, supported in SUPPORTED_OPERATIONS.items()
+    for operation in (_ALL, *supported)
+    if resource_type is not _USER
+)
+"""Pairs of a resource type and an operation that need no hint."""
+
+
+def hints(bindings: Iterable[AclBinding]) -> list[str]:
+    """Return a line for each ACL that has no effect, or less than expected.
+
+    These are ACLs whose operation does not belong to their resource type, and ACLs on a user whose
+    name is no principal: the resource of delegation tokens is ``User:owner1``, but ``kafka-acls.sh
+    --user-principal owner1`` sends the bare name. A broker stores both without a warning.
+    """
+    lines: list[str] = []
+    for binding in bindings:
+        # Nearly all end here, of a thousand that are created together.
+        if (binding[0][0], binding[1][2]) not in _FITTING:
+            lines += _hints_of(binding)
+    return lines
+
+
+def _hints_of(binding: AclBinding) -> Iterator[str]:
+    (resource_type, name, pattern_type), entry = binding
+    supported = SUPPORTED_OPERATIONS.get(resource_type, ())
+    acl = (
+        f"{entry.permission_type.name} {entry.operation.name} for {entry.principal}"
+        f" on {resource_type.name}:{pattern_type.name}:{name}"
+    )
+    literal = pattern_type is PatternType.LITERAL and name != "*"
+    if resource_type is _USER and literal and ":" not in name:
+        yield (
+            f"the ACL {acl} has no effect: the resource of a user is its full principal,"
+            f" as User:{name}"
+        )
+    elif entry.operation is not _ALL and entry.operation not in supported:
+        left = ", ".join(each.name for each in effects(binding))
+        consequence = f"allows {left} only" if left else "has no effect"
+        allowed = ", ".join(each.name for each in supported)
+        yield f"the ACL {acl} {consequence}: the operations of {resource_type.name} are {allowed}"

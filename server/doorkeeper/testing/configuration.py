@@ -19,8 +19,7 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.base.credentials import DIGESTS, credential_of
-from doorkeeper.server.authorizer.plans import BindingIds
-from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.acls import BindingIds, StoredBinding
 from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import ACL, CREDENTIAL, TOPIC, StoredCredential, StoredTopic
 from doorkeeper.testing.acl_options import bindings_of

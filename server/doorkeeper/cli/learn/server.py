@@ -30,13 +30,12 @@ from doorkeeper.cli.learn.shadow import Shadow
 from doorkeeper.cli.learn.tap import Tap
 from doorkeeper.client.config import Address
 from doorkeeper.server.app.stores import initial_rows
-from doorkeeper.server.authorizer.plans import BindingIds
 from doorkeeper.server.config.keys import LOG_FORMAT, LOG_LEVELS
 from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.net import new_runner
 from doorkeeper.server.resources.topics.initial import initial_topics
-from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.acls import BindingIds, StoredBinding
 from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import ACL, TOPIC
 from doorkeeper.server.state.memory import MemoryStore

@@ -7,7 +7,6 @@ awaitables        what completes later
 loading           creates the configured class
 guard             bounds and checks the calls; result_checks: what may be returned
 one_request       what one request asks
-plans             changes of ACLs in the state log
-standard          StandardAuthorizer; standard_keys: its configuration keys
+standard          StandardAuthorizer, the plans of its changes; standard_keys: its keys
 authorizer_log    Kafka's authorizer log; kafka_log_line: its lines
 """

@@ -13,6 +13,7 @@ import asyncio
 import logging
 from copy import copy
 from functools import partial
+from itertools import filterfalse
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast, runtime_checkable
 
 from doorkeeper.acls.by_type import allowed_on_some
@@ -26,8 +27,15 @@ from doorkeeper.acls.decision import (
 )
 from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.acls.operations import ALLOW_TESTS, DENY_TESTS, allowed_mask, full_mask
-from doorkeeper.acls.search import find
-from doorkeeper.acls.validation import ACLS_PER_REQUEST_MAX, check_binding, check_filter
+from doorkeeper.acls.search import find, find_each
+from doorkeeper.acls.validation import (
+    ACLS_PER_REQUEST_MAX,
+    check_binding,
+    check_filter,
+    hints,
+    too_many_created,
+    too_many_deleted,
+)
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import SLICE_ITEMS, map_in_turns, next_turn
 from doorkeeper.server.authorizer.authorizer_log import DEBUG, INFO, TRACE, StandardLibraryLog
@@ -44,7 +52,6 @@ from doorkeeper.server.authorizer.contract import (
     masks_by_authorize,
 )
 from doorkeeper.server.authorizer.kafka_log_line import FORMS
-from doorkeeper.server.authorizer.plans import BindingIds, plan_creation, plan_deletion
 from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.server.authorizer.standard_keys import (
     RECONFIGURABLE,
@@ -52,6 +59,9 @@ from doorkeeper.server.authorizer.standard_keys import (
     read_policy,
 )
 from doorkeeper.server.config.keys import AUTHORIZER_LOG_FORMAT
+from doorkeeper.server.schema.acls import BindingIds, StoredBinding
+from doorkeeper.server.schema.change import Edit
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.log import StateLog, origin_of
 from doorkeeper.server.state.memory import MemoryStore
 from doorkeeper.server.state.outcome import not_stored
@@ -62,9 +72,11 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.acls.snapshot import Snapshot
+    from doorkeeper.base.slices import Slices
     from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.server.authorizer.contract import AuthorizerServerInfo, Endpoint
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+    from doorkeeper.server.schema.change import Change
     from doorkeeper.server.state.state import State
 
 _LOG = logging.getLogger("doorkeeper.authorizer")
@@ -77,6 +89,8 @@ _LITERAL = PatternType.LITERAL
 _ALLOWED = AuthorizationResult.ALLOWED
 _DENIED = AuthorizationResult.DENIED
 _DEFAULTS = (DEFAULT_DENY, DEFAULT_ALLOW)
+# Three times as fast as a named tuple's own constructor, which is a Python function.
+_stored = partial(tuple.__new__, StoredBinding)
 
 
 class _OneState(NamedTuple):
@@ -425,6 +439,65 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         if self._owns_log and self._loaded is not None:
             # Kept, because the loop holds only a weak reference.
             self._closing = asyncio.get_running_loop().create_task(self._state_log.aclose())
+
+
+def plan_creation(
+    bindings: Sequence[AclBinding], ids: Sequence[str], state: State
+) -> Slices[tuple[Change, Sequence[str]]]:
+    """Plan the creation of valid bindings; the result are hints about those that are new.
+
+    Existing bindings, and duplicates in the request, are skipped. There is a new id for each
+    binding that one request may create.
+
+    Raises:
+        ApiError: more ACLs are new than one request may create.
+
+    Source: ``AclControlManager.createAcls`` (4.3.1).
+    """
+    # All of this runs in C: a thousand ACLs take half a millisecond.
+    missing: dict[AclBinding, None] = {}
+    for at in range(0, len(bindings), SLICE_ITEMS):
+        if at:
+            yield
+        missing |= dict.fromkeys(filterfalse(state.acls.id_of, bindings[at : at + SLICE_ITEMS]))
+    if len(missing) > ACLS_PER_REQUEST_MAX:
+        raise too_many_created()
+    added = list(missing)
+    rows: list[StoredBinding] = []
+    lines: list[str] = []
+    for at in range(0, len(added), SLICE_ITEMS):
+        if at:
+            yield
+        part = slice(at, at + SLICE_ITEMS)
+        rows += map(_stored, zip(ids[part], added[part], strict=False))
+        lines += hints(added[part])
+    return ({ACL: Edit(tuple(rows))} if rows else {}), lines
+
+
+def plan_deletion(
+    filters: Sequence[AclBindingFilter], state: State
+) -> Slices[tuple[Change, Sequence[Sequence[AclBinding]]]]:
+    """Plan the deletion of matching bindings; the result are those of each filter.
+
+    All filters are matched against the same state: a binding that two of them match is reported
+    under both and deleted once.
+
+    Raises:
+        ApiError: they match more ACLs than one request may delete.
+
+    Source: ``AclControlManager.deleteAcls`` (4.3.1).
+    """
+    acls = state.acls
+    found = yield from find_each(acls, filters, ACLS_PER_REQUEST_MAX)
+    if found is None:
+        raise too_many_deleted()
+    rows: list[StoredBinding] = []
+    id_of = acls.id_of
+    for binding in found.bindings:
+        rows.append(_stored((id_of(binding), binding)))
+        if len(rows) % SLICE_ITEMS == 0:
+            yield
+    return ({ACL: Edit(deleted=tuple(rows))} if rows else {}), found.of_filters
 
 
 def _not_literal(pattern_type: PatternType) -> ValueError:

@@ -19,8 +19,8 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.authorizer.plans import BindingIds, plan_creation, plan_deletion
-from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.authorizer.standard import plan_creation, plan_deletion
+from doorkeeper.server.schema.acls import BindingIds, StoredBinding
 from doorkeeper.server.schema.change import Change, Edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.state import EMPTY

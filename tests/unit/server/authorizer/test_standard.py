@@ -255,7 +255,7 @@ async def test_refused_items_need_no_store() -> None:
 
 async def test_over_the_limit_every_item_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those that were refused already."""
-    monkeypatch.setattr("doorkeeper.server.authorizer.plans.ACLS_PER_REQUEST_MAX", 2_500)
+    monkeypatch.setattr("doorkeeper.server.authorizer.standard.ACLS_PER_REQUEST_MAX", 2_500)
     authorizer = await started()
     bindings = [allow("alice", READ, topic(f"t{number}")) for number in range(2_501)]
 

@@ -389,7 +389,7 @@ async def test_long_plans_let_others_run() -> None:
 
     assert await outcomes(*futures) == [1, 2, 3]
     assert slices == list(range(10))
-    assert len(set(others)) == 10
+    assert len(set(others)) == 9  # the first two share a turn
     assert log.state.configs.get("", "slow") == row("slow", "1")
     assert store.commits == [[1, 2, 3]]
 
