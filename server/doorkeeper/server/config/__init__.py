@@ -1,6 +1,7 @@
 """The configuration: Kafka's ``server.properties`` and additional keys ``doorkeeper.*``.
 
-``doorkeeper.base`` has the parsers: properties, entries, values, keys, JAAS.
+``doorkeeper.base`` has the parsers: properties, entries, values, keys, JAAS. Loading raises
+``ConfigError`` with every problem.
 
 loading          a file and overrides -> ``Settings``, warnings, or all errors at once
 document         YAML nodes with their lines, of the files that keys name

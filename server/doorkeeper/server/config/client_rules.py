@@ -46,11 +46,7 @@ def rule_for(rules: Iterable[ClientRule], client: ClientSoftware) -> ClientRule 
 
 
 def rules_of(texts: Iterable[str], *numbers: str) -> tuple[ClientRule, ...]:
-    """Read rules; ``numbers`` describe each number for errors.
-
-    Raises:
-        NotAllowed: with the texts that are no rules.
-    """
+    """Read rules; ``numbers`` describe each number for errors."""
     rules, wrong = [], []
     for text in filter(None, texts):
         match = _RULE.fullmatch(text)

@@ -101,11 +101,7 @@ def read(path: Path) -> tuple[YamlValue, FaultList]:
 
 
 def parse(text: str, file: str) -> tuple[YamlValue, FaultList]:
-    """Return the document of a text, and the list of its faults.
-
-    Raises:
-        FormatError: it is no YAML.
-    """
+    """Return the document of a text, and the list of its faults."""
     faults = FaultList(file, text)
     return YamlValue(document_of_yaml(text), (), faults), faults
 

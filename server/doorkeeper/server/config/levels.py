@@ -22,11 +22,7 @@ ROOT = "root"
 
 
 def levels_of(texts: Iterable[str]) -> Mapping[str, int]:
-    """Read the level of each named logger.
-
-    Raises:
-        NotAllowed: with the texts that are none.
-    """
+    """Read the level of each named logger."""
     levels: dict[str, int] = {}
     wrong = []
     for text in filter(None, texts):

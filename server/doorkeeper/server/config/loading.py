@@ -60,11 +60,7 @@ class Loaded(NamedTuple):
 
 
 def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
-    """Load the configuration; overrides are ``key=value`` and come last.
-
-    Raises:
-        ConfigError: with every problem.
-    """
+    """Load the configuration; overrides are ``key=value`` and come last."""
     entries, problems = _entries(file, overrides)
     try:
         loaded = resolve(entries, DynamicValues(), _jaas_file(entries))
@@ -82,11 +78,7 @@ def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
 
 
 def load_values(values: Mapping[str, str], source: str) -> Loaded:
-    """Return the configuration of values by key.
-
-    Raises:
-        ConfigError: with every problem; its source is ``source``.
-    """
+    """Return the configuration of values by key."""
     entries = [Entry(key, value, source) for key, value in values.items()]
     return resolve(entries, DynamicValues(), _jaas_file(entries))
 
@@ -125,9 +117,6 @@ def resolve(
     """Return the settings of entries with dynamic values over them.
 
     ``jaas`` is the JAAS file that they name.
-
-    Raises:
-        ConfigError: with every problem.
     """
     # Static values alone first: they are what a reload compares and keeps.
     static, warnings = _last_of_each(entries)

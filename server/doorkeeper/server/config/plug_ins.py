@@ -62,22 +62,14 @@ def class_of(plug_in: PlugIn, name: str) -> type[Any]:
 
 
 def imported(plug_in: PlugIn, name: str) -> object:
-    """Return the object that a key names.
-
-    Raises:
-        UnusableClass: it does not exist, or cannot be imported.
-    """
+    """Return the object that a key names."""
     if "." in name or ":" in name:
         return _from_path(plug_in.key, name, plug_in.kafka_names)
     return _from_entry_point(plug_in.key, name, plug_in.group)
 
 
 def checked_class(plug_in: PlugIn, name: str, value: object) -> type[Any]:
-    """Return a class if it is of the kind, has all methods, and they can be called.
-
-    Raises:
-        UnusableClass: it is not.
-    """
+    """Return a class if it is of the kind, has all methods, and they can be called."""
     said = f"{plug_in.key}={name}"
     if not (isinstance(value, type) and issubclass(value, plug_in.base)):
         allowed = plug_in.allowed.format(plug_in.base.__name__)

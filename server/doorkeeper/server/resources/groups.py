@@ -228,11 +228,7 @@ class Committer(NamedTuple):
 
 
 def check_committer(group: Group | None, by: Committer) -> None:
-    """Check that a member may commit offsets of a group.
-
-    Raises:
-        ApiError: it may not.
-    """
+    """Check that a member may commit offsets of a group."""
     if group is None:
         if by.epoch >= 0:
             # GROUP_ID_NOT_FOUND came to this API with version 9 (KIP-848).
@@ -287,9 +283,6 @@ def plan_commit(
     """Return the change, and an error or NONE for each row in order; all rows are of one group.
 
     Of two rows of one partition the last counts.
-
-    Raises:
-        ApiError: nothing can be committed.
     """
     check_committer(group, by)
     present = offsets.of_group(rows[0].group_id)

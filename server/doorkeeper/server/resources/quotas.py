@@ -111,11 +111,7 @@ _EXACT, _DEFAULT, _SPECIFIED = range(3)
 
 
 def quota_filter(components: Iterable[tuple[str, int, str | None]], *, strict: bool) -> QuotaFilter:
-    """Return the filter of a request's components: type, Kafka's code of the match, name.
-
-    Raises:
-        ApiError: with the first invalid component.
-    """
+    """Return the filter of a request's components: type, Kafka's code of the match, name."""
     exact: dict[str, str | None] = {}
     specified: set[str] = set()
     for kind, match_type, match in components:

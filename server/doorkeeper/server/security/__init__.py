@@ -1,5 +1,7 @@
 """Authentication of clients: the SASL mechanisms, callback handlers and principals.
 
+What reads the configuration raises ``ValueError``: the text begins with the key that is wrong.
+
 contract     the contract of a mechanism: steps, their results, the authentication context
 provider     a mechanism as configured on one listener
 mechanisms   the module of each mechanism

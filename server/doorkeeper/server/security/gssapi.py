@@ -88,11 +88,7 @@ class GssapiProvider(Provider):
     """GSSAPI on one listener."""
 
     def __init__(self, settings: MechanismSettings, sources: Sources) -> None:
-        """Read the configuration; ``start`` reads the files.
-
-        Raises:
-            ValueError: an option is missing or wrong; the text begins with the key.
-        """
+        """Read the configuration; ``start`` reads the files."""
         bindings()
         self._originals = settings.originals
         self._logger = sources.logger
@@ -103,11 +99,7 @@ class GssapiProvider(Provider):
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="gssapi")
 
     async def start(self) -> None:
-        """Load the Kerberos configuration and the keytab.
-
-        Raises:
-            ValueError: one is missing or unreadable; the text begins with the key.
-        """
+        """Load the Kerberos configuration and the keytab."""
         use_configuration(self._originals)
         self._keytab = ReloadedFiles(self._acceptor, self._logger, self._login.keytab)
         service = self._login.principal.partition("@")[0].partition("/")[0]
@@ -214,11 +206,7 @@ def provider(settings: MechanismSettings, sources: Sources) -> Provider:
 
 
 def login_of(settings: MechanismSettings, key: str) -> KerberosLogin:
-    """Return the options of the login module; options without an effect here are ignored.
-
-    Raises:
-        ValueError: it is another module, or lacks an option that an acceptor needs.
-    """
+    """Return the options of the login module; options without an effect here are ignored."""
     module = settings.login_module
     if module is None or module.name != LOGIN_MODULE:
         module_name = "none" if module is None else module.name

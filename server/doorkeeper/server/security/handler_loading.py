@@ -44,11 +44,7 @@ H = TypeVar("H", bound=CallbackHandler)
 def handler_of(
     settings: MechanismSettings, base: type[H], logger: Logger
 ) -> GuardedHandler[H] | None:
-    """Return the mechanism's handler, configured and not started; None without one.
-
-    Raises:
-        ValueError: the class is missing, does not fit the mechanism, or rejects its keys.
-    """
+    """Return the mechanism's handler, configured and not started; None without one."""
     name = settings[SASL_SERVER_CALLBACK_HANDLER_CLASS].strip()
     key = settings.full_name(SASL_SERVER_CALLBACK_HANDLER_CLASS)
     if not name or _is_kafkas(name, key, settings.name):

@@ -121,11 +121,7 @@ def parse_escape(source: PatternReader, *, ignore_case: bool) -> str:
 
 
 def parse_class(source: PatternReader, *, ignore_case: bool) -> str:
-    """Parse a class after its opening bracket.
-
-    Raises:
-        PatternError: see JavaPattern.
-    """
+    """Parse a class after its opening bracket."""
     negated = source.take("^")
     inner = _members(source, ignore_case=ignore_case)
     if not source.take("]"):

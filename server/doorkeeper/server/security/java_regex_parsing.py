@@ -54,11 +54,7 @@ class Translation(NamedTuple):
 
 
 def translate(text: str) -> Translation:
-    """Translate a pattern.
-
-    Raises:
-        PatternError: Java rejects the pattern, or there is no exact translation.
-    """
+    """Translate a pattern."""
     parser = _PatternParser(text)
     translation = parser.alternatives(frozenset())
     if not parser.source.at_end:

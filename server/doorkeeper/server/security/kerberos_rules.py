@@ -62,11 +62,7 @@ class ShortNamer:
     __slots__ = ("_rules",)
 
     def __init__(self, default_realm: str, rules: Sequence[str] = ("DEFAULT",)) -> None:
-        """Parse the rules; an empty ``default_realm`` means that there is none.
-
-        Raises:
-            ValueError: a rule is malformed; the text quotes it.
-        """
+        """Parse the rules; an empty ``default_realm`` means that there is none."""
         self._rules = [_rule(default_realm, text) for text in rules]
 
     def short_name(self, name: str) -> str:
@@ -91,11 +87,7 @@ class ShortNamer:
 
 class _Rule(Protocol):
     def apply(self, parameters: Sequence[str]) -> str | None:
-        """Return the short name, or None where the rule does not apply.
-
-        Raises:
-            NoShortName: it applies, but gives no valid name.
-        """
+        """Return the short name, or None where the rule does not apply."""
         ...
 
 
@@ -179,11 +171,7 @@ def _pattern(pattern: str | None, rule: str) -> JavaPattern | None:
 
 
 def _format(form: str, parameters: Sequence[str]) -> str:
-    """Return the format with its parameters filled in.
-
-    Raises:
-        NoShortName: a $ is followed by no number, or by one out of range.
-    """
+    """Return the format with its parameters filled in."""
     parts: list[str] = []
     for match in _PARAMETER.finditer(form):
         parts.append(match[1])

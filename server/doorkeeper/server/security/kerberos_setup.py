@@ -24,11 +24,7 @@ INSTALL: Final = "pip install 'doorkeeper[kerberos]', and Debian's package libgs
 
 
 def bindings() -> ModuleType:
-    """Return the package gssapi, imported on first use: few servers need it.
-
-    Raises:
-        ValueError: the package, or the library below it, is not installed.
-    """
+    """Return the package gssapi, imported on first use: few servers need it."""
     try:
         return import_module("gssapi")
     except (ImportError, OSError) as error:
@@ -38,11 +34,7 @@ def bindings() -> ModuleType:
 
 
 def use_configuration(originals: Mapping[str, str]) -> None:
-    """Point the library to the configured file, and check that it is readable.
-
-    Raises:
-        ValueError: the file is missing or unreadable; the text begins with the key.
-    """
+    """Point the library to the configured file, and check that it is readable."""
     named = originals.get(KERBEROS_CONFIG_FILE.name, "").strip()
     if named:
         problem = unreadable(Path(named))
@@ -86,11 +78,7 @@ def default_realm() -> str:
 
 
 def short_namer(configs: Mapping[str, str]) -> ShortNamer:
-    """Return the configured mapping from Kerberos names to user names, for this machine's realm.
-
-    Raises:
-        ValueError: a rule is malformed; the text begins with the key.
-    """
+    """Return the configured mapping from Kerberos names to user names, for this machine's realm."""
     use_configuration(configs)
     key = SASL_KERBEROS_PRINCIPAL_TO_LOCAL_RULES
     text = configs.get(key.name, key.default or "").strip()
@@ -106,9 +94,6 @@ def acceptor(keytab: Path, principal: str) -> object:
     """Return the library's credentials that accept tickets for a principal.
 
     The library reads the keytab at each login, so new keys are effective at once.
-
-    Raises:
-        ValueError: the keytab is unreadable, or has no key of the principal; the text has one line.
     """
     problem = unreadable(keytab)
     if problem:

@@ -25,11 +25,7 @@ MODULES: Final = {
 
 
 def provider_of(settings: MechanismSettings, sources: Sources) -> Provider:
-    """Return a listener's mechanism, not started.
-
-    Raises:
-        ValueError: the mechanism is not supported, or its configuration is wrong.
-    """
+    """Return a listener's mechanism, not started."""
     module = MODULES.get(settings.name)
     if module is None:
         raise ValueError(

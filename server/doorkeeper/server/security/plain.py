@@ -139,11 +139,7 @@ class PlainHandlerProvider(PlainProvider):
 
 
 def provider(settings: MechanismSettings, sources: Sources) -> Provider:
-    """Return PLAIN as configured on a listener.
-
-    Raises:
-        ValueError: the file or the handler cannot be used.
-    """
+    """Return PLAIN as configured on a listener."""
     file = settings[SASL_PLAIN_USERS_FILE]
     if settings[SASL_SERVER_CALLBACK_HANDLER_CLASS]:
         handled = _with_handler(settings, sources)

@@ -70,11 +70,7 @@ class DefaultPrincipalBuilder:
         self._ssl_rules = self._short_namer = None
 
     def prepare(self, security_protocol: str, mechanisms: Iterable[str]) -> None:
-        """Parse the rules that a listener needs.
-
-        Raises:
-            ValueError: a rule is wrong; the text begins with the key.
-        """
+        """Parse the rules that a listener needs."""
         if security_protocol == "SSL" and SSL_PRINCIPAL_MAPPING_RULES.name in self._configs:
             self._rules_of_certificates()
         if "GSSAPI" in mechanisms:
@@ -166,12 +162,7 @@ def principal_builder_of(
     security_protocol: str,
     mechanisms: Iterable[str] = (),
 ) -> PrincipalBuilder:
-    """Return the principal builder of a listener, configured.
-
-    Raises:
-        ValueError: the class is missing, or its configuration is wrong; the text begins with the
-            key.
-    """
+    """Return the principal builder of a listener, configured."""
     configs = configs_of(originals, listener_name)
     name = configs.get(PRINCIPAL_BUILDER_CLASS.name, "").strip() or KAFKA_NAME
     if name == KAFKA_NAME:

@@ -67,11 +67,7 @@ class ClientFinal(NamedTuple):
 
 
 def client_first(token: bytes) -> ClientFirst:
-    """Parse the first message.
-
-    Raises:
-        Malformed: it is invalid; the error text contains no part of it.
-    """
+    """Parse the first message."""
     match = _CLIENT_FIRST.fullmatch(token) if len(token) <= BYTES_MAX else None
     if match is None:
         raise Malformed("the first message of the client is malformed")
@@ -87,11 +83,7 @@ def client_first(token: bytes) -> ClientFirst:
 
 
 def client_final(token: bytes) -> ClientFinal:
-    """Parse the final message. Its extensions are not signed.
-
-    Raises:
-        Malformed: it is invalid; the error text contains no part of it.
-    """
+    """Parse the final message. Its extensions are not signed."""
     match = _CLIENT_FINAL.fullmatch(token) if len(token) <= BYTES_MAX else None
     if match is None:
         raise Malformed("the final message of the client is malformed")

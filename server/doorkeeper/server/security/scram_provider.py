@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 
 def provider(settings: MechanismSettings, sources: Sources) -> Provider:
-    """Return SCRAM as configured on a listener.
-
-    Raises:
-        ValueError: the callback handler cannot be used.
-    """
+    """Return SCRAM as configured on a listener."""
     mechanism = settings.name
     if settings[SASL_SERVER_CALLBACK_HANDLER_CLASS]:
         handler = handler_of(settings, ScramCredentials, sources.logger)  # type: ignore[type-abstract]

@@ -66,11 +66,7 @@ class SslRules:
     __slots__ = ("_rules",)
 
     def __init__(self, text: str) -> None:
-        """Parse the rules.
-
-        Raises:
-            ValueError: a rule is malformed; the text quotes it.
-        """
+        """Parse the rules."""
         self._rules = tuple(_rules_of(text))
 
     def __str__(self) -> str:

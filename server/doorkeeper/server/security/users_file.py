@@ -75,20 +75,12 @@ class HashedUsers:
 
 
 def users_file(path: Path, logger: Logger) -> ReloadedFiles[HashedUsers]:
-    """Return the users of a file.
-
-    Raises:
-        ValueError: it is unreadable, or has faulty lines; the text lists them.
-    """
+    """Return the users of a file."""
     return ReloadedFiles(lambda: HashedUsers(read(path)), logger, path)
 
 
 def read(path: Path) -> dict[str, PasswordRecord]:
-    """Return the records of a file by name.
-
-    Raises:
-        ValueError: it is unreadable, or has faulty lines; the text quotes none of them.
-    """
+    """Return the records of a file by name."""
     records: dict[str, PasswordRecord] = {}
     problems = []
     for number, line in enumerate(lines_of(path), 1):
@@ -108,11 +100,7 @@ def read(path: Path) -> dict[str, PasswordRecord]:
 
 
 def lines_of(path: Path) -> list[str]:
-    """Return the lines of a file.
-
-    Raises:
-        ValueError: it cannot be read.
-    """
+    """Return the lines of a file."""
     try:
         return path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:

@@ -19,20 +19,12 @@ PRIVATE = 0o600
 
 
 def user_names(path: Path) -> list[str]:
-    """Return the names of a file's users, in its order.
-
-    Raises:
-        ValueError: it cannot be read.
-    """
+    """Return the names of a file's users, in its order."""
     return [name for line in lines_of(path) if (name := _name_in(line)) is not None]
 
 
 def set_user(path: Path, name: str, password: str, salt: bytes) -> bool:
-    """Set a user's password; return whether the user is new. Creates a missing file.
-
-    Raises:
-        ValueError: the name or password is invalid, or the file cannot be written.
-    """
+    """Set a user's password; return whether the user is new. Creates a missing file."""
     if not is_user_name(name):
         raise ValueError(
             f"found the name {name!r}; allowed: printable characters, no # first, no blank around"
@@ -51,11 +43,7 @@ def set_user(path: Path, name: str, password: str, salt: bytes) -> bool:
 
 
 def delete_user(path: Path, name: str) -> None:
-    """Delete a user.
-
-    Raises:
-        ValueError: there is no such user, or the file cannot be read or written.
-    """
+    """Delete a user."""
     lines = lines_of(path)
     others = [line for line in lines if _name_in(line) != name]
     if len(others) == len(lines):

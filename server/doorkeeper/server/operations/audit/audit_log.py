@@ -119,11 +119,7 @@ class AuditLog:
         logger: Logger,
         meter: AuditMeter,
     ) -> Self:
-        """Lock the folder ``path``, complete the file of a killed server, and start to write.
-
-        Raises:
-            AuditLogError: the folder cannot be used.
-        """
+        """Lock the folder ``path``, complete the file of a killed server, and start to write."""
         folder = AuditFolder(path, settings.node_id, compress=settings[AUDIT_COMPRESSION] != "none")
         try:
             recovered = folder.recover()

@@ -92,11 +92,7 @@ class AuditFolder:
     # --- at the start
 
     def recover(self) -> list[Recovered]:
-        """Close the open file of a killed server; delete temporary files.
-
-        Raises:
-            OSError: a file cannot be read or closed.
-        """
+        """Close the open file of a killed server; delete temporary files."""
         for path in self.path.glob(f"audit-{self.node}-*{TEMPORARY}"):
             path.unlink()
         files = self.files()
@@ -133,11 +129,7 @@ class AuditFolder:
     # --- while events are written
 
     def open(self, first: int) -> tuple[Path, int]:
-        """Create a file whose first event has the number ``first``; return path and descriptor.
-
-        Raises:
-            OSError: it cannot be created.
-        """
+        """Create a file whose first event has the number ``first``; return path and descriptor."""
         path = self.path / open_name(self.node, first)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         descriptor = os.open(path, flags, 0o600)
@@ -145,11 +137,7 @@ class AuditFolder:
         return path, descriptor
 
     def close(self, path: Path, first: int, last: int) -> Path:
-        """Close a file under its final name; return that.
-
-        Raises:
-            OSError: it cannot be synced or renamed.
-        """
+        """Close a file under its final name; return that."""
         sync_file(path)
         if self._compress:
             target = self.path / whole_name(self.node, first, last, compressed=True)
@@ -197,11 +185,7 @@ class AuditFolder:
         return self.path / f"audit-{self.node}.reserve"
 
     def reserve(self, size: int) -> None:
-        """Allocate disk space that ``free_reserve`` releases.
-
-        Raises:
-            OSError: there is no such space.
-        """
+        """Allocate disk space that ``free_reserve`` releases."""
         descriptor = os.open(self._reserve, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             os.posix_fallocate(descriptor, 0, size)

@@ -59,11 +59,7 @@ def file_of(path: Path) -> AuditFile | None:
 
 
 def files_in(folder: Path) -> list[AuditFile]:
-    """Return the files of a folder: by node, then in the order of events.
-
-    Raises:
-        OSError: the folder cannot be read.
-    """
+    """Return the files of a folder: by node, then in the order of events."""
     return in_order(file for path in folder.iterdir() if (file := file_of(path)) is not None)
 
 

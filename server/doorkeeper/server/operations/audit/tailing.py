@@ -30,11 +30,7 @@ class Tail:
         """Files that could not be read, with the reason."""
 
     def new(self) -> Iterator[dict[str, Any]]:
-        """Yield the new events: those of each node in order.
-
-        Raises:
-            OSError: the folder cannot be read.
-        """
+        """Yield the new events: those of each node in order."""
         for file in files_in(self._folder):
             last = self._last.get(file.node, 0)
             if file.last is not None and file.last <= last:
@@ -48,9 +44,6 @@ class Tail:
         """Return the last ``count`` events, and set the position behind them.
 
         Only files that can contain them are read.
-
-        Raises:
-            OSError: the folder cannot be read.
         """
         files = files_in(self._folder)
         for node in {file.node for file in files}:

@@ -92,11 +92,7 @@ class Verdict:
 
 
 def verify_log(folder: Path) -> Verdict:
-    """Verify an audit log.
-
-    Raises:
-        OSError: the folder cannot be read.
-    """
+    """Verify an audit log."""
     verdict = Verdict()
     for node in sorted({file.node for file in files_in(folder)}):
         _verify_node(folder, _Node(node, verdict))
@@ -153,11 +149,7 @@ class _Node:
         self._wrong(UNREADABLE, file, None, text)
 
     def take(self, file: AuditFile) -> None:
-        """Verify the next file.
-
-        Raises:
-            GoneFile: it no longer exists; nothing of it was read.
-        """
+        """Verify the next file."""
         seqs = []
         try:
             for line, event in self._events(file):

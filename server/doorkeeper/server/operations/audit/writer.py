@@ -197,11 +197,7 @@ class Writer:
         return True
 
     def _append(self, items: list[QueuedEvents]) -> None:
-        """Write the events of items, all or none; those that cannot be built are lost.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
+        """Write the events of items, all or none; those that cannot be built are lost."""
         data, count, faults = self._lines.of(items, self._seq + 1)
         file = self._file
         if (

@@ -48,12 +48,7 @@ class Credentials:
 
 
 def read_credentials(tokens_file: Path | None, users_file: Path | None) -> Credentials:
-    """Read both files; None is an absent one.
-
-    Raises:
-        OSError: a file cannot be read.
-        ValueError: a file holds something else.
-    """
+    """Read both files; None is an absent one."""
     tokens = [] if tokens_file is None else _lines(tokens_file)
     for number, token in tokens:
         if len(token) < TOKEN_CHARACTERS_MIN or not token.isascii() or " " in token:

@@ -80,11 +80,7 @@ class HttpPort:
     """The operations port, from binding to closing. Not thread-safe."""
 
     def __init__(self, settings: HttpSettings, logger: Logger) -> None:
-        """Read the files that the settings name.
-
-        Raises:
-            ValueError: a file cannot be used; the text begins with its key.
-        """
+        """Read the files that the settings name."""
         self._settings = settings
         self._logger = logger
         self._spec = ListenerSpec(

@@ -55,11 +55,7 @@ class AuthorizerFile:
         failed: Callable[[OSError], None],
         queued_bytes_max: int = QUEUED_BYTES_MAX,
     ) -> None:
-        """``failed`` is called in the thread at the first write that fails.
-
-        Raises:
-            OSError: the file cannot be opened.
-        """
+        """``failed`` is called in the thread at the first write that fails."""
         self._path = path
         self.threshold = levels.threshold
         self._now_ns = now_ns

@@ -45,20 +45,12 @@ class Policies:
         self._slow = SlowCalls(slow_ms, clock)
 
     def check_creation(self, creation: TopicCreation) -> None:
-        """Ask the policy of new topics.
-
-        Raises:
-            ApiError: it refuses the topic, or failed.
-        """
+        """Ask the policy of new topics."""
         if self._create_topic is not None:
             self._ask(self._create_topic, creation)
 
     def check_alteration(self, alteration: ConfigAlteration) -> None:
-        """Ask the policy of configurations.
-
-        Raises:
-            ApiError: it refuses the change, or failed.
-        """
+        """Ask the policy of configurations."""
         if self._alter_config is not None:
             self._ask(self._alter_config, alteration)
 

@@ -50,11 +50,7 @@ class OurRefusal(ApiError):
 def alter_values(
     before: Mapping[str, str], alterations: Sequence[Alteration], *, of_cluster: bool
 ) -> dict[str, str]:
-    """Return the values of a resource after a change.
-
-    Raises:
-        ApiError: INVALID_REQUEST or INVALID_CONFIG with a broker's text; nothing is changed.
-    """
+    """Return the values of a resource after a change."""
     values = dict(before)
     for alteration in alterations:
         _apply(values, alteration)
@@ -184,11 +180,7 @@ def _check_value(name: str, text: str) -> None:
 
 
 def check_replicas(alterations: Iterable[Alteration], *, of_cluster: bool) -> None:
-    """Check the restrictions of eligible leader replicas, which a broker enables by default.
-
-    Raises:
-        ApiError: INVALID_CONFIG, which a controller returns after the authorization.
-    """
+    """Check the restrictions of eligible leader replicas, which a broker enables by default."""
     for name, operation, _ in alterations:
         if name == MIN_INSYNC_REPLICAS and not of_cluster:
             text = f"Broker-level {name} cannot be altered while ELR is enabled."

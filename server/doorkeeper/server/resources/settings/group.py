@@ -101,9 +101,6 @@ def check_group(texts: Mapping[str, str], number: Callable[[str], int]) -> None:
     """Validate the settings of a group: names, each value, bounds, sessions against heartbeats.
 
     ``number`` returns the value of a key of the server.
-
-    Raises:
-        InvalidConfig: with the first fault.
     """
     for name in texts:
         if name not in group_settings():

@@ -86,11 +86,7 @@ _NONE: Final[immutables.Map[str, str]] = immutables.Map()
 def _altered_values(
     configs: ResourceConfigs, resource: AlteredResource, number: Callable[[str], int]
 ) -> Mapping[str, str]:
-    """Return the values of a resource after a change.
-
-    Raises:
-        ApiError: with the controller's code and text.
-    """
+    """Return the values of a resource after a change."""
     present = configs.of(resource.stored_type, resource.name)
     values = {} if resource.replaces else dict(present)
     for alteration in resource.alterations:
@@ -136,9 +132,6 @@ def plan_alteration(
     """Return the change of the values of a resource; an empty one if they are the same.
 
     ``number`` returns the value of a key of the server, which bounds those of groups.
-
-    Raises:
-        ApiError: the values are invalid, or the policy refuses them.
     """
     kind, name = resource.stored_type, resource.name
     present, values = configs.of(kind, name), _altered_values(configs, resource, number)

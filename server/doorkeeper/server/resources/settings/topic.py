@@ -164,11 +164,7 @@ _DECIMAL = re.compile(
 
 
 def check_value(name: str, key_type: KeyType, text: str, like: TopicConfig | None) -> Value:
-    """Parse a value; ``like`` is a topic's setting whose check also applies.
-
-    Raises:
-        InvalidConfig: the text is not of the type, or not valid.
-    """
+    """Parse a value; ``like`` is a topic's setting whose check also applies."""
     value = _parse(name, key_type, text)
     if like is not None and like.check is not None:
         like.check(name, value)
@@ -178,11 +174,7 @@ def check_value(name: str, key_type: KeyType, text: str, like: TopicConfig | Non
 def checked_values(
     settings: Mapping[str, TopicConfig], values: Mapping[str, str]
 ) -> dict[str, Value]:
-    """Return the values of given settings, checked in their order: the first fault is raised.
-
-    Raises:
-        InvalidConfig: a value is not of the type, or not valid.
-    """
+    """Return the values of given settings, checked in their order: the first fault is raised."""
     return {
         name: check_value(name, row.type, values[name], row)
         for name, row in settings.items()
@@ -230,9 +222,6 @@ def check_configs(texts: Mapping[str, str]) -> None:
     """Validate the settings of a topic: the names, then each value, then their combinations.
 
     Values are checked in the order of Kafka's definitions.
-
-    Raises:
-        InvalidConfig: with the first fault.
     """
     # A broker reports unknown names before invalid values.
     for name in texts:

@@ -91,11 +91,7 @@ def records_of(topic: StoredTopic) -> int:
 
 
 def plan_topic(desired: WantedTopic, node: CreatingNode, brokers: Sequence[Broker]) -> StoredTopic:
-    """Return the topic to store; ``brokers`` are the registered ones.
-
-    Raises:
-        ApiError: it cannot be created, with the controller's code and text.
-    """
+    """Return the topic to store; ``brokers`` are the registered ones."""
     _check_name(desired.name, node)
     configs = _checked_configs(desired.configs)
     if configs:
@@ -213,9 +209,6 @@ def _manual_placement(desired: WantedTopic, brokers: Sequence[Broker]) -> tuple[
 def check_replicas(replicas: Sequence[int], factor: int | None, brokers: Sequence[Broker]) -> None:
     """Check the brokers that a caller chose for a partition; ``factor`` is None for the first.
 
-    Raises:
-        ApiError: INVALID_REPLICA_ASSIGNMENT.
-
     Source: ``validateManualPartitionAssignment``.
     """
     prefix = "The manual partition assignment includes"
@@ -237,11 +230,7 @@ def check_replicas(replicas: Sequence[int], factor: int | None, brokers: Sequenc
 
 
 def check_any_lives(partition: int, replicas: Sequence[int], brokers: Sequence[Broker]) -> None:
-    """Check that a live broker is among those that a caller chose for a partition.
-
-    Raises:
-        ApiError: INVALID_REPLICA_ASSIGNMENT.
-    """
+    """Check that a live broker is among those that a caller chose for a partition."""
     if not any(broker.node_id in replicas and not broker.is_fenced for broker in brokers):
         raise _bad_assignment(
             "All brokers specified in the manual partition assignment for partition"

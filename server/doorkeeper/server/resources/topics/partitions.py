@@ -55,11 +55,7 @@ def plan_partitions(
 def _topic_to_grow(
     topic: Topic | None, desired: WantedPartitions, brokers: Sequence[Broker], room: int
 ) -> Topic:
-    """Return the topic.
-
-    Raises:
-        ApiError: it cannot have so many partitions, with the controller's code and text.
-    """
+    """Return the topic."""
     if topic is None:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if desired.total == topic.partitions:

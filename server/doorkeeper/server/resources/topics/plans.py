@@ -48,11 +48,7 @@ def plan_deletion(topics: Topics, names: Iterable[str]) -> tuple[Change, list[Ap
 
 
 def plan_alteration(topics: Topics, resource: AlteredResource, policy: ConfigPolicy) -> Change:
-    """Return the change of a topic's configuration; an empty one if it is the same.
-
-    Raises:
-        ApiError: it cannot be altered.
-    """
+    """Return the change of a topic's configuration; an empty one if it is the same."""
     topic = topics.get(resource.name)
     configs = altered_topic(resource, topic, policy)
     assert topic is not None, "refused by altered_topic"

@@ -51,11 +51,7 @@ def plan_reassignments(
 def _replicas(
     topic: Topic | None, reassignment: Reassignment, brokers: Sequence[Broker]
 ) -> tuple[int, ...]:
-    """Return the brokers that shall hold a partition.
-
-    Raises:
-        ApiError: it cannot be moved, with the controller's code and text.
-    """
+    """Return the brokers that shall hold a partition."""
     name, partition, replicas, may_resize = reassignment
     if topic is None:
         text = f"Unable to find a topic named {name}."

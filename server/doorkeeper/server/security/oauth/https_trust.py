@@ -28,11 +28,7 @@ CERTIFICATES: Final = SSL_TRUSTSTORE_CERTIFICATES.name
 
 
 def trust_context(settings: MechanismSettings) -> SSLContext:
-    """Return the TLS context for fetching keys; without options, that of the system's CAs.
-
-    Raises:
-        ValueError: an option cannot be used.
-    """
+    """Return the TLS context for fetching keys; without options, that of the system's CAs."""
     module = settings.login_module
     options = {
         name: value.strip()

@@ -23,22 +23,14 @@ class InvalidJson(ValueError):
 
 
 def decode_base64url(part: str) -> bytes:
-    """Decode base64url without padding.
-
-    Raises:
-        InvalidJson: it is malformed.
-    """
+    """Decode base64url without padding."""
     if _BASE64URL.fullmatch(part) is None or len(part) % 4 == 1:
         raise InvalidJson("malformed Base64 URL encoded value")
     return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
 
 
 def json_object(data: bytes) -> dict[str, object]:
-    """Parse an object; duplicate names and trailing text are errors.
-
-    Raises:
-        InvalidJson: it is something else.
-    """
+    """Parse an object; duplicate names and trailing text are errors."""
     text = _text(data)
     scanned, end = _scan(_STRICT, text)
     if text[end:].strip(_WHITE_SPACE):
@@ -50,9 +42,6 @@ def lenient_json_object(data: bytes) -> dict[str, object]:
     """Parse an object as Kafka's Jackson does: of duplicate names the last counts.
 
     Trailing text is ignored.
-
-    Raises:
-        InvalidJson: the text does not begin with an object.
     """
     return _scan(_LENIENT, _text(data).removeprefix(_BYTE_ORDER_MARK))[0]
 

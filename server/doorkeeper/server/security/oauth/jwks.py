@@ -75,11 +75,7 @@ class KeySet(NamedTuple):
 
 
 def parse(data: bytes) -> KeySet:
-    """Parse a key set.
-
-    Raises:
-        ValueError: it is malformed, or has no usable key.
-    """
+    """Parse a key set."""
     if len(data) > JWKS_BYTES_MAX:
         raise ValueError(f"found more than {JWKS_BYTES_MAX} bytes; at most {JWKS_BYTES_MAX}")
     try:

@@ -60,11 +60,7 @@ class UrlKeys:
         self.keys = KeySet(())
 
     async def start(self) -> None:
-        """Fetch the keys, with retries up to the longest backoff, and start the timer.
-
-        Raises:
-            ValueError: they could not be fetched.
-        """
+        """Fetch the keys, with retries up to the longest backoff, and start the timer."""
         self._session = aiohttp.ClientSession(
             timeout=aiohttp.ClientTimeout(total=FETCH_S), auto_decompress=False, trust_env=False
         )

@@ -42,9 +42,6 @@ def parse(data: bytes) -> InitialResponse:
     """Parse the first message.
 
     The authorization id stays escaped: Kafka does not resolve ``=2C`` and ``=3D`` in it.
-
-    Raises:
-        InvalidMessage: it is malformed.
     """
     match = _MESSAGE.fullmatch(data)
     if match is None:

@@ -61,11 +61,7 @@ VALIDATORS: Final = (f"{_PACKAGE}.DefaultJwtValidator", f"{_PACKAGE}.BrokerJwtVa
 
 
 def provider(settings: MechanismSettings, sources: Sources) -> Provider:
-    """Return OAUTHBEARER as configured on a listener.
-
-    Raises:
-        ValueError: a key is wrong, or the configuration does not say how to verify tokens.
-    """
+    """Return OAUTHBEARER as configured on a listener."""
     if settings[SASL_SERVER_CALLBACK_HANDLER_CLASS] in UNSECURED_HANDLERS:
         return UnsecuredProvider(settings, sources)
     handler = handler_of(settings, TokenValidator, sources.logger)  # type: ignore[type-abstract]
@@ -132,11 +128,7 @@ class SignedProvider(Provider):
         return OAuthBearerMechanism(self._tokens, self._sources.now_ms)
 
     async def start(self) -> None:
-        """Load the keys, and warn about a weak configuration.
-
-        Raises:
-            ValueError: the keys cannot be loaded.
-        """
+        """Load the keys, and warn about a weak configuration."""
         try:
             await self._keys.start()
         except ValueError as error:

@@ -83,11 +83,7 @@ class SignedTokens:
         self._now_ms = now_ms
 
     def __call__(self, token: str) -> ValidatedToken | Awaitable[ValidatedToken]:
-        """Return the principal of a valid token; asynchronously if its key must be fetched first.
-
-        Raises:
-            TokenRefused: the token is invalid.
-        """
+        """Return the principal of a valid token; asynchronously if its key must be fetched first."""
         parts = token.split(".")
         if len(parts) != 3 or not all(parts):
             raise TokenRefused("a signed token has three parts with dots between them")
@@ -120,11 +116,7 @@ class SignedTokens:
 
 
 def validate_claims(payload: bytes, rules: ClaimRules, now_ms: int) -> ValidatedToken:
-    """Validate the claims of a token whose signature is verified.
-
-    Raises:
-        TokenRefused: a claim is missing or wrong.
-    """
+    """Validate the claims of a token whose signature is verified."""
     try:
         claims = json_object(payload)
     except InvalidJson as error:

@@ -56,11 +56,7 @@ class UnsecuredTokens:
         self._skew_ms = _skew(_option(options, ALLOWABLE_CLOCK_SKEW_MS))
 
     def __call__(self, token: str) -> ValidatedToken:
-        """Return the principal of a valid token.
-
-        Raises:
-            TokenRefused: the token is invalid.
-        """
+        """Return the principal of a valid token."""
         claims = _claims(token)
         name = claims.get(self._principal_claim)
         if not isinstance(name, str) or not name.strip(JAVA_WHITE_SPACE):

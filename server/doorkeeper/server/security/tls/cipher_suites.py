@@ -36,11 +36,7 @@ class CipherSuites(NamedTuple):
 
 
 def choose(names: Iterable[str], available: Sequence[str]) -> CipherSuites:
-    """Select suites by name; ``available`` are OpenSSL's names of TLS 1.2 suites.
-
-    Raises:
-        ValueError: an unknown name; the text lists all known ones by Java's names.
-    """
+    """Select suites by name; ``available`` are OpenSSL's names of TLS 1.2 suites."""
     older: list[str] = []
     of_1_3: list[str] = []
     for name in names:

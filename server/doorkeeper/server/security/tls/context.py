@@ -55,11 +55,7 @@ class BuiltContext(NamedTuple):
 
 
 def build_context(settings: TlsSettings, files: Mapping[Key[object], bytes]) -> BuiltContext:
-    """Build the context.
-
-    Raises:
-        TlsError: a key, or a file that it names, cannot be used.
-    """
+    """Build the context."""
     warnings: list[str] = []
     identity = identity_of(settings, files)
     trusted = trust_store_of(settings, files)

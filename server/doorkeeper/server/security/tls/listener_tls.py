@@ -39,11 +39,7 @@ class ListenerTls:
     __slots__ = ("_files", "_used", "settings")
 
     def __init__(self, settings: TlsSettings, logger: Logger) -> None:
-        """Read the files.
-
-        Raises:
-            TlsError: a key, or a file that it names, cannot be used.
-        """
+        """Read the files."""
         self.settings = settings
         self._used: BuiltContext | None = None
         paths = (settings[key] for key in FILES)
@@ -80,11 +76,7 @@ class ListenerTls:
 
 
 def _check_same_name(settings: TlsSettings, before: BuiltContext, built: BuiltContext) -> None:
-    """Reject a certificate for another name.
-
-    Raises:
-        TlsError: the subject or the alternative names have changed.
-    """
+    """Reject a certificate for another name."""
     old, new = before.certificate, built.certificate
     names = [name_of(certificate.subject.public_bytes()) for certificate in (old, new)]
     # Without this a client that verifies the host name would fail after the reload.
