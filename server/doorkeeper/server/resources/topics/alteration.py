@@ -30,7 +30,7 @@ class ConfigPolicy(Protocol):
 def altered_topic(
     resource: AlteredResource, topic: Topic | None, policy: ConfigPolicy
 ) -> Mapping[str, str]:
-    """Return the configuration of a topic after a change; ``topic`` is None if it does not exist."""
+    """Return the configuration of a topic after a change; ``topic`` is None without one."""
     name = resource.name
     # The order of these checks is the controller's: operations before the name, and the
     # configuration before the topic's existence.

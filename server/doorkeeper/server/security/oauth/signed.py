@@ -83,7 +83,7 @@ class SignedTokens:
         self._now_ms = now_ms
 
     def __call__(self, token: str) -> ValidatedToken | Awaitable[ValidatedToken]:
-        """Return the principal of a valid token; asynchronously if its key must be fetched first."""
+        """Return the principal of a valid token; later if its key must be fetched first."""
         parts = token.split(".")
         if len(parts) != 3 or not all(parts):
             raise TokenRefused("a signed token has three parts with dots between them")
