@@ -37,7 +37,7 @@ HEAD = """\
 
 def page(jar: Path, served: ApiTable = APIS) -> str:
     """Return the text of schemas/unserved.yaml."""
-    ranges = {each.key: (each.min_version, each.max_version) for each in served.declarations()}
+    ranges = {each.key: (each.min_version, each.max_version) for each in served.values()}
 
     def is_served(key: int, versions: str) -> bool:
         low, high = map(int, _range(versions).split("-"))

@@ -78,7 +78,9 @@ async def _respond(waiting: asyncio.Future[T], respond: Callable[[T], Response])
     return respond(await waiting)
 
 
-_JOIN, _SYNC, _HEARTBEAT = (needs(key)[0] for key in (11, 14, 12))
+_JOIN, _SYNC, _HEARTBEAT = (
+    needs(request.API_KEY)[0] for request in (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest)
+)
 
 SESSION_TIMEOUT_MS: Final = (6_000, 1_800_000)
 """The defaults of ``group.min.session.timeout.ms`` and ``group.max.session.timeout.ms``."""

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from doorkeeper_broker.assignors import Partitions
     from doorkeeper_broker.coordinator import Coordinator
 
-_READ, _DESCRIBE = needs(68)
+_READ, _DESCRIBE = needs(ConsumerGroupHeartbeatRequest.API_KEY)
 _DESCRIBE_MATCHED = _DESCRIBE._replace(log_if_denied=False)
 """Of the topics of a pattern: a member is not refused those that it did not name."""
 

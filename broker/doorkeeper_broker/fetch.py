@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from doorkeeper_broker.log import PartitionLog
     from doorkeeper_broker.records import Records
 
-_CLUSTER_ACTION, _READ = needs(1)
+_CLUSTER_ACTION, _READ = needs(FetchRequest.API_KEY)
 
 _IDS_FROM: Final = 13
 _REPLICA_STATE_TAG: Final = 1

@@ -72,10 +72,10 @@ if TYPE_CHECKING:
     from doorkeeper_broker.records import Records
     from doorkeeper_broker.transactions import Partition
 
-_CLUSTER_ACTION, _ADD_WRITE_ID, _ADD_WRITE = needs(24)
-_OFFSETS_WRITE_ID, _OFFSETS_READ_GROUP = needs(25)
-(_END_WRITE_ID,) = needs(26)
-_COMMIT_WRITE_ID, _COMMIT_READ_GROUP, _COMMIT_READ = needs(28)
+_CLUSTER_ACTION, _ADD_WRITE_ID, _ADD_WRITE = needs(AddPartitionsToTxnRequest.API_KEY)
+_OFFSETS_WRITE_ID, _OFFSETS_READ_GROUP = needs(AddOffsetsToTxnRequest.API_KEY)
+(_END_WRITE_ID,) = needs(EndTxnRequest.API_KEY)
+_COMMIT_WRITE_ID, _COMMIT_READ_GROUP, _COMMIT_READ = needs(TxnOffsetCommitRequest.API_KEY)
 
 BROKERS_FROM: Final = 4
 """The version of AddPartitionsToTxn that brokers send."""

@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from doorkeeper.server.api.operations import REQUIRED, Requirement
-from doorkeeper.server.api.registry import APIS, OPTIONAL, by_key
+from doorkeeper.server.api.registry import apis
 from doorkeeper_schemas.apis import read_apis
 from doorkeeper_wire.declared.model import PRIVATE_FROM
 from testkit.checkout import ROOT
@@ -29,7 +29,7 @@ BEGIN, END = "<!-- the registry: begin -->\n", "<!-- the registry: end -->\n"
 
 SCHEMA = ROOT / "schemas" / "apis.yaml"
 
-LISTED = by_key([*APIS.values(), *OPTIONAL.values()])
+LISTED = apis(optional=True)
 
 HEAD = """\
 # The APIs
@@ -67,7 +67,7 @@ def _section(api: Api) -> str:
 
 
 def _when(api: Api) -> str:
-    return ", where `doorkeeper.clients.join.group=true`" if api.key in OPTIONAL else ""
+    return ", where `doorkeeper.clients.join.group=true`" if api.is_optional else ""
 
 
 def _need(row: Requirement) -> str:

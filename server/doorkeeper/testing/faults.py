@@ -171,7 +171,7 @@ def key_of(api: str) -> int:
     Raises:
         ValueError: the name is unknown.
     """
-    keys = (*registry.APIS, *registry.OPTIONAL, *data_path_keys())
+    keys = (*registry.apis(optional=True), *data_path_keys())
     names: dict[str, int] = {API_NAMES[key]: key for key in keys}
     if api not in names:
         near = _nearest(api, names)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.state.state import State
 
-(_ALTER_CONFIGS,) = needs(49)
+(_ALTER_CONFIGS,) = needs(AlterClientQuotasRequest.API_KEY)
 
 
 def handle(request: AlterClientQuotasRequest, context: RequestContext, node: Node) -> Outcome:

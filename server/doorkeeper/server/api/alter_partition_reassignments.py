@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node, Outcome
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_ALTER,) = needs(45)
+(_ALTER,) = needs(AlterPartitionReassignmentsRequest.API_KEY)
 
 
 def handle(

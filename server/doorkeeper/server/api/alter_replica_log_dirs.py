@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_ALTER,) = needs(34)
+(_ALTER,) = needs(AlterReplicaLogDirsRequest.API_KEY)
 
 
 def handle(

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node, Outcome
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_ALTER,) = needs(51)
+(_ALTER,) = needs(AlterUserScramCredentialsRequest.API_KEY)
 
 
 def handle(

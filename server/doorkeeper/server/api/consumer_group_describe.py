@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.cluster import Group, GroupMember
     from doorkeeper.server.runtime.request_context import RequestContext
 
-_DESCRIBE, _DESCRIBE_TOPIC = needs(69)
+_DESCRIBE, _DESCRIBE_TOPIC = needs(ConsumerGroupDescribeRequest.API_KEY)
 
 _NEWER_PROTOCOL: Final = 1
 

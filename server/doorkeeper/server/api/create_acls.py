@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.outcome import Results
     from doorkeeper_wire.messages.create_acls import AclCreation
 
-(_ALTER,) = needs(30)
+(_ALTER,) = needs(CreateAclsRequest.API_KEY)
 
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
 _CLUSTER, _NO_TYPE, _ANY_TYPE = ResourceType.CLUSTER, ResourceType.UNKNOWN, ResourceType.ANY

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node, Outcome, Services
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_CREATE_TOKENS,) = needs(38)
+(_CREATE_TOKENS,) = needs(CreateDelegationTokenRequest.API_KEY)
 
 _NO_TIME = -1
 

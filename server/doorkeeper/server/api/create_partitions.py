@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node, Outcome
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_ALTER,) = needs(37)
+(_ALTER,) = needs(CreatePartitionsRequest.API_KEY)
 
 
 def handle(request: CreatePartitionsRequest, context: RequestContext, node: Node) -> Outcome:

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.declared import StoredTopic
 
-_CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CONFIGS = needs(19)
+_CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CONFIGS = needs(CreateTopicsRequest.API_KEY)
 
 
 class _Sorted(NamedTuple):

@@ -21,7 +21,8 @@ class Api(NamedTuple):
     ``handle`` answers a request of a version that is served. ``refuse`` builds the error response
     for the whole request. The request of both is an instance of ``request``; they are ``Any`` here
     because each handler names its own class. ``in_thread``: large requests are handled in a thread;
-    not where the handler changes something, as a cache.
+    not where the handler changes something, as a cache. ``is_optional``: it is served only with
+    ``doorkeeper.clients.join.group``.
     """
 
     key: int
@@ -34,6 +35,7 @@ class Api(NamedTuple):
     on_broker: bool = True
     on_controller: bool = False
     in_thread: bool = True
+    is_optional: bool = False
 
 
 def declare(
@@ -43,6 +45,7 @@ def declare(
     *,
     on_controller: bool = False,
     in_thread: bool = True,
+    is_optional: bool = False,
 ) -> Api:
     """Return an API that serves all versions of its request class, on listeners of brokers too."""
     return Api(
@@ -55,6 +58,7 @@ def declare(
         refuse,
         on_controller=on_controller,
         in_thread=in_thread,
+        is_optional=is_optional,
     )
 
 

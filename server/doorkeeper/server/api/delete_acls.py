@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
     from doorkeeper.server.state.outcome import Results
 
-(_ALTER,) = needs(31)
+(_ALTER,) = needs(DeleteAclsRequest.API_KEY)
 
 
 def handle(request: DeleteAclsRequest, context: RequestContext, node: Node) -> Update:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.state.state import State
 
-(_DELETE,) = needs(42)
+(_DELETE,) = needs(DeleteGroupsRequest.API_KEY)
 
 
 def handle(request: DeleteGroupsRequest, context: RequestContext, node: Node) -> Outcome:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_DELETE,) = needs(21)
+(_DELETE,) = needs(DeleteRecordsRequest.API_KEY)
 
 _END: Final = -1
 _NO_OFFSET: Final = -1

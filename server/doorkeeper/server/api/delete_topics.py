@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.state.state import State
 
-_DELETE_ON_CLUSTER, _DESCRIBE, _DELETE = needs(20)
+_DELETE_ON_CLUSTER, _DESCRIBE, _DELETE = needs(DeleteTopicsRequest.API_KEY)
 
 ZERO_ID = bytes(16)
 

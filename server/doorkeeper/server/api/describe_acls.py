@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node, Response
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_DESCRIBE,) = needs(29)
+(_DESCRIBE,) = needs(DescribeAclsRequest.API_KEY)
 
 
 def handle(request: DescribeAclsRequest, context: RequestContext, node: Node) -> Response:

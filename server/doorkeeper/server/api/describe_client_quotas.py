@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_DESCRIBE_CONFIGS,) = needs(48)
+(_DESCRIBE_CONFIGS,) = needs(DescribeClientQuotasRequest.API_KEY)
 
 
 def handle(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
 
-_ALTER, _DESCRIBE = needs(60)
+_ALTER, _DESCRIBE = needs(DescribeClusterRequest.API_KEY)
 
 _ENDPOINT_TYPES = {1: "BROKER", 2: "CONTROLLER"}
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.tokens import Token
     from doorkeeper.server.runtime.request_context import RequestContext
 
-_DESCRIBE, _DESCRIBE_TOKENS = needs(41)
+_DESCRIBE, _DESCRIBE_TOKENS = needs(DescribeDelegationTokenRequest.API_KEY)
 
 
 def handle(

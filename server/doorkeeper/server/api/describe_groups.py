@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.cluster import Group, GroupMember
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_DESCRIBE,) = needs(15)
+(_DESCRIBE,) = needs(DescribeGroupsRequest.API_KEY)
 
 
 def handle(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.records import RecordReads
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_DESCRIBE,) = needs(35)
+(_DESCRIBE,) = needs(DescribeLogDirsRequest.API_KEY)
 
 
 def handle(

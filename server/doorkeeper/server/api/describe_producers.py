@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_READ,) = needs(61)
+(_READ,) = needs(DescribeProducersRequest.API_KEY)
 
 
 def handle(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_DESCRIBE,) = needs(55)
+(_DESCRIBE,) = needs(DescribeQuorumRequest.API_KEY)
 
 _TOPIC: Final = "__cluster_metadata"
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
 
-_DESCRIBE_NAMED, _DESCRIBE_ALL = needs(75)
+_DESCRIBE_NAMED, _DESCRIBE_ALL = needs(DescribeTopicPartitionsRequest.API_KEY)
 
 
 def handle(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
 
-_DESCRIBE, _DESCRIBE_TOPIC = needs(65)
+_DESCRIBE, _DESCRIBE_TOPIC = needs(DescribeTransactionsRequest.API_KEY)
 
 
 def handle(

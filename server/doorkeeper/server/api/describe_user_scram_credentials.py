@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_DESCRIBE,) = needs(50)
+(_DESCRIBE,) = needs(DescribeUserScramCredentialsRequest.API_KEY)
 
 _TWICE = "Cannot describe SCRAM credentials for the same user twice in a single request: "
 _NOT_THERE = "Attempt to describe a user credential that does not exist: "

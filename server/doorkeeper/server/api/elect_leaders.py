@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.cluster import Topic
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_ALTER,) = needs(43)
+(_ALTER,) = needs(ElectLeadersRequest.API_KEY)
 
 _PREFERRED, _UNCLEAN = 0, 1
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.request_context import RequestContext
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
-_DESCRIBE_GROUP, _DESCRIBE_TRANSACTION, _CLUSTER_ACTION = needs(10)
+_DESCRIBE_GROUP, _DESCRIBE_TRANSACTION, _CLUSTER_ACTION = needs(FindCoordinatorRequest.API_KEY)
 _NEEDS = {GROUP: _DESCRIBE_GROUP, TRANSACTION: _DESCRIBE_TRANSACTION}
 
 NO_NODE = Broker(-1, "", -1)

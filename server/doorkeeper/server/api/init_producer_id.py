@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
 
-_WRITE_ID, _, _IDEMPOTENT_WRITE, _WRITE_ANY_TOPIC = needs(22)
+_WRITE_ID, _, _IDEMPOTENT_WRITE, _WRITE_ANY_TOPIC = needs(InitProducerIdRequest.API_KEY)
 
 _NONE: Final = -1
 

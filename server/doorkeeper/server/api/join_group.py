@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_READ,) = needs(11)
+(_READ,) = needs(JoinGroupRequest.API_KEY)
 
 PROTOCOL_TYPE_FROM: Final = 7
 """The version that answers the type of the protocol, and may answer a null name."""
@@ -50,4 +50,4 @@ def refusal(version: int, code: ErrorCode, member_id: str = "") -> JoinGroupResp
     )
 
 
-API = declare(JoinGroupRequest, handle, refuse)
+API = declare(JoinGroupRequest, handle, refuse, is_optional=True)

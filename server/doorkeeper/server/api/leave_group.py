@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.server.api.declaration import Api
+from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.permissions import is_allowed, needs
 from doorkeeper_wire.messages.leave_group import (
     LeaveGroupRequest,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.cluster import GroupMember
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_READ,) = needs(13)
+(_READ,) = needs(LeaveGroupRequest.API_KEY)
 
 OF_SEVERAL = 3
 """The first version that names several members."""
@@ -99,12 +99,4 @@ def refuse(
     return LeaveGroupResponse(error_code=code.value)
 
 
-API = Api(
-    key=13,
-    name="LeaveGroup",
-    min_version=0,
-    max_version=5,
-    request=LeaveGroupRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(LeaveGroupRequest, handle, refuse)

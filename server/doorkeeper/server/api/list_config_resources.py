@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_DESCRIBE_CONFIGS,) = needs(74)
+(_DESCRIBE_CONFIGS,) = needs(ListConfigResourcesRequest.API_KEY)
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 

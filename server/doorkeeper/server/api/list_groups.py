@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.cluster import Group
     from doorkeeper.server.runtime.request_context import RequestContext
 
-_DESCRIBE_CLUSTER, _DESCRIBE = needs(16)
+_DESCRIBE_CLUSTER, _DESCRIBE = needs(ListGroupsRequest.API_KEY)
 
 
 def handle(request: ListGroupsRequest, context: RequestContext, node: Node) -> ListGroupsResponse:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.records import LogReads, RecordReads
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_DESCRIBE,) = needs(2)
+(_DESCRIBE,) = needs(ListOffsetsRequest.API_KEY)
 
 _VERSIONS: Final = {-1: 1, -2: 1, -3: 7, -4: 8, -5: 9, -6: 11}
 """The negative times, and the first version that has each."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_DESCRIBE,) = needs(46)
+(_DESCRIBE,) = needs(ListPartitionReassignmentsRequest.API_KEY)
 
 
 def handle(

@@ -68,7 +68,9 @@ if TYPE_CHECKING:
     from doorkeeper.server.resources.cluster import Broker, Topic
     from doorkeeper.server.runtime.request_context import RequestContext
 
-_DESCRIBE, _DESCRIBE_ALL, _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CLUSTER = needs(3)
+_DESCRIBE, _DESCRIBE_ALL, _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CLUSTER = needs(
+    MetadataRequest.API_KEY
+)
 
 ZERO_ID = bytes(16)
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.state import State
     from doorkeeper_wire.messages.txn_offset_commit import TxnOffsetCommitRequestPartition
 
-_READ_GROUP, _READ = needs(8)
+_READ_GROUP, _READ = needs(OffsetCommitRequest.API_KEY)
 
 IDS_FROM = 10
 """The version that has ids of topics instead of names."""

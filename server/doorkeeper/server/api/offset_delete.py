@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.state.state import State
 
-_DELETE, _READ = needs(47)
+_DELETE, _READ = needs(OffsetDeleteRequest.API_KEY)
 
 
 def handle(request: OffsetDeleteRequest, context: RequestContext, node: Node) -> Outcome:

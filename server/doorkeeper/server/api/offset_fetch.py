@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.declared import StoredOffset
 
-_DESCRIBE_GROUP, _DESCRIBE, _DESCRIBE_ALL = needs(9)
+_DESCRIBE_GROUP, _DESCRIBE, _DESCRIBE_ALL = needs(OffsetFetchRequest.API_KEY)
 
 GROUPS_FROM = 8
 """The version that has several groups."""

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.records import RecordReads
     from doorkeeper.server.runtime.request_context import RequestContext
 
-_CLUSTER_ACTION, _DESCRIBE = needs(23)
+_CLUSTER_ACTION, _DESCRIBE = needs(OffsetForLeaderEpochRequest.API_KEY)
 
 
 def handle(

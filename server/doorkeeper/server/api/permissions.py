@@ -4,7 +4,7 @@ The generated table ``doorkeeper.server.api.operations`` has the operations that
 which resource, and whether the authorizer log has a line for each answer. A handler takes its rows
 by name:
 
-    _DESCRIBE, _CREATE = needs(3)
+    _DESCRIBE, _CREATE = needs(MetadataRequest.API_KEY)
     if is_allowed(node, context, _DESCRIBE, topic): ...
 
 Without an authorizer everything is allowed.

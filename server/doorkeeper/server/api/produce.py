@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper_wire.messages.produce import TopicProduceData
 
-_TRANSACTION, _WRITE = needs(0)
+_TRANSACTION, _WRITE = needs(ProduceRequest.API_KEY)
 
 NO_RECORDS = (
     "Doorkeeper manages access control and stores no records: produce to a Kafka broker. In tests"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_ALTER,) = needs(64)
+(_ALTER,) = needs(UnregisterBrokerRequest.API_KEY)
 
 
 def handle(request: UnregisterBrokerRequest, context: RequestContext, node: Node) -> Update:

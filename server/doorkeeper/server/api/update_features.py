@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
 
-(_ALTER,) = needs(57)
+(_ALTER,) = needs(UpdateFeaturesRequest.API_KEY)
 
 _UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
 

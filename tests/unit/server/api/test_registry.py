@@ -15,13 +15,10 @@ from doorkeeper.server.api import registry
 from doorkeeper.server.api.operations import REQUIRED
 from doorkeeper.server.api.registry import (
     APIS,
-    OPTIONAL,
-    RARE,
+    MODULES,
     ApiTable,
-    Rare,
     RegisteredTwice,
     apis,
-    by_key,
 )
 from doorkeeper.server.api.unserved import api_of
 from doorkeeper_wire.api_keys import API_NAMES, FLEXIBLE_FROM
@@ -36,8 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
 
 
-ALWAYS = list(APIS.values())
-ALL = [*ALWAYS, *OPTIONAL.values()]
+ALL = list(apis(optional=True).values())
 
 
 def names(each: Api) -> str:
@@ -52,37 +48,18 @@ def sample(each: Api) -> Any:
 
 def test_every_handler_is_registered() -> None:
     """A module of handlers that the registry forgets would never be asked."""
-    modules = [
-        importlib.import_module(f"{handlers.__name__}.{each.name}")
-        for each in pkgutil.iter_modules(handlers.__path__)
-    ]
-    found = {module.API for module in modules if hasattr(module, "handle")}
+    names = [each.name for each in pkgutil.iter_modules(handlers.__path__)]
+    modules = [importlib.import_module(f"{handlers.__name__}.{name}") for name in names]
 
-    assert found == set(ALL)
+    assert [
+        name for name, module in zip(names, modules, strict=True) if hasattr(module, "API")
+    ] == (list(MODULES))
 
 
 def test_a_key_has_one_handler() -> None:
-    """Two claims stop the import, and name both; a rare handler is not hidden by a usual one."""
+    """Two claims stop the import, and name both."""
     with pytest.raises(RegisteredTwice, match="key 3: Metadata and Metadata"):
-        by_key([APIS[3], APIS[3]])
-    with pytest.raises(RegisteredTwice, match="key 3: Metadata and a rare one"):
-        ApiTable([APIS[3]], [Rare(3, "metadata", 0, 13)])
-
-
-@pytest.mark.parametrize("each", RARE, ids=lambda each: each.module)
-def test_a_rare_api_is_what_the_registry_says_of_it(each: Rare) -> None:
-    """ApiVersions lists it before its module is imported."""
-    api = each.load()
-
-    assert each == (
-        api.key,
-        each.module,
-        api.min_version,
-        api.max_version,
-        api.on_controller,
-    )
-    assert api.on_broker
-    assert APIS[each.key] is api
+        ApiTable([APIS[3], APIS[3]])
 
 
 @pytest.mark.parametrize("each", ALL, ids=names)
@@ -101,15 +78,14 @@ def test_some_are_served_only_where_that_is_asked_for() -> None:
     """JoinGroup, for an old librdkafka; never on listeners for controllers."""
     added = {each.api_key for each in apis(optional=True).ranges(controller=False)} - set(APIS)
 
-    assert added == set(OPTIONAL) == {11}
+    assert added == {11}
     assert apis().get(11) is None
-    assert apis(optional=True).get(11) is OPTIONAL[11]
-    assert apis(optional=True).get(29) is APIS[29]
+    assert apis(optional=True)[29] is APIS[29]
     assert apis(optional=True).ranges(controller=True) == APIS.ranges(controller=True)
 
 
 def test_a_package_adds_apis_to_one_table() -> None:
-    """A new API, and ones instead of a usual and a rare one, are added; others do not change."""
+    """A new API, and ones instead of others, are added; others do not change."""
     listed = {each.api_key: each for each in APIS.ranges(controller=False)}
     fetch = APIS[3]._replace(key=1, name="Fetch", min_version=4, max_version=18, in_thread=False)
     metadata, produce = (APIS[key]._replace(max_version=2, in_thread=False) for key in (3, 0))
@@ -132,14 +108,6 @@ def test_controllers_offer_what_kafkas_tools_ask_of_them() -> None:
         17, 18, 19, 20, 29, 30, 31, 32, 33, 36, 37, 38, 39, 40, 41, 43, 44, 45,
         46, 49, 51, 55, 57, 60, 64,
     ]  # fmt: skip
-
-
-def test_requests_find_their_api() -> None:
-    """One that is usual, one that is rare, and none; again too."""
-    find = apis().finder()
-
-    for _ in range(2):
-        assert [find(key) for key in (29, 37, 1)] == [APIS[29], APIS[37], None]
 
 
 REMOVED = {4, 5, 6, 7}
