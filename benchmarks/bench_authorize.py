@@ -285,7 +285,7 @@ def changes(world: World, snapshot: Snapshot, chance: random.Random) -> None:
     copying = per_call_us(copy_shards, len(new))
     report(
         "one creation, all indexes / one copied shard",
-        per_call_us(lambda: [snapshot.with_added([each]) for each in new], len(new)),
+        per_call_us(lambda: [snapshot.with_changes([each]) for each in new], len(new)),
         copying,
     )
     report(
@@ -300,7 +300,7 @@ def changes(world: World, snapshot: Snapshot, chance: random.Random) -> None:
         "one creation, one principal holds all",
         per_call_us(
             lambda: [
-                hot_user.with_added(
+                hot_user.with_changes(
                     [
                         (
                             each[0],
@@ -326,7 +326,7 @@ def changes(world: World, snapshot: Snapshot, chance: random.Random) -> None:
         "one creation, one topic holds all",
         per_call_us(
             lambda: [
-                hot_topic.with_added(
+                hot_topic.with_changes(
                     [
                         (
                             each[0],

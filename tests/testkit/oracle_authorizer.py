@@ -193,7 +193,7 @@ def _snapshot(world: World) -> Snapshot:
     added = [_binding(row) for row in world["added"]]
     return (
         load(_numbered("s", loaded))
-        .with_added(_numbered("a", added))
+        .with_changes(_numbered("a", added))
         .without([loaded[place] for place in world["removed"]])
     )
 

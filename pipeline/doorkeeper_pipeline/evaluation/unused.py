@@ -153,7 +153,7 @@ def closing(
         patterns = snapshot.types[pattern.resource_type].patterns
         if next(covering_patterns(patterns, names_of(pattern)), None) is None:
             staying.add(binding)
-            snapshot = snapshot.with_added([(f"stays {len(staying)}", binding)])
+            snapshot = snapshot.with_changes([(f"stays {len(staying)}", binding)])
     return staying
 
 

@@ -93,7 +93,7 @@ def apply_change(
     snapshot: Snapshot, added: Iterable[AclBinding] = (), removed: Iterable[AclBinding] = ()
 ) -> Snapshot:
     """Return the snapshot after a change; added bindings have an empty id."""
-    return snapshot.without(removed).with_added(("", binding) for binding in added)
+    return snapshot.without(removed).with_changes(("", binding) for binding in added)
 
 
 def bearing_of(binding: AclBinding, question: Question, hosts: Collection[str]) -> Bearing:

@@ -12,7 +12,6 @@ Changing one costs O(log n) and shares all the rest with the index it came from.
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Iterator
 from typing import Generic, NamedTuple, TypeVar
 
@@ -45,18 +44,6 @@ class Names(NamedTuple, Generic[V]):
             return self.literals.get(name)
         return self.prefixes.get(name)
 
-    def with_value(self, name: str, pattern_type: PatternType, value: V) -> Names[V]:
-        """Return the index with the value of a pattern set."""
-        literals, prefixes, lengths, counts = self
-        if pattern_type is _LITERAL:
-            return Names(literals.set(name, value), prefixes, lengths, counts)
-        if name not in prefixes:
-            size = len(name)
-            count = counts.get(size, 0)
-            counts = counts.set(size, count + 1)
-            lengths = lengths if count else _inserted(lengths, size)
-        return Names(literals, prefixes.set(name, value), lengths, counts)
-
     def updated(self, literals: dict[str, V], prefixes: dict[str, V]) -> Names[V]:
         """Set the values of many patterns; an empty value deletes its pattern."""
         before_literals, before_prefixes, lengths, counts = self
@@ -76,20 +63,6 @@ class Names(NamedTuple, Generic[V]):
             lengths,
             counts,
         )
-
-    def without(self, name: str, pattern_type: PatternType) -> Names[V]:
-        """Return the index without a pattern that it holds."""
-        literals, prefixes, lengths, counts = self
-        if pattern_type is _LITERAL:
-            return Names(literals.delete(name), prefixes, lengths, counts)
-        size = len(name)
-        count = counts[size] - 1
-        if count:
-            counts = counts.set(size, count)
-        else:
-            counts = counts.delete(size)
-            lengths = tuple(length for length in lengths if length != size)
-        return Names(literals, prefixes.delete(name), lengths, counts)
 
     def __bool__(self) -> bool:
         """Say whether there is any pattern."""
@@ -152,9 +125,3 @@ def wildcard_covers(name: str) -> bool:
     Source: ``StandardAuthorizerData.checkSection`` (4.3.1).
     """
     return not name.startswith(WILDCARD) or name == WILDCARD
-
-
-def _inserted(lengths: tuple[int, ...], size: int) -> tuple[int, ...]:
-    changed = list(lengths)
-    insort(changed, size)
-    return tuple(changed)

@@ -27,9 +27,8 @@ compared.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Final, NamedTuple
 
 from immutables import Map, MapMutation
@@ -50,13 +49,8 @@ from doorkeeper.acls.operations import ENTRY_BITS
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
 _PREFIXED = PatternType.PREFIXED
 
-_BINDING: Final = itemgetter(1)
-
 _WITHOUT_NETWORK: Final = 2
 """A client in no network matches ``*`` and its own address."""
-
-MANY: Final = 8
-"""From so many bindings on it is faster to change them all at once."""
 
 STEPS_MAX: Final = 64
 """How many steps a snapshot has at most. A change copies as many references."""
@@ -94,7 +88,7 @@ Steps = tuple[Step, ...]
 
 
 class Snapshot:
-    """All ACLs at one moment. Never changes; ``with_added`` and ``without`` return another one."""
+    """All ACLs at one moment. Never changes; ``with_changes`` returns another one."""
 
     __slots__ = ("_matching", "count", "matches_networks", "networks", "steps", "types")
 
@@ -192,81 +186,61 @@ class Snapshot:
 
     def with_changes(
         self,
-        set: Sequence[tuple[str, AclBinding]],
-        deleted: Sequence[tuple[str, AclBinding]],
+        set: Iterable[tuple[str, AclBinding]],
+        deleted: Iterable[tuple[str, AclBinding]] = (),
     ) -> Snapshot:
-        """Return the state after these bindings, with their ids, were deleted and those created."""
-        if len(set) + len(deleted) >= MANY:
-            return apply_edits(self, set, deleted)
-        snapshot = self.without(map(_BINDING, deleted)) if deleted else self
-        return snapshot.with_added(set) if set else snapshot
+        """Return the state after these bindings, with their ids, were deleted and those created.
 
-    def with_added(self, stored: Iterable[tuple[str, AclBinding]]) -> Snapshot:
-        """Return the state after these bindings, with their ids, were created.
-
-        One that exists already keeps the id it has.
+        One that exists already keeps the id it has, one that is missing stays missing; the id of a
+        deleted one is ignored. 256 of a million take about a millisecond.
         """
-        types = list(self.types)
-        touched = []
+        edits: dict[int, _TypeEdit] = {}
+        count = self.count
         networks: dict[str, int] = {}
-        for binding_id, binding in stored:
-            pattern = binding.pattern
-            changed = _added(types[pattern.resource_type], binding_id, binding)
-            if changed is not None:
-                types[pattern.resource_type] = changed
-                touched.append(pattern)
-                if "/" in binding.entry.host:
-                    _count_network(networks, binding.entry.host, 1)
-        return self.with_indexes(tuple(types), len(touched), touched, networks)
-
-    def without(self, bindings: Iterable[AclBinding]) -> Snapshot:
-        """Return the state after these bindings were deleted; one that is missing stays missing."""
+        for difference, rows in ((-1, deleted), (1, set)):
+            for binding_id, binding in rows:
+                code = binding[0][0]
+                edit = edits.get(code)
+                if edit is None:
+                    edit = edits[code] = _TypeEdit(self.types[code])
+                if edit.delete(binding) if difference < 0 else edit.add(binding_id, binding):
+                    count += difference
+                    edit.has_effect = True
+                    host = binding[1][1]
+                    if "/" in host:
+                        networks[host] = networks.get(host, 0) + difference
         types = list(self.types)
-        touched = []
-        networks: dict[str, int] = {}
-        for binding in bindings:
-            pattern = binding.pattern
-            changed = _removed(types[pattern.resource_type], binding)
-            if changed is not None:
-                types[pattern.resource_type] = changed
-                touched.append(pattern)
-                if "/" in binding.entry.host:
-                    _count_network(networks, binding.entry.host, -1)
-        return self.with_indexes(tuple(types), -len(touched), touched, networks)
-
-    def with_indexes(
-        self,
-        types: tuple[TypeIndex, ...],
-        difference: int,
-        touched: Sequence[ResourcePattern],
-        networks: Mapping[str, int],
-    ) -> Snapshot:
-        """Return the next state: so many bindings more, in all and by host with a slash."""
-        # Nothing that was built from an older snapshot is brought up to date over so large a
-        # change.
-        if len(touched) > PATTERNS_MAX:
-            steps: Steps = (Step(),)
-        else:
-            last = Step(touched, self.steps[-1].total + len(touched))
-            steps = (*self.steps[-STEPS_MAX + 1 :], last)
-            # Steps before this many patterns are too long a way for anyone to take.
-            while last.total - steps[0].total > PATTERNS_MAX:
-                steps = steps[1:]
+        touched: list[ResourcePattern] = []
+        for kind, edit in edits.items():
+            if edit.has_effect:
+                types[kind] = edit.index()
+                touched += edit.patterns()
         return Snapshot(
-            types,
-            self.count + difference,
-            steps,
+            tuple(types),
+            count,
+            _steps_after(self.steps, touched),
             self.networks.changed(networks) if networks else self.networks,
             matches_networks=self.matches_networks,
         )
+
+    def without(self, bindings: Iterable[AclBinding]) -> Snapshot:
+        return self.with_changes((), [("", binding) for binding in bindings])
 
 
 EMPTY = Snapshot((EMPTY_TYPE,) * (max(ResourceType) + 1), 0)
 """The state without any ACL."""
 
 
-def _count_network(differences: dict[str, int], host: str, difference: int) -> None:
-    differences[host] = differences.get(host, 0) + difference
+def _steps_after(steps: Steps, touched: Sequence[ResourcePattern]) -> Steps:
+    # Nothing that was built from an older snapshot is brought up to date over so large a change.
+    if len(touched) > PATTERNS_MAX:
+        return (Step(),)
+    last = Step(touched, steps[-1].total + len(touched))
+    steps = (*steps[-STEPS_MAX + 1 :], last)
+    # Steps before this many patterns are too long a way for anyone to take.
+    while last.total - steps[0].total > PATTERNS_MAX:
+        steps = steps[1:]
+    return steps
 
 
 def touched_since(before: Step, steps: Steps) -> list[ResourcePattern] | None:
@@ -312,61 +286,7 @@ def _mask_in_networks(networks: Networks, names: Names[Cell], name: str, host: s
     return mask
 
 
-def _added(index: TypeIndex, binding_id: str, binding: AclBinding) -> TypeIndex | None:
-    """Return the index with the binding, None where it has it already."""
-    (_, name, pattern_type), entry = binding
-    principal, host, operation, permission_type = entry
-    group = index.patterns.get(name, pattern_type)
-    if group is None:
-        group = Map()
-    elif binding in group:
-        return None
-    else:
-        # All bindings of a group share one pattern object: a decoded request has an equal one for
-        # each.
-        binding = AclBinding(next(iter(group)).pattern, entry)
-    cells = index.principals.get(principal)
-    if cells is None:
-        cells = empty_names()
-    cell = cells.get(name, pattern_type) or 0
-    bit = ENTRY_BITS[permission_type][operation]
-    # Nearly every ACL is for all hosts: then a cell is a plain mask.
-    cell = cell | bit if isinstance(cell, int) and host == WILDCARD else with_bit(cell, host, bit)
-    return TypeIndex(
-        index.patterns.with_value(name, pattern_type, group.set(binding, binding_id)),
-        index.principals.set(principal, cells.with_value(name, pattern_type, cell)),
-    )
-
-
-def _removed(index: TypeIndex, binding: AclBinding) -> TypeIndex | None:
-    """Return the index without the binding, None where it does not have it."""
-    (_, name, pattern_type), entry = binding
-    principal, host, operation, permission_type = entry
-    group = index.patterns.get(name, pattern_type)
-    if group is None or binding not in group:
-        return None
-    group = group.delete(binding)
-    patterns = (
-        index.patterns.with_value(name, pattern_type, group)
-        if group
-        else index.patterns.without(name, pattern_type)
-    )
-    cells = index.principals[principal]
-    cell = cells.get(name, pattern_type) or 0
-    bit = ENTRY_BITS[permission_type][operation]
-    cell = cell & ~bit if isinstance(cell, int) else without_bit(cell, host, bit)
-    cells = (
-        cells.with_value(name, pattern_type, cell) if cell else cells.without(name, pattern_type)
-    )
-    principals = (
-        index.principals.set(principal, cells)
-        if cells.literals or cells.prefixes
-        else index.principals.delete(principal)
-    )
-    return TypeIndex(patterns, principals)
-
-
-# --- many changes at once
+# --- changes
 
 _Cells = dict[str, Cell]
 _Mutation = MapMutation[AclBinding, str]
@@ -374,51 +294,13 @@ _Groups = dict[str, tuple["ResourcePattern", _Mutation]]
 """By name: the pattern, and its group while it is changed."""
 
 
-def apply_edits(
-    snapshot: Snapshot,
-    added: Iterable[tuple[str, AclBinding]],
-    deleted: Iterable[tuple[str, AclBinding]] = (),
-) -> Snapshot:
-    """Return the same as ``Snapshot.changed``, working on each pattern and principal once.
-
-    Changes 256 bindings of a million in about a millisecond. An id in ``deleted`` is ignored.
-    """
-    edits: dict[int, _TypeEdit] = {}
-    types = snapshot.types
-    difference = 0
-    networks: dict[str, int] = {}
-    for _, binding in deleted:
-        code = binding[0][0]
-        edit = edits.get(code)
-        if edit is None:
-            edit = edits[code] = _TypeEdit(types[code])
-        if edit.delete(binding):
-            difference -= 1
-            if "/" in binding.entry.host:
-                _count_network(networks, binding.entry.host, -1)
-    for binding_id, binding in added:
-        code = binding[0][0]
-        edit = edits.get(code)
-        if edit is None:
-            edit = edits[code] = _TypeEdit(types[code])
-        if edit.add(binding_id, binding):
-            difference += 1
-            if "/" in binding.entry.host:
-                _count_network(networks, binding.entry.host, 1)
-    indexes = list(types)
-    touched: list[ResourcePattern] = []
-    for kind, edit in edits.items():
-        indexes[kind] = edit.index()
-        touched += edit.patterns()
-    return snapshot.with_indexes(tuple(indexes), difference, touched, networks)
-
-
 class _TypeEdit:
     """The changes of one resource type: literals and prefixes apart."""
 
-    __slots__ = ("_before", "_cells", "_groups")
+    __slots__ = ("_before", "_cells", "_groups", "has_effect")
 
     def __init__(self, before: TypeIndex) -> None:
+        self.has_effect = False
         self._before = before
         self._groups: tuple[_Groups, _Groups] = ({}, {})
         self._cells: dict[str, tuple[_Cells, _Cells]] = {}

@@ -133,7 +133,7 @@ class DoorkeeperProcess(AnyServer):
             raise TypeError(
                 "another process's own authorizer cannot be asked; DoorkeeperServer's can"
             )
-        return read_policy(self._used), EMPTY.with_added(("", each) for each in self.acls())
+        return read_policy(self._used), EMPTY.with_changes(("", each) for each in self.acls())
 
     def _call_admin(self, ask: Callable[[AdminClient], Awaitable[T]]) -> T:
         self._listener(None)

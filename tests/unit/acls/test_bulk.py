@@ -1,9 +1,8 @@
-"""Many changes at once; tests/property/acl/test_snapshots.py compares them with single ones."""
+"""Sets that are loaded, and changes of them."""
 
 from __future__ import annotations
 
 from doorkeeper.acls.bulk import load
-from doorkeeper.acls.snapshot import apply_edits
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, group, topic
 
 WORLD = [
@@ -17,7 +16,7 @@ WORLD = [
 def test_of_equal_bindings_the_first_counts() -> None:
     """It keeps its id, when all are loaded and when some are added."""
     before = load([*WORLD, ("5", WORLD[0][1])])
-    grown = apply_edits(before, [("6", WORLD[0][1]), ("7", allow("carol", READ, topic("t")))])
+    grown = before.with_changes([("6", WORLD[0][1]), ("7", allow("carol", READ, topic("t")))])
 
     assert (before.count, grown.count) == (4, 5)
     assert before.id_of(WORLD[0][1]) == grown.id_of(WORLD[0][1]) == "1"
@@ -27,7 +26,7 @@ def test_one_pattern_is_one_object() -> None:
     """However many bindings it has: memory depends on it."""
     before = load(WORLD)
 
-    grown = apply_edits(before, [("6", allow("alice", DESCRIBE, topic("orders")))])
+    grown = before.with_changes([("6", allow("alice", DESCRIBE, topic("orders")))])
 
     assert len({id(each.pattern) for each in grown.types[2].patterns.literals["orders"]}) == 1
 
@@ -36,7 +35,7 @@ def test_a_binding_may_be_deleted_and_created_again() -> None:
     """It has the new id, and its cell is as before."""
     before = load(WORLD)
 
-    again = apply_edits(before, [("9", WORLD[0][1])], [WORLD[0]])
+    again = before.with_changes([("9", WORLD[0][1])], [WORLD[0]])
 
     assert again.id_of(WORLD[0][1]) == "9"
     assert again.count == before.count

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.acls.bulk import load
-from doorkeeper.acls.snapshot import EMPTY, STEPS_MAX, Snapshot, apply_edits, touched_since
+from doorkeeper.acls.snapshot import EMPTY, STEPS_MAX, Snapshot, touched_since
 from testkit.acl import PREFIXED, READ, WRITE, allow, group, topic
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ READS_G = allow("alice", READ, group("g"))
 
 
 def added(snapshot: Snapshot, *bindings: AclBinding) -> Snapshot:
-    return snapshot.with_added([(str(number), each) for number, each in enumerate(bindings)])
+    return snapshot.with_changes([(str(number), each) for number, each in enumerate(bindings)])
 
 
 def way(before: Snapshot, after: Snapshot) -> set[ResourcePattern] | None:
@@ -33,7 +33,7 @@ def test_each_way_of_changing_tells_what_it_touches() -> None:
     """A few that are created, many at once, those that are deleted; one after the other."""
     nothing = load([])
     few = added(nothing, READS_A, READS_G)
-    many = apply_edits(few, [("2", WRITES_A), ("3", READS_B)])
+    many = few.with_changes([("2", WRITES_A), ("3", READS_B)])
     fewer = many.without([READS_G])
 
     assert way(nothing, few) == {topic("a"), group("g")}
@@ -84,7 +84,7 @@ def test_only_so_many_patterns_are_named(monkeypatch: pytest.MonkeyPatch, each: 
     for change in range(6):
         before = state
         some = [allow("alice", READ, topic(f"{change}-{number}")) for number in range(each)]
-        state = apply_edits(state, [(f"{change}-{at}", one) for at, one in enumerate(some)])
+        state = state.with_changes([(f"{change}-{at}", one) for at, one in enumerate(some)])
         named = way(before, state)
         assert named == (None if each > 20 else {one.pattern for one in some})
 

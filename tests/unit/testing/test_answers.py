@@ -24,7 +24,7 @@ def binding(**fields: str) -> AclBinding:
 
 
 def answer(*bindings: AclBinding, wanted: bool = True, **policy: Any) -> Answer:
-    snapshot = EMPTY.with_added(("", each) for each in bindings)
+    snapshot = EMPTY.with_changes(("", each) for each in bindings)
     explained = explanation(Policy(**policy), snapshot, READS)
     return Answer(READS, allowed=explained.decision.allowed, wanted=wanted, explanation=explained)
 

@@ -177,7 +177,7 @@ def _needless(
     allowing = [each for each in networks if each.entry.permission_type is AclPermissionType.ALLOW]
     # Without these all other ACLs match as texts, but their addresses may be in networks.
     others = state.acls.without(networks).with_network_matching(enabled=True)
-    with_denying = others.with_added((state.acls.id_of(each) or "", each) for each in denying)
+    with_denying = others.with_changes((state.acls.id_of(each) or "", each) for each in denying)
     found = [
         *without_effect(policy, others, denying),
         *without_effect(policy, with_denying, allowing),

@@ -16,7 +16,7 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.acls.search import find
-from doorkeeper.acls.snapshot import EMPTY, Snapshot, apply_edits
+from doorkeeper.acls.snapshot import EMPTY, Snapshot
 from doorkeeper.base.slices import SLICE_ITEMS, run_to_end
 from doorkeeper.server.api.acl_rows import AclRows
 from doorkeeper.server.api.codes import resource_rows
@@ -120,10 +120,8 @@ def test_any_changes_lead_to_the_right_rows(monkeypatch: pytest.MonkeyPatch, see
         some = chance.sample(all_of_them, chance.choice((1, 1, 2, 5, 60)))
         new = [(f"{step:06}{place:016}", each) for place, each in enumerate(some)]
         how = chance.random()
-        if how < 0.4:
-            kept.snapshot = kept.snapshot.with_added(new)
-        elif how < 0.6:
-            kept.snapshot = apply_edits(kept.snapshot, new)
+        if how < 0.6:
+            kept.snapshot = kept.snapshot.with_changes(new)
         elif how < 0.9:
             kept.snapshot = kept.snapshot.without(some)
         else:
@@ -180,7 +178,9 @@ def test_a_description_is_of_one_state() -> None:
     for step in range(60):
         next(pieces)
         kept.snapshot = kept.snapshot.without(chance.sample(world, 3))
-        kept.snapshot = kept.snapshot.with_added([(f"{step:022}", chance.choice(many(500, "bob")))])
+        kept.snapshot = kept.snapshot.with_changes(
+            [(f"{step:022}", chance.choice(many(500, "bob")))]
+        )
         if step % 15 == 0:
             assert kept.agrees()
 

@@ -108,7 +108,7 @@ def test_overlapping_filters_both_report_and_remove_once() -> None:
 def test_ten_thousand_may_be_deleted_and_not_one_more() -> None:
     """Counted over all filters, each ACL once."""
     full = load((str(place), each) for place, each in enumerate(many(10_000)))
-    over = full.with_added([("over", A)])
+    over = full.with_changes([("over", A)])
 
     _, deleted = deletion(EMPTY._replace(acls=full), [ANY_BINDING, wanted(principal="User:alice")])
 

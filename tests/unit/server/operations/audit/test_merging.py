@@ -143,7 +143,7 @@ def test_another_state_is_another_rule(tmp_path: Path) -> None:
     w.basis.policy = Policy(super_users=frozenset({"User:bob"}))
     w.decide("bob", READ)
     w.basis.policy = Policy()
-    w.basis.snapshot = EMPTY.with_added(
+    w.basis.snapshot = EMPTY.with_changes(
         [("id-1", allow("bob", AclOperation.READ, topic("orders")))]
     )
     w.decide("bob", READ)
