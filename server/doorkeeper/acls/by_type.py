@@ -9,15 +9,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acls.cells import mask_for
-from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL, PatternType
+from doorkeeper.acls.cases import clients_within
+from doorkeeper.acls.cells import mask_for, masks
+from doorkeeper.acls.model import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclOperation,
+    PatternType,
+    ResourceType,
+)
 from doorkeeper.acls.operations import DENY_TESTS, EXACT_ALLOW_TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from doorkeeper.acls.cells import Cell
-    from doorkeeper.acls.model import AclOperation, ResourceType
     from doorkeeper.acls.names import Names
     from doorkeeper.acls.snapshot import Snapshot
 
@@ -52,6 +58,29 @@ def allowed_on_some(
         mask_for(cell, hosts) & allow and not _dominated(both, name, pattern_type, hosts, deny)
         for cells in both
         for name, pattern_type, cell in cells.patterns()
+    )
+
+
+def may_write_some_topic(snapshot: Snapshot, principal: str, host: str) -> bool:
+    """Say whether every client of a host, ``*`` or a network too, may write some topic.
+
+    InitProducerId is allowed then, without IDEMPOTENT_WRITE on the cluster.
+    Cost: O(patterns of the principal and of ``User:*``) for each class of the clients.
+
+    Source: KIP-679; ``KafkaApis.handleInitProducerIdRequest``.
+    """
+    topics, write = ResourceType.TOPIC, AclOperation.WRITE
+    hosts: set[str] = set()
+    for who in (principal, WILDCARD_PRINCIPAL):
+        cells = snapshot.types[topics].principals.get(who)
+        for _, _, cell in cells.patterns() if cells is not None else ():
+            hosts.update(name for name, _ in masks(cell))
+    clients: tuple[str, ...] = (host,)
+    if host == WILDCARD or "/" in host:
+        clients = clients_within(host, frozenset(hosts), networks=snapshot.matches_networks)
+    return bool(clients) and all(
+        allowed_on_some(snapshot, topics, write, principal=principal, host=client)
+        for client in clients
     )
 
 

@@ -26,6 +26,7 @@ from doorkeeper.acls.model import (
     AclPermissionType,
     PatternType,
     ResourcePattern,
+    ResourceType,
 )
 from doorkeeper.acls.operations import ALLOW_TESTS, DENY_TESTS, entry_bit
 from doorkeeper.acls.regions import covering_patterns, single
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.decision import Decision, Policy, Question
     from doorkeeper.acls.snapshot import Snapshot
+
+_TOPIC_LETTERS = 65
+"""The letters of names of topics: a to z, A to Z, digits, dot, underscore and hyphen."""
 
 ANY_HOST = WILDCARD
 """The host of a question about an address that no binding names."""
@@ -87,6 +91,21 @@ def explanation(policy: Policy, snapshot: Snapshot, question: Question) -> Expla
     )
     flip = _flip(policy, snapshot, question, decision, considered)
     return Explanation(question, decision, considered, flip)
+
+
+def split_size(denying: AclBinding, name: str) -> int | None:
+    """Return how many DENYs deny all that a DENY on topics denies, but for one name.
+
+    A prefix of a name is followed by any letter but the next one, at each length; what begins with
+    the whole name is denied too. None: other names may have any letters, so that no number does.
+    """
+    kind, prefix, pattern_type = denying.pattern
+    if kind is not ResourceType.TOPIC:
+        return None
+    if pattern_type is PatternType.LITERAL:
+        prefix = ""
+    # The shorter names themselves are literals; there is no empty one.
+    return _TOPIC_LETTERS * (len(name) - len(prefix) + 1) - (not prefix)
 
 
 def apply_change(

@@ -20,6 +20,9 @@ all of them changes no decision. The warnings are probable mistakes or risks.
     W008  no credentials      a grant of a user without credentials, where these are known
     W009  no topic            a grant for topics of which there is none, where these are known
     W010  administrator       a grant to change ACLs, or to act as a broker
+    W011  name                a name that no resource can have, or that is not what it looks like
+    W012  principal's name    a list, or letters that nobody sees
+    W013  not needed          IDEMPOTENT_WRITE of who may write topics
 """
 
 from __future__ import annotations
@@ -28,9 +31,11 @@ from bisect import bisect_left
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from doorkeeper.acls.by_type import may_write_some_topic
 from doorkeeper.acls.consumer_access import readers_without_group
 from doorkeeper.acls.host_sets import HostTable
 from doorkeeper.acls.hosts import java_host
+from doorkeeper.acls.misleading_names import misleading_name, misleading_principal
 from doorkeeper.acls.model import (
     ANONYMOUS,
     CLUSTER_NAME,
@@ -53,6 +58,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.misleading_names import Misleading
     from doorkeeper.acls.necessity import Removable
     from doorkeeper.acls.network_index import Networks
     from doorkeeper.acls.networks import Network
@@ -120,6 +126,9 @@ CODES = {
     "W008": "no credentials",
     "W009": "no topic",
     "W010": "administrator",
+    "W011": "name",
+    "W012": "principal's name",
+    "W013": "not needed",
 }
 """All codes, with their titles."""
 
@@ -179,6 +188,7 @@ def lint(
             findings.append(finding)
         findings += (finding for rule in _RULES if (finding := rule(binding)) is not None)
     findings += _missing_groups(policy, snapshot, bindings)
+    findings += _idempotent_writes(snapshot, bindings)
     if known.users is not None:
         findings += _without_credentials(policy, bindings, known.users)
     if known.topics is not None:
@@ -349,12 +359,30 @@ def _administrator(binding: AclBinding) -> Finding | None:
     return _warning("W010", reason, binding, fix=Fix("accept it, or grant what is needed"))
 
 
+def _name(binding: AclBinding) -> Finding | None:
+    return _misleading("W011", misleading_name(binding), binding)
+
+
+def _principal_name(binding: AclBinding) -> Finding | None:
+    return _misleading("W012", misleading_principal(binding), binding)
+
+
+def _misleading(code: str, misleading: Misleading | None, binding: AclBinding) -> Finding | None:
+    if misleading is None:
+        return None
+    reason, advice, meant = misleading
+    fix = Fix(advice, meant, (binding,)) if meant else Fix(advice)
+    return _warning(code, reason, binding, fix=fix)
+
+
 _RULES: tuple[Callable[[AclBinding], Finding | None], ...] = (
     _prefixed_asterisk,
     _principal_type,
     _principal_star,
     _everyone,
     _administrator,
+    _name,
+    _principal_name,
 )
 
 
@@ -362,7 +390,10 @@ _RULES: tuple[Callable[[AclBinding], Finding | None], ...] = (
 
 
 def _contradictions(bindings: Iterable[AclBinding], networks: Networks | None) -> Iterator[Finding]:
-    """Yield ALLOWs that a DENY on the same pattern overrides in part."""
+    """Yield ALLOWs that a DENY on the same pattern overrides in part.
+
+    All operations but some can only be written so: such a DENY is no contradiction.
+    """
     groups: dict[tuple[ResourcePattern, str], list[AclBinding]] = {}
     for binding in bindings:
         groups.setdefault((binding.pattern, binding.entry.principal), []).append(binding)
@@ -379,14 +410,43 @@ def _contradictions(bindings: Iterable[AclBinding], networks: Networks | None) -
                 binding
                 for binding in table.overlapping(allowing.entry.host)
                 if not set(effects(binding)).isdisjoint(allowed)
+                and not _is_exception(allowing, binding)
             ]
             if against:
                 yield _warning(
                     "W001",
                     "what it allows is denied again on the same pattern",
                     *(allowing, *sorted(against)),
-                    fix=Fix("decide, and take the ALLOW or the DENY away"),
+                    fix=Fix(
+                        "keep both if the DENY is an exception; otherwise take the ALLOW or the"
+                        " DENY away"
+                    ),
                 )
+
+
+def _is_exception(allowing: AclBinding, denying: AclBinding) -> bool:
+    every = AclOperation.ALL
+    return allowing.entry.operation is every and denying.entry.operation is not every
+
+
+def _idempotent_writes(snapshot: Snapshot, bindings: Iterable[AclBinding]) -> Iterator[Finding]:
+    """Yield grants of IDEMPOTENT_WRITE that InitProducerId does not ask for.
+
+    Source: KIP-679; ``KafkaApis.handleInitProducerIdRequest``.
+    """
+    for binding in bindings:
+        principal, host, operation, _ = binding.entry
+        if operation is not AclOperation.IDEMPOTENT_WRITE or principal == WILDCARD_PRINCIPAL:
+            continue
+        if not _is(binding, AclPermissionType.ALLOW) or not effects(binding):
+            continue
+        if may_write_some_topic(snapshot, principal, host):
+            yield _warning(
+                "W013",
+                f"since Kafka 2.8 only who may write no topic needs it, and {principal} may",
+                binding,
+                fix=Fix(_REMOVE, removed=(binding,)),
+            )
 
 
 def _missing_groups(

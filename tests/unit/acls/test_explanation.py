@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import string
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given, settings
 
 from doorkeeper.acls.decision import Policy, Question, RuleKind, allows, explain
-from doorkeeper.acls.explanation import ANY_HOST, Bearing, Flip, apply_change, explanation
+from doorkeeper.acls.explanation import (
+    ANY_HOST,
+    Bearing,
+    Flip,
+    apply_change,
+    explanation,
+    split_size,
+)
 from doorkeeper.acls.model import ResourceType
 from testkit import acl_worlds
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, group, topic
@@ -97,3 +106,35 @@ def test_a_flip_flips_and_none_is_smaller(
     for fewer in range(size):
         for removed in combinations(dict.fromkeys(world), fewer):
             assert allows(policy, apply_change(snapshot, removed=removed), question) is before
+
+
+LETTERS = f"{string.ascii_letters}{string.digits}._-"
+
+
+@pytest.mark.parametrize(
+    ("denying", "prefix"),
+    [
+        (deny("a", READ, topic("p-", PREFIXED)), "p-"),
+        (deny("a", READ, topic("p-ab", PREFIXED)), "p-ab"),
+        (deny("a", READ, topic("*")), ""),
+    ],
+)
+def test_an_exception_from_a_deny(denying: AclBinding, prefix: str) -> None:
+    """As many DENYs on topics deny all others; of groups no number does."""
+    name = "p-ab"
+    split = [deny("a", READ, topic(name + letter, PREFIXED)) for letter in LETTERS]
+    for length in range(len(prefix), len(name)):
+        shorter, letter = name[:length], name[length]
+        split += [deny("a", READ, topic(shorter))] if shorter else []
+        split += [
+            deny("a", READ, topic(shorter + each, PREFIXED)) for each in LETTERS if each != letter
+        ]
+    world = loaded(allow("a", READ, topic("*")), *split)
+
+    def may_read(topic_name: str) -> bool:
+        return allows(PLAIN, world, Question("User:a", "::1", READ, ResourceType.TOPIC, topic_name))
+
+    assert len(set(split)) == split_size(denying, name)
+    names = ("p-ab", "p-", "p-a", "p-abc", "p-ac", "p-b")
+    assert [each for each in names if each.startswith(prefix) and may_read(each)] == ["p-ab"]
+    assert split_size(deny("a", READ, group("p-", PREFIXED)), name) is None

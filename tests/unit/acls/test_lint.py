@@ -124,7 +124,6 @@ EVERYBODY = allow("User:*", WRITE, topic("t"))
         PRODUCER,
         [*PRODUCER, *CONSUMER],
         [*PRODUCER, *TRANSACTIONS],
-        [*PRODUCER, IDEMPOTENT],
         [*(allow("User:b", each, topic("p", PREFIXED)) for each in (READ, DESCRIBE)),
          allow("User:b", READ, group("p", PREFIXED))],
     ],
@@ -135,6 +134,44 @@ def test_acls_of_convenience_options(world: list[AclBinding]) -> None:
 
     assert lint(PLAIN, loaded(*world), implied=False) == []
     assert [each.bindings[0] for each in lint(PLAIN, loaded(*world))] == sorted(described)
+
+
+DELETE = AclOperation.DELETE
+WRITING = allow("a", WRITE, topic("t"))
+
+
+@pytest.mark.parametrize(
+    ("world", "is_needed"),
+    [
+        ([WRITING], False),
+        ([allow("User:*", WRITE, topic("t"))], False),
+        ([allow("a", AclOperation.ALL, topic("*"))], False),
+        ([allow("a", READ, topic("t")), GROUP], True),
+        ([allow("b", WRITE, topic("t"))], True),
+        ([allow("a", WRITE, topic("t"), "10.0.0.1")], True),
+        ([WRITING, deny("a", WRITE, topic("*"), "10.0.0.1")], True),
+        ([WRITING, deny("a", WRITE, topic("", PREFIXED))], True),
+    ],
+)
+def test_idempotent_producers_since_2_8(world: list[AclBinding], *, is_needed: bool) -> None:
+    """Who may write some topic from each of its hosts needs no ACL on the cluster."""
+    found = lint(PLAIN, loaded(IDEMPOTENT, *world), {"W013"})
+
+    assert [finding.bindings for finding in found] == ([] if is_needed else [(IDEMPOTENT,)])
+
+
+def test_all_operations_but_some() -> None:
+    """Such a DENY is an exception on purpose; one of what the ALLOW names is a contradiction."""
+    every, denying = allow("a", AclOperation.ALL, topic("t")), deny("a", DELETE, topic("t"))
+    host = deny("a", READ, topic("t"), "10.0.0.7")
+
+    assert lint(PLAIN, loaded(GROUP, every, denying, host)) == []
+    [finding] = lint(
+        PLAIN,
+        loaded(allow("a", DELETE, topic("t")), deny("a", DELETE, topic("t"), "::1")),
+        {"W001"},
+    )
+    assert "keep both if the DENY is an exception" in finding.fix.words
 
 
 def test_a_describe_whose_read_goes() -> None:

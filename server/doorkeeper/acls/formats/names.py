@@ -29,6 +29,10 @@ from doorkeeper.acls.validation import unencodable
 E = TypeVar("E", bound="IntEnum")
 
 
+_STORED = (PatternType.LITERAL.name, PatternType.PREFIXED.name)
+_EXPRESSIONS = ("MATCH", "REGEX", "REGEXP", "PATTERN", "WILDCARD", "GLOB")
+
+
 class FormatError(ValueError):
     """A text is malformed; ``line`` counts from 1, 0 if there is none.
 
@@ -95,10 +99,19 @@ def resource_type(text: str) -> ResourceType:
 
 def pattern_type(text: str) -> PatternType:
     """Return the pattern type with a name; MATCH and ANY are for filters."""
-    member = _member(PatternType, text, "pattern type")
-    if member is PatternType.MATCH:
-        raise FormatError(f"pattern type: found {text!r}; allowed: LITERAL, PREFIXED")
-    return member
+    word = text.strip().upper()
+    if word in _STORED:
+        return PatternType[word]
+    why = ""
+    if word in _EXPRESSIONS:
+        why = (
+            "; brokers enforce no expressions: for an ACL each, list the names with"
+            " kafka-topics.sh --list | grep -E EXPRESSION > names.txt"
+        )
+    raise FormatError(
+        f"pattern type: found {text!r}; allowed: {', '.join(_STORED)}"
+        f"{why or suggestion(text, _STORED)}"
+    )
 
 
 def operation(text: str) -> AclOperation:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from doorkeeper.acls.live_changes import LiveCluster
+from doorkeeper.acls.misleading_names import misleading_in
 from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.plan import Plan
 from doorkeeper.acls.plan_application import apply
@@ -52,11 +53,12 @@ from doorkeeper.cli.acls.printing import (
     resource_text,
     table,
 )
+from doorkeeper.cli.acls.removal_notes import removal_notes
 from doorkeeper.cli.interrupts import fail_without_yes
 from doorkeeper.cli.lazy import LazyGroup, Member
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import known_bindings, matching
-from doorkeeper.cli.terminal import fail, say
+from doorkeeper.cli.terminal import fail, printable, say
 from doorkeeper.client.errors import NotServed
 
 if TYPE_CHECKING:
@@ -182,6 +184,8 @@ def add(
             added = dict.fromkeys(each for some in wanted.values() for each in some)
             plan = Plan(tuple(each for each in added if each not in present), (), 0, 0)
             rules = await _permitted(session, present, plan, accepted)
+            for misleading in misleading_in(plan.added):
+                say(f"note: {printable(misleading.reason)}; {printable(misleading.advice)}")
             for resource, bindings in wanted.items():
                 for each in bindings:
                     if each in present:
@@ -226,11 +230,13 @@ def remove(
     location, wanted = _take_request(context, options, removals, changes=True)
     # All questions come before the first connection: a user who thinks about an answer keeps
     # neither a store nor a session open.
-    filters = [
-        each
+    confirmed = {
+        resource: entries
         for resource, entries in wanted.items()
         if options["force"] or _ask_to_remove(resource, entries)
-        for each in filters_of(resource, entries)
+    }
+    filters = [
+        each for resource, entries in confirmed.items() for each in filters_of(resource, entries)
     ]
     if not filters:
         fail_without_yes()
@@ -246,6 +252,8 @@ def remove(
             plan = Plan((), removed, 0, 0)
             rules = await _permitted(session, present, plan, accepted)
             await _apply(plan, session, present, rules, location, _REMOVING)
+            for note in removal_notes(confirmed, present, removed):
+                say(note)
 
     _run(remove_matching(), location, _REMOVING)
 

@@ -13,6 +13,7 @@ from doorkeeper.acls.explanation import (
     Explanation,
     Flip,
     apply_change,
+    split_size,
 )
 from doorkeeper.acls.formats.csv import COLUMNS
 from doorkeeper.acls.formats.records import records
@@ -99,7 +100,26 @@ def side_effects(answer: Answer) -> list[str]:
                 f"{what} has no other ACL: without it, every operation is allowed to all principals"
             )
     found += [text for each in flip.removed if (text := _reach(each, question)) is not None]
+    found += [_exception(each, question) for each in flip.removed if _is_wide_deny(each)]
     return found
+
+
+def _is_wide_deny(binding: AclBinding) -> bool:
+    pattern, entry = binding
+    is_wide = pattern.pattern_type is PatternType.PREFIXED or pattern.name == WILDCARD
+    return entry.permission_type is AclPermissionType.DENY and is_wide
+
+
+def _exception(denying: AclBinding, question: Question) -> str:
+    """Return what it takes to except a name from a DENY of many."""
+    size = split_size(denying, question.name)
+    instead = "its names may have any letters, so that no DENYs in its place can"
+    if size is not None:
+        instead = f"{size} DENYs in its place can, on all other names and prefixes"
+    return (
+        f"no ACL excepts {printable(repr(question.name))} from that DENY, since no ALLOW counts"
+        f" against one; {instead}. Deny narrower prefixes, or name the exception otherwise"
+    )
 
 
 def _reach(binding: AclBinding, question: Question) -> str | None:

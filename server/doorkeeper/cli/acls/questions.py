@@ -16,6 +16,7 @@ from doorkeeper.acls.access import Access, Power, names_hosts
 from doorkeeper.acls.access import what_can as permissions_of
 from doorkeeper.acls.access import who_can as principals_with
 from doorkeeper.acls.bulk import load
+from doorkeeper.acls.by_type import allowed_on_some
 from doorkeeper.acls.cases import Verdict
 from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.explanation import ANY_HOST, apply_change, explanation
@@ -218,6 +219,18 @@ def _say_if_prefix(snapshot: Snapshot, need: TaskNeed) -> None:
         )
 
 
+def _say_if_not_asked(snapshot: Snapshot, question: Question) -> None:
+    """Note that InitProducerId asks for IDEMPOTENT_WRITE only of who may write no topic."""
+    principal, host, operation, _, _ = question
+    if operation is AclOperation.IDEMPOTENT_WRITE and allowed_on_some(
+        snapshot, ResourceType.TOPIC, AclOperation.WRITE, principal=principal, host=host
+    ):
+        say(
+            "note: since Kafka 2.8 InitProducerId needs it only where no topic may be written;"
+            f" {printable(principal)} may write some topic, so that idempotent producers work"
+        )
+
+
 def _login_note(login: str, snapshot: Snapshot) -> str | None:
     """Return what follows from the answer of a cluster to a login that no ACL allows to ask."""
     cluster = (AclOperation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME)
@@ -318,6 +331,7 @@ def explain(
             raise SystemExit(DENIED)
         return
     question = _question_of(asked.needs[0], principal, host)
+    _say_if_not_asked(state.snapshot, question)
     # The state is read once: both answers are about the same ACLs.
     before = after = _answer(state, state.snapshot, question)
     if added or removed:

@@ -121,6 +121,15 @@ def take_needs(
     )
 
 
+def _unless(role: str, kind: ResourceType, operation: AclOperation) -> str:
+    """Return when a permission of a role is needed, if its clients mostly work without it."""
+    if (kind, operation) == (ResourceType.CLUSTER, AclOperation.IDEMPOTENT_WRITE):
+        return "since Kafka 2.8 needed only where no topic may be written"
+    if role.endswith("producer") and (kind, operation) == (ResourceType.TOPIC, AclOperation.CREATE):
+        return "needed only where the broker creates topics on first use"
+    return ""
+
+
 def _words_of(kinds: Iterable[ResourceType]) -> str:
     return ", ".join(f"--{_OPTIONS[each].replace('_', '-')}" for each in kinds)
 
@@ -150,7 +159,12 @@ def _needs_of_role(
         raise click.UsageError(f"--task {role}: {error}") from None
     return list(
         dict.fromkeys(
-            TaskNeed(each, binding.pattern.resource_type, extent_of(*binding.pattern[1:]))
+            TaskNeed(
+                each,
+                binding.pattern.resource_type,
+                extent_of(*binding.pattern[1:]),
+                _unless(role, binding.pattern.resource_type, each),
+            )
             for binding in bindings
             for each in _operations(binding)
         )
@@ -182,7 +196,8 @@ def lines_of_answer(
 def lines_of_needs(found: TaskAnswer, policy: Policy, snapshot: Snapshot) -> Iterator[str]:
     """Yield the verdict of each need, with its cases."""
     for need, cases, verdict in found.needs:
-        yield f"{verdict.value}: {need.operation.name} {need_words(need)}"
+        unless = f" (not counted: {need.unless})" if need.unless else ""
+        yield f"{verdict.value}: {need.operation.name} {need_words(need)}{unless}"
         # The address of all cases is in the first line already.
         shows_host = len({each.question.host for each in cases}) > 1
         for case in cases[:_CASES_MAX]:
@@ -228,6 +243,7 @@ def record_of_answer(found: TaskAnswer) -> dict[str, Any]:
                 if need.names is not None and need.names.is_single
                 else "PREFIXED",
                 "verdict": verdict.value,
+                "unless": need.unless or None,
                 "cases": [
                     {"name": question.name, "host": question.host, **decision_record(decision)}
                     for question, decision in cases

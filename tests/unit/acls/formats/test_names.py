@@ -40,6 +40,16 @@ def test_what_means_nothing_is_refused() -> None:
         request_words.resource_type("Any")
 
 
+@pytest.mark.parametrize("word", ["MATCH", "regex", "wildcard"])
+def test_expressions_are_no_pattern_type(word: str) -> None:
+    """What is allowed is what is taken, and how to list names instead."""
+    with pytest.raises(FormatError) as refused:
+        names.pattern_type(word)
+
+    assert "; allowed: LITERAL, PREFIXED; brokers enforce no expressions" in str(refused.value)
+    assert "kafka-topics.sh --list | grep -E EXPRESSION > names.txt" in str(refused.value)
+
+
 def test_what_an_old_cluster_may_have() -> None:
     """Principals without a type and empty hosts are read; what no cluster has is not."""
     old = names.binding_of(**FIELDS | {"principal": "alice", "host": ""})

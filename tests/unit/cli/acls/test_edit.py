@@ -56,6 +56,45 @@ def test_what_is_added_is_listed_and_removed(run: Run, tmp_path: Path) -> None:
     ]
 
 
+def test_what_a_removal_leaves(run: Run) -> None:
+    """The tool's defaults are ALL and LITERAL: what stays is said on stderr."""
+    for operation in ("Read", "Write", "Describe"):
+        run(f"add --topic t --allow-principal User:bob --operation {operation}")
+    run(f"add --topic a --resource-pattern-type prefixed {A}")
+    run(f"add --topic a {A}")
+
+    none = run("remove --force --topic t --allow-principal User:bob")
+    literal = run("remove --force --topic a")
+    absent = run("remove --force --topic u")
+    another = run("remove --force --topic t --allow-principal User:eve --operation Read")
+    exact = run("remove --force --topic t --allow-principal User:bob --operation Read")
+
+    assert [each.exit_code for each in (none, literal, absent, another, exact)] == [0] * 5
+    assert none.stderr == (
+        "doorkeeper: 0 removed: User:bob has 3 other ACLs on TOPIC t: ALLOW READ, ALLOW WRITE,"
+        " ALLOW DESCRIBE; name them with --operation, --deny-principal or --allow-host\n"
+    )
+    assert literal.stderr == (
+        "doorkeeper: 1 PREFIXED ACL on TOPIC a not asked for: --resource-pattern-type prefixed\n"
+    )
+    assert absent.stderr == "doorkeeper: 0 removed: no LITERAL ACL is on TOPIC u\n"
+    assert another.stderr == "doorkeeper: 0 removed: no ACL on TOPIC t is for User:eve\n"
+    assert exact.stderr == ""
+
+
+def test_a_name_that_misleads_is_added_with_a_note(run: Run) -> None:
+    """As the tool adds it; stdout is the tool's."""
+    added = run("add --topic t --allow-principal User:a,User:b --operation Read")
+    usual = run(f"add --topic t {A}")
+
+    assert added.exit_code == 0
+    assert added.stderr == (
+        "doorkeeper: note: a list of principals is one principal of this very name; write each"
+        " principal in an ACL of its own\n"
+    )
+    assert usual.stderr == ""
+
+
 @pytest.mark.parametrize(("answer", "rest"), [("y\n", ""), ("n\n", LISTED), ("", LISTED)])
 def test_removing_asks(run: Run, answer: str, rest: str) -> None:
     """Only a yes removes; the question says what goes."""

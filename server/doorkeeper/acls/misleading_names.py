@@ -1,0 +1,145 @@
+"""Names in ACLs that can never be what they look like: patterns of other tools, lists, blanks.
+
+    TOPIC LITERAL "orders*"      no topic has an asterisk in its name; PREFIXED "orders" is meant
+    User:a,User:b                one principal of this very name
+    "User:bob "                  with a blank at its end, which nobody sees
+
+StandardAuthorizer compares names as texts, and a broker stores all of them.
+
+Source: ``org.apache.kafka.common.internals.Topic.validate``; ``StandardAcl``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.acls.model import WILDCARD, AclBinding, PatternType, ResourcePattern, ResourceType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]+")
+_TOPIC_LENGTH_MAX: Final = 249
+_TOPIC_WORDS: Final = "a topic has letters, digits, '.', '_' and '-'"
+_NAMED: Final = {
+    ResourceType.TOPIC: "topic",
+    ResourceType.GROUP: "group",
+    ResourceType.TRANSACTIONAL_ID: "transactional id",
+}
+_EXPRESSION: Final = re.compile(r"[\\^$|()\[\]{}+?]|^/.*/$|\.\*.")
+_STAR_AT_END: Final = re.compile(r"([^*]+)\*+")
+_LIST: Final = re.compile(r"[,;]\s*(?=\w+:)")
+_INVISIBLE: Final = ("Cc", "Cf", "Zl", "Zp", "Zs")
+
+
+class Misleading(NamedTuple):
+    """What a name is not, what to write, and the bindings that are meant; empty if unclear."""
+
+    reason: str
+    advice: str
+    meant: tuple[AclBinding, ...] = ()
+
+
+def misleading_name(binding: AclBinding) -> Misleading | None:
+    """Return why the resource of a binding is not what its name looks like, or None."""
+    kind, name, pattern_type = binding.pattern
+    what = _NAMED.get(kind)
+    if what is None or name == WILDCARD:
+        return None
+    if letters := _invisible(name):
+        reason = f"the name has {letters}: a {what} without it is another one"
+        return _as(binding, reason, visible := _visible(name), [_named(binding, visible)])
+    if kind is ResourceType.TOPIC:
+        return _misleading_topic(binding)
+    star = _STAR_AT_END.fullmatch(name)
+    if star is None:
+        return None
+    reason = f"an asterisk in a name stands for itself: this is about the {what} {name!r} alone"
+    if pattern_type is PatternType.PREFIXED:
+        reason = f"an asterisk in a prefix stands for itself, so that no usual {what} begins so"
+    return _prefix(binding, reason, star[1])
+
+
+def _misleading_topic(binding: AclBinding) -> Misleading | None:
+    _, name, pattern_type = binding.pattern
+    is_prefix = pattern_type is PatternType.PREFIXED
+    is_valid = _TOPIC.fullmatch(name) and len(name) <= _TOPIC_LENGTH_MAX
+    if is_valid and (is_prefix or name not in (".", "..")):
+        return None
+    never = "no topic begins so" if is_prefix else "no topic has this name"
+    reason = f"{never}: {_TOPIC_WORDS}, and at most {_TOPIC_LENGTH_MAX} of them"
+    star = _STAR_AT_END.fullmatch(name)
+    if star is not None and _TOPIC.fullmatch(star[1]):
+        return _prefix(binding, reason, star[1])
+    names = [part.strip() for part in name.split(",")]
+    if len(names) > 1 and all(map(_TOPIC.fullmatch, names)):
+        meant = [_named(binding, part) for part in names]
+        return _as(binding, reason, "each name in an ACL of its own", meant)
+    if "*" in name or _EXPRESSION.search(name):
+        return Misleading(
+            f"{reason}; brokers enforce no expressions",
+            "write PREFIXED, or list the names: kafka-topics.sh --list | grep -E EXPRESSION > FILE",
+        )
+    return Misleading(reason, "write the name of the topic")
+
+
+def misleading_principal(binding: AclBinding) -> Misleading | None:
+    """Return why the principal of a binding is not what it looks like, or None."""
+    principal = binding.entry.principal
+    if letters := _invisible(principal.partition(":")[2] or principal):
+        reason = f"the principal has {letters}: who logs in without it is another one"
+        visible = ":".join(_visible(part) for part in principal.split(":", 1))
+        return _as(binding, reason, visible, [_of(binding, visible)])
+    parts = _LIST.split(principal)
+    if len(parts) > 1:
+        reason = "a list of principals is one principal of this very name"
+        meant = [_of(binding, part) for part in parts]
+        return _as(binding, reason, "each principal in an ACL of its own", meant)
+    return None
+
+
+def misleading_in(bindings: Iterable[AclBinding]) -> list[Misleading]:
+    """Return what misleads in bindings, each reason once."""
+    every = (rule(each) for each in bindings for rule in (misleading_name, misleading_principal))
+    return list({each.reason: each for each in every if each is not None}.values())
+
+
+def _as(binding: AclBinding, reason: str, words: str, meant: Iterable[AclBinding]) -> Misleading:
+    return Misleading(reason, f"write {words}", tuple(each for each in meant if each != binding))
+
+
+def _prefix(binding: AclBinding, reason: str, prefix: str) -> Misleading:
+    """Return what misleads where a prefix is meant: one that ends with a dot keeps it."""
+    pattern = ResourcePattern(binding.pattern.resource_type, prefix, PatternType.PREFIXED)
+    return _as(binding, reason, f"PREFIXED {prefix}", [AclBinding(pattern, binding.entry)])
+
+
+def _named(binding: AclBinding, name: str) -> AclBinding:
+    kind, _, pattern_type = binding.pattern
+    return AclBinding(ResourcePattern(kind, name, pattern_type), binding.entry)
+
+
+def _of(binding: AclBinding, principal: str) -> AclBinding:
+    return AclBinding(binding.pattern, binding.entry._replace(principal=principal))
+
+
+def _invisible(text: str) -> str:
+    """Return the first letter that nobody sees, in words; empty if there is none.
+
+    A blank between others is seen.
+    """
+    for index, letter in enumerate(text):
+        is_blank = letter == " "
+        if is_blank and text[:index].strip() and text[index:].strip():
+            continue
+        if is_blank or unicodedata.category(letter) in _INVISIBLE:
+            name = unicodedata.name(letter, "a control character")
+            return f"U+{ord(letter):04X} {name} as character {index + 1} of {len(text)}"
+    return ""
+
+
+def _visible(text: str) -> str:
+    kept = (each for each in text if each == " " or unicodedata.category(each) not in _INVISIBLE)
+    return "".join(kept).strip()
