@@ -6,7 +6,7 @@ From the schema files to the source that is checked in:
         --modules-->         doorkeeper_wire/messages/<api>.py  a class for each struct
     schemas/unserved.yaml    --unserved-->    doorkeeper_wire/unserved.py
     schemas/apis.yaml        --apis-->        doorkeeper_wire/api_keys.py
-    schemas/operations.yaml  --operations-->  server/api/operations.py
+    schemas/apis.yaml        --operations-->  server/api/operations.py
     schemas/state/*.yaml     --states-->      server/schema/declared.py
     schemas/records/audit_event.json  --records, events-->  server/operations/audit/events.py
 """

@@ -40,8 +40,7 @@ def generated(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     names = {key: api.name for key, api in apis.items()}
     unserved = unserved_source(root / "schemas/unserved.yaml", names)
     yield _file(_WIRE / "unserved.py", unserved)
-    operations = operations_source(root / "schemas/operations.yaml", apis)
-    yield _file(ROOT / "server/doorkeeper/server/api/operations.py", operations)
+    yield _file(ROOT / "server/doorkeeper/server/api/operations.py", operations_source(apis))
     declared = declared_state_source(read_states(root / "schemas/state"))
     yield _file(ROOT / "server/doorkeeper/server/schema/declared.py", declared)
     event = "schemas/records/audit_event.json"

@@ -22,12 +22,34 @@ class ApiKey(IntEnum):
 '''
 
 
+OPERATIONS = {
+    *("READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION"),
+    *("DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS"),
+    *("DESCRIBE_TOKENS", "TWO_PHASE_COMMIT"),
+}
+RESOURCES = {"TOPIC", "GROUP", "CLUSTER", "TRANSACTIONAL_ID", "DELEGATION_TOKEN", "USER"}
+
+_QUIET: tuple[dict[str, str], ...] = ({}, {"quiet": "denied"})
+
+
+class Need(NamedTuple):
+    """An operation that an API asks for: a row of `needs`."""
+
+    operation: str
+    resource: str
+    when: str
+    refusal: int
+    is_quiet: bool
+
+
 class ApiEntry(NamedTuple):
     """An API; ``broker`` are the lowest and the highest version that a broker lists, if known."""
 
     name: str
     flexible_from: int
     broker: tuple[int, int] | None = None
+    needs: tuple[Need, ...] = ()
+    note: str = ""
 
 
 def read_apis(path: Path) -> dict[int, ApiEntry]:
@@ -39,26 +61,53 @@ def read_apis(path: Path) -> dict[int, ApiEntry]:
     apis: dict[int, ApiEntry] = {}
     for entry in yaml.safe_load(path.read_text(encoding="utf-8")):
         match entry:
-            case {"key": int(key), "name": str(name), "flexible": str(flexible), **rest} if (
-                rest.keys() <= {"broker"}
+            case {
+                "key": int(key),
+                "name": str(name),
+                "flexible": str(flexible),
+                "needs": list(needs),
+                **rest,
+            } if (
+                rest.keys() <= {"broker", "note"}
                 and key not in apis
                 and re.fullmatch(r"never|\d+\+", flexible)
                 and re.fullmatch(r"\d+-\d+", str(rest.get("broker", "0-0")))
+                and isinstance(rest.get("note", ""), str)
             ):
                 low, _, high = str(rest.get("broker", "")).partition("-")
                 broker = (int(low), int(high)) if high else None
                 version = NEVER if flexible == "never" else int(flexible[:-1])
-                apis[key] = ApiEntry(name, version, broker)
+                rows = tuple(_need(need, path, name) for need in needs)
+                apis[key] = ApiEntry(name, version, broker, rows, str(rest.get("note", "")))
             case _:
-                raise SchemaError(f"{path}: expected a new key, a name and flexible, not {entry}")
+                raise SchemaError(
+                    f"{path}: expected a new key, a name, flexible and needs, which is [] where"
+                    f" anybody may call the API, not {entry}"
+                )
     return apis
+
+
+def _need(need: object, path: Path, name: str) -> Need:
+    match need:
+        case {
+            "operation": str(operation),
+            "resource": str(resource),
+            "when": str(when),
+            "refusal": int(refusal),
+            **quiet,
+        } if operation in OPERATIONS and resource in RESOURCES and quiet in _QUIET:
+            return Need(operation, resource, when, refusal, bool(quiet))
+        case _:
+            raise SchemaError(
+                f"{path}: {name}: expected operation, resource, when, refusal: {need}"
+            )
 
 
 def check_messages(path: Path, apis: Mapping[int, ApiEntry], modules: Iterable[Module]) -> None:
     """Check that the APIs of all messages are those of the list in ``path``.
 
     Raises:
-        SchemaError: naming the file of the message, and the line that the list should have.
+        SchemaError: naming the file of the message, and the entry that the list should have.
     """
     for module in modules:
         for message in module.messages:
@@ -72,8 +121,8 @@ def check_messages(path: Path, apis: Mapping[int, ApiEntry], modules: Iterable[M
             ):
                 flexible = "never" if since == NEVER else f"{since}+"
                 raise SchemaError(
-                    f"{path}: messages/{module.name}.yaml needs the line"
-                    f" - {{key: {key}, name: {name}, flexible: {flexible}}}"
+                    f"{path}: messages/{module.name}.yaml needs an entry with key: {key},"
+                    f" name: {name}, flexible: {flexible}"
                 )
 
 

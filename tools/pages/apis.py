@@ -35,7 +35,7 @@ HEAD = """\
 # The APIs
 
 What each API answers, to whom, and what its versions added. Made from the modules of
-`server/doorkeeper/server/api/` and from `schemas/operations.yaml` by
+`server/doorkeeper/server/api/` and from `schemas/apis.yaml` by
 `make generate`; `make check` keeps it current.
 
 "Refused with" is the error code of a caller without the permission; without a code the thing is

@@ -1,23 +1,23 @@
 """Writes docs/reference/operations.md.
 
-The rows are those of ``schemas/operations.yaml``, by way of the module that the server asks; the
-notes, which the server has no use for, come from the file itself.
+The rows are those of ``schemas/apis.yaml``, by way of the module that the server asks; the notes,
+which the server has no use for, come from the file itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
 
-import yaml
-
 from doorkeeper.server.api.operations import REQUIRED, Requirement
 from doorkeeper.server.api.registry import APIS
+from doorkeeper_schemas.apis import ApiEntry, read_apis
 from doorkeeper_wire.api_keys import API_NAMES
 from testkit.checkout import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "operations.md"
-SOURCE = ROOT / "schemas" / "operations.yaml"
+SOURCE = ROOT / "schemas" / "apis.yaml"
 
 KEYS_A_SECTION = 20
 
@@ -34,7 +34,7 @@ HEAD = """\
 # What each API of Kafka asks for
 
 All APIs of Kafka, with the operation and the resource that each asks its authorizer for. Made from
-`schemas/operations.yaml` by `make generate`; `make check` keeps it current. Released code decides
+`schemas/apis.yaml` by `make generate`; `make check` keeps it current. Released code decides
 where Kafka's documentation says something else; those cases are in
 [compatibility.md](compatibility.md). Keys 93 and 94 are from Kafka 4.4, the others from 4.3.1.
 
@@ -53,25 +53,20 @@ where Kafka's documentation says something else; those cases are in
 
 def page() -> str:
     """Return the text of docs/reference/operations.md."""
-    told = _notes()
+    apis = read_apis(SOURCE)
     codes = "".join(f"| {code} | {name} |\n" for code, name in REFUSALS.items())
     keys = groupby(sorted(REQUIRED), key=lambda key: key // KEYS_A_SECTION)
-    sections = "".join(_section(list(section), told) for _, section in keys)
+    sections = "".join(_section(list(section), apis) for _, section in keys)
     return f"{HEAD}## Codes\n\n| code | name |\n|---|---|\n{codes}{sections}"
 
 
-def _section(keys: list[int], told: dict[int, str]) -> str:
-    rows = "".join(line for key in keys for line in _lines(key, REQUIRED[key], told.get(key, "")))
+def _section(keys: list[int], apis: Mapping[int, ApiEntry]) -> str:
+    rows = "".join(line for key in keys for line in _lines(key, REQUIRED[key], apis[key].note))
     return (
         f"\n## Keys {keys[0]} to {keys[-1]}\n\n"
         f"| key | API | here | needs | on | when | denied | notes |\n"
         f"|---|---|---|---|---|---|---|---|\n{rows}"
     )
-
-
-def _notes() -> dict[int, str]:
-    entries = yaml.safe_load(SOURCE.read_text(encoding="utf-8"))
-    return {entry["key"]: entry["note"] for entry in entries if "note" in entry}
 
 
 def _lines(key: int, needs: tuple[Requirement, ...], note: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Classifies authorization requests by ``schemas/operations.yaml``.
+"""Classifies authorization requests by ``schemas/apis.yaml``.
 
 Brokers ask some wide questions first, such as for CREATE on the cluster, and narrow ones only if
 the wide one is denied. A denied wide question is no refusal, so it is not counted; where it is
