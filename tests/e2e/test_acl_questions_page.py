@@ -16,13 +16,15 @@ PAGE = page("acl-questions.md")
 
 
 def questions(text: str) -> list[Command]:
-    """Return the commands of a page that ask about ACLs."""
-    return [each for each in commands(text) if each.line.startswith("doorkeeper acls ")]
+    """Return the commands of a page that ask about ACLs and principals."""
+    asks = ("doorkeeper acls ", "doorkeeper whoami ")
+    return [each for each in commands(text) if each.line.startswith(asks)]
 
 
 REFERENCE = questions(PAGE) + questions((ROOT / "README.md").read_text(encoding="utf-8"))
 SHOWN = [
     *REFERENCE,
+    *questions(page("whoami.md")),
     *questions(page("prove-pii-readers.md")),
     *questions(page("review-acl-changes.md")),
 ]

@@ -49,6 +49,7 @@ QUICK = (
     "admin/test_same_kafka_acls.py",
     "applications/test_java_clients.py",
     "brokers/test_same_random_requests.py",
+    "logins/test_whoami.py",
     "pipeline/test_pipeline_evaluation.py",
 )
 """What ``make interop`` runs: a broker, Kafka's tools and clients, and Spark; at most 12 minutes.

@@ -138,9 +138,20 @@ class Authority:
         until: dt.datetime = END,
     ) -> Certified:
         """Return a new key with a certificate for a name."""
+        return self.certify_name(subject(*attributes), hosts=hosts, usage=usage, until=until)
+
+    def certify_name(
+        self,
+        name: x509.Name,
+        *,
+        hosts: Iterable[str] = (),
+        usage: x509.ObjectIdentifier | None = None,
+        until: dt.datetime = END,
+    ) -> Certified:
+        """Return a new key with a certificate for a name of any attributes."""
         key = ec.generate_private_key(ec.SECP256R1())
         issuer = self.own.certificate.subject
-        builder = self._builder(subject(*attributes), issuer, key, self.own.key, until)
+        builder = self._builder(name, issuer, key, self.own.key, until)
         names = [_alternative(host) for host in hosts]
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)

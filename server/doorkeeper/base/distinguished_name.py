@@ -21,7 +21,7 @@ _SEQUENCE: Final = 0x30
 _SET: Final = 0x31
 _VERSION: Final = 0xA0
 
-_KEYWORDS: Final = {
+KEYWORDS: Final = {
     "2.5.4.3": "CN",
     "2.5.4.6": "C",
     "2.5.4.7": "L",
@@ -32,6 +32,7 @@ _KEYWORDS: Final = {
     "0.9.2342.19200300.100.1.1": "UID",
     "0.9.2342.19200300.100.1.25": "DC",
 }
+"""The keywords that Java prints, by object identifier."""
 
 # UTF8String, PrintableString, T61String, IA5String, GeneralString, BMPString. Java reads the bytes
 # of all of them as UTF-8, which gives a BMPString a NUL before each letter of ASCII.
@@ -86,7 +87,7 @@ def _attribute(attribute: _Element) -> str:
     if len(parts) != 2 or parts[0].tag != _OBJECT_IDENTIFIER:
         raise NotDer("an attribute of a name that is not an identifier and a value")
     identifier = _identifier(parts[0].contents)
-    keyword = _KEYWORDS.get(identifier)
+    keyword = KEYWORDS.get(identifier)
     # The value is printed in full, tag and length included, as AVA.toRFC2253String does.
     value = parts[1]
     if keyword is None or value.tag not in _STRINGS:

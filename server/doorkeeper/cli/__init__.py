@@ -4,6 +4,7 @@ commands     the list of nouns; each is imported when it is called
 serve        doorkeeper serve
 acls         doorkeeper acls add, remove, list (edit), explain, who-can, what-can (questions), lint,
              export, import, diff, plan, apply (sets), undo; addresses on the command line
+whoami       doorkeeper whoami: the principal that a broker sees, and the rule that names it
 users        doorkeeper users, and doorkeeper users-file
 store        doorkeeper store
 history      doorkeeper history, doorkeeper watch

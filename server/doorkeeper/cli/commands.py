@@ -13,6 +13,9 @@ from doorkeeper.cli.lazy import LazyGroup, Member
 _MEMBERS = {
     "serve": Member("doorkeeper.cli.serve:command", "Start the server."),
     "acls": Member("doorkeeper.cli.acls.edit:command", "Manage ACLs, and explain decisions."),
+    "whoami": Member(
+        "doorkeeper.cli.whoami.command:command", "Say which principal a broker sees, and why."
+    ),
     "users": Member("doorkeeper.cli.users.commands:command", "Manage SCRAM users."),
     "store": Member(
         "doorkeeper.cli.store.commands:command", "Back up, restore, migrate, check and copy stores."

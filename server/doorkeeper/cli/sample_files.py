@@ -48,6 +48,10 @@ EXAMPLES: Final = {
     "authentication": Example("login plug-ins in Python", ("examples/authentication",)),
     "policies": Example("policies for new topics and configurations", ("examples/policies",)),
     "pipeline": Example("the access pipeline in schedulers", ("examples/pipeline",)),
+    "whoami": Example(
+        "a broker's rules for names, a certificate, and ACLs, for doorkeeper whoami",
+        ("examples/whoami",),
+    ),
     "systemd": Example("a unit file", ("examples/doorkeeper.service",)),
     "prometheus": Example("a scrape configuration and alerts", ("docker/prometheus",)),
     "grafana": Example("a dashboard, and its provisioning", ("docker/grafana",)),

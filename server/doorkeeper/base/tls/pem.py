@@ -31,8 +31,8 @@ class Block(NamedTuple):
     der: bytes
 
 
-def blocks_of(data: bytes) -> list[Block]:
-    """Return the blocks, in order."""
+def blocks_of(data: bytes, kind: str = "") -> list[Block]:
+    """Return the blocks, in order. Those whose label does not end with ``kind`` have no bytes."""
     blocks = []
     at = 0
     while (begin := _BEGIN.search(data, at)) is not None:
@@ -42,6 +42,11 @@ def blocks_of(data: bytes) -> list[Block]:
         )
         if end is None:
             raise PemError(f"the block {label} does not end")
+        at = end.end()
+        # A certificate can be read from a file whose private key is nobody's business.
+        if not label.endswith(kind):
+            blocks.append(Block(label, b""))
+            continue
         body = data[begin.end() : end.start()]
         if b"Proc-Type" in body:
             raise PemError(
@@ -53,7 +58,6 @@ def blocks_of(data: bytes) -> list[Block]:
         except binascii.Error:
             raise PemError(f"the block {label} is not base64") from None
         blocks.append(Block(label, der))
-        at = end.end()
     return blocks
 
 
@@ -117,7 +121,7 @@ def private_key_of(data: bytes, password: str | None) -> PrivateKeyTypes:
 
 
 def _of_kind(data: bytes, kind: str) -> list[Block]:
-    blocks = blocks_of(data)
+    blocks = blocks_of(data, kind)
     matching = [block for block in blocks if block.label.endswith(kind)]
     if not matching:
         labels = ", ".join(dict.fromkeys(block.label for block in blocks)) or "no PEM at all"

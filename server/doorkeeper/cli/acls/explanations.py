@@ -30,6 +30,7 @@ from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.acls.words import names_words, resource_words
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.command_lines import commands_of
+from doorkeeper.cli.acls.near_misses import NearMisses, near_misses_in
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.terminal import paint, printable
 
@@ -160,7 +161,12 @@ def lines_of(answer: Answer) -> list[str]:
     if decision.binding is not None:
         lines.append(f"  {row(decision.binding)}")
     lines.append(f"implied: {_implied_line(question.operation)}")
-    return [*lines, *_considered_lines(answer.explanation), *_flip_lines(answer, flip)]
+    lines += _considered_lines(answer.explanation)
+    return [*lines, *_near_misses(answer).lines(), *_flip_lines(answer, flip)]
+
+
+def _near_misses(answer: Answer) -> NearMisses:
+    return near_misses_in(answer.policy, answer.snapshot, answer.explanation.question.principal)
 
 
 def _implied_line(operation: AclOperation) -> str:
@@ -231,6 +237,7 @@ def record_of(answer: Answer) -> dict[str, Any]:
             {**one_record(each.binding), "bearing": each.bearing.name, "says": each.bearing.value}
             for each in by_bearing(considered)
         ],
+        "nearMisses": _near_misses(answer).records(),
         "flip": {
             "add": list(records(flip.added)),
             "remove": list(records(flip.removed)),

@@ -46,6 +46,7 @@ from doorkeeper.cli.acls.addresses import (
     unknown_note,
 )
 from doorkeeper.cli.acls.explanations import Answer, lines_of, record_of, sentence
+from doorkeeper.cli.acls.near_misses import near_misses_in
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.question_options import (
     EffectivePolicy,
@@ -188,7 +189,7 @@ def take_state(options: dict[str, Any], *, status: int = 1) -> AclState:
         networks = has_networks(LEVELS[release])
     snapshot = snapshot_of(contents.bindings).with_network_matching(enabled=networks)
     if policy.super_users is None and contents.login is not None:
-        notes = (note, _login_note(contents.login, snapshot))
+        notes = (note, login_note(contents.login, snapshot))
         note = "; ".join(filter(None, notes)) or None
     description = repository.description
     return AclState(
@@ -231,7 +232,7 @@ def _say_if_not_asked(snapshot: Snapshot, question: Question) -> None:
         )
 
 
-def _login_note(login: str, snapshot: Snapshot) -> str | None:
+def login_note(login: str, snapshot: Snapshot) -> str | None:
     """Return what follows from the answer of a cluster to a login that no ACL allows to ask."""
     cluster = (AclOperation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME)
     if any(
@@ -322,11 +323,13 @@ def explain(
     if not asked.is_plain or "/" in host:
         snapshot = _change(state.snapshot, added, removed)
         found = task_answer(policy, snapshot, principal, _client_of(host), asked.needs)
+        misses = near_misses_in(policy, snapshot, principal)
         if output == "json":
-            show_json(record_of_answer(found) | state.record())
+            record = record_of_answer(found) | {"nearMisses": misses.records()}
+            show_json(record | state.record())
         else:
             lines = lines_of_answer(found, principal, host, policy, snapshot)
-            show([*lines, *state.lines()])
+            show([*lines, *misses.lines(), *state.lines()])
         if exit_status and found.verdict is not Verdict.ALWAYS:
             raise SystemExit(DENIED)
         return
@@ -537,6 +540,7 @@ def what_can(
     notes = []
     if not any(each.entry.principal == principal for each in find(snapshot, ANY_BINDING)):
         notes.append(f"note: no ACL names {printable(principal)}")
+        notes += near_misses_in(policy, snapshot, principal).lines()
     if host == ANY_HOST and names_hosts(snapshot, principal):
         notes.append("not counted: ACLs for some hosts only; --host ADDRESS asks from there")
     show([*lines, "", f"permissions of {_subject(principal, host)}", *notes, *state.lines()])

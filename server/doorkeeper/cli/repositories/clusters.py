@@ -48,7 +48,7 @@ class ClusterRepository(AclRepository):
             networks = await session.matches_networks()
         bindings = known_bindings(found)
         # A name that brokers may map proves nothing about the one that they have mapped.
-        identity = await identity_of(self._config())
+        identity = await identity_of(self.client_config())
         return AclContents(
             bindings,
             unknown=len(found) - len(bindings),
@@ -69,13 +69,20 @@ class ClusterRepository(AclRepository):
             RepositoryError: the address or the properties are wrong.
         """
         del create  # a cluster is there, or is not
-        with self._translate_errors():
-            config = self._config()
+        with self.translate_errors():
+            config = self.client_config()
             client = AdminClient(config, on_retry=self._on_retry)
         async with client:
-            yield ClusterSession(client, config, self._translate_errors)
+            yield ClusterSession(client, config, self.translate_errors)
 
-    def _config(self) -> ClientConfig:
+    def client_config(self) -> ClientConfig:
+        """Return the address and the client's properties.
+
+        Raises:
+            ConfigError: the file of properties cannot be read.
+            ValueError: one of them is wrong.
+
+        """
         if self._command_config is None:
             return ClientConfig(bootstrap=self.address.target, controllers=self._is_controllers)
         # The reader of Java's properties imports what most commands do not need.
@@ -86,7 +93,8 @@ class ClusterRepository(AclRepository):
         )
 
     @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
+        """Raise errors of the client as a RepositoryError with the address."""
         try:
             yield
         except ConfigError as error:

@@ -7,7 +7,7 @@ A value comes from the first of ``listener.name.<name>.<mechanism>.<key>``,
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from doorkeeper.base.key import Scope
 from doorkeeper.server.config.kafka_keys import rows
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doorkeeper.server.config.raw_config import RawConfig
+
+_SPACE: Final = "".join(map(chr, range(33)))
+"""What Java's ``String.trim`` removes: a no-break space is part of a value."""
 
 
 def values_of(
@@ -37,7 +40,7 @@ def values_of(
         for full in _candidates(name, listener, mechanism if of_mechanisms else None):
             entry = raw.entries.get(full)
             if entry is not None:
-                values[name], given_as[name] = entry.value.strip(), full
+                values[name], given_as[name] = entry.value.strip(_SPACE), full
                 break
         else:
             if default is not None:

@@ -16,8 +16,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from doorkeeper.server.security.rule_trials import Trial
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from doorkeeper.server.security.java_regex import JavaPattern
 
@@ -75,17 +77,34 @@ class ShortNamer:
         # Kafka returns a name without a realm as it is, whatever the rules say.
         if parsed.realm is None:
             return parsed.service
-        parameters = [parsed.realm, parsed.service]
-        if parsed.host is not None:
-            parameters.append(parsed.host)
-        for rule in self._rules:
-            result = rule.apply(parameters)
-            if result is not None:
-                return result
+        for _, short_name in self.trials(parsed):
+            if short_name is not None:
+                return short_name
         raise NoShortName(f"No rules apply to {name}")
+
+    def trials(self, name: KerberosName) -> Iterator[Trial]:
+        """Yield what each rule makes of a name with a realm, up to the first that applies.
+
+        Raises:
+            NoShortName: a rule applies, and fails.
+        """
+        parameters = [part for part in (name.realm, name.service, name.host) if part is not None]
+        for rule in self._rules:
+            short_name = rule.apply(parameters)
+            yield Trial(rule.text, short_name)
+            if short_name is not None:
+                return
+
+    @property
+    def texts(self) -> list[str]:
+        """Return the rules as texts, in order."""
+        return [rule.text for rule in self._rules]
 
 
 class _Rule(Protocol):
+    @property
+    def text(self) -> str: ...
+
     def apply(self, parameters: Sequence[str]) -> str | None:
         """Return the short name, or None where the rule does not apply."""
         ...
@@ -93,6 +112,7 @@ class _Rule(Protocol):
 
 class _DefaultRule(NamedTuple):
     realm: str
+    text: str = "DEFAULT"
 
     def apply(self, parameters: Sequence[str]) -> str | None:
         return parameters[1] if parameters[0] == self.realm else None

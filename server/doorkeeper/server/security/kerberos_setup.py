@@ -80,10 +80,18 @@ def default_realm() -> str:
 def short_namer(configs: Mapping[str, str]) -> ShortNamer:
     """Return the configured mapping from Kerberos names to user names, for this machine's realm."""
     use_configuration(configs)
+    return short_namer_for(default_realm(), configs)
+
+
+def short_namer_for(realm: str, configs: Mapping[str, str]) -> ShortNamer:
+    """Return the configured mapping of a server whose default realm is known.
+
+    Raises:
+        ValueError: a rule is malformed; the text begins with the key.
+    """
     key = SASL_KERBEROS_PRINCIPAL_TO_LOCAL_RULES
     text = configs.get(key.name, key.default or "").strip()
     rules = [rule.strip() for rule in text.split(",")] if text else []
-    realm = default_realm()
     try:
         return ShortNamer(realm, rules)
     except ValueError as error:

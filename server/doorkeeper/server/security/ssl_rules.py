@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from doorkeeper.server.security.java_regex import JavaPattern, PatternError
+from doorkeeper.server.security.rule_trials import Trial
 
 _RULE: Final = r"(DEFAULT)|RULE:((\\.|[^\\/])*)/((\\.|[^\\/])*)/([LU]?).*?|(.*?)"
 _RULES = JavaPattern(rf"\s*({_RULE})\s*(,\s*|$)")
@@ -41,6 +42,13 @@ class Rule(NamedTuple):
             return "DEFAULT"
         case = f"/{self.case}" if self.case else ""
         return f"RULE:{self.pattern.text}/{self.replacement}{case}"
+
+    @property
+    def written(self) -> str:
+        """Return the rule as it is written in a configuration; Kafka's text lacks a slash."""
+        if self.pattern is None:
+            return "DEFAULT"
+        return f"RULE:{self.pattern.text}/{self.replacement}/{self.case}"
 
     def name(self, distinguished_name: str) -> str | None:
         """Return the user name, or None if the rule does not match.
@@ -79,11 +87,27 @@ class SslRules:
             NoMatchingRule: no rule matches.
             TimeoutError, ValueError: see Rule.name.
         """
-        for rule in self._rules:
-            name = rule.name(distinguished_name)
+        for _, name in self.trials(distinguished_name):
             if name is not None:
                 return name
         raise NoMatchingRule(f"No rules apply to {distinguished_name}, rules {self}")
+
+    def trials(self, distinguished_name: str) -> Iterator[Trial]:
+        """Yield what each rule makes of a name, up to the first that matches.
+
+        Raises:
+            TimeoutError, ValueError: see Rule.name.
+        """
+        for rule in self._rules:
+            name = rule.name(distinguished_name)
+            yield Trial(rule.written, name)
+            if name is not None:
+                return
+
+    @property
+    def texts(self) -> list[str]:
+        """Return the rules as texts, in order."""
+        return [rule.written for rule in self._rules]
 
 
 def _rules_of(text: str) -> Iterator[Rule]:

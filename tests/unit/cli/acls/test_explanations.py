@@ -12,6 +12,7 @@ from doorkeeper.cli.acls.explanations import (
     Answer,
     because,
     lines_of,
+    record_of,
     sentence,
     side_effects,
 )
@@ -72,3 +73,19 @@ def test_a_sentence_moves_no_cursor() -> None:
     assert sentence(answer(question=question).explanation) == (
         "User:\\x1b[2J may not READ topic a\\nb from 10.0.0.1"
     )
+
+
+def test_near_misses_are_named() -> None:
+    """ACLs, and super users, of principals that are nearly the one in question."""
+    policy = Policy(super_users=frozenset({"User:A"}))
+    world = (allow("user:a", READ, topic("orders")), allow("user:a", READ, topic("x")))
+
+    found = answer(*world, policy=policy)
+
+    lines = lines_of(found)
+    at = lines.index("near misses, which are other principals for Kafka:")
+    assert lines[at + 1 : at + 3] == [
+        "  'User:A' differs in upper and lower case (a super user)",
+        "  'user:a' differs in upper and lower case (2 ACLs)",
+    ]
+    assert [each["acls"] for each in record_of(found)["nearMisses"]] == [0, 2]

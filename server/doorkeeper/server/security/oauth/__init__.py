@@ -5,6 +5,7 @@ mechanism    the exchange, with its refusal in two steps
 json_text    strict and lenient JSON parsing for untrusted texts
 unsecured    unsigned tokens, for development
 signed       signed tokens and their claims
+subjects     the principal's name in the claims of both
 jwks         the keys that verify signatures
 jwks_file    ... from a file
 jwks_url     ... from an identity provider; https_trust: its certificates

@@ -20,11 +20,14 @@ from doorkeeper.server.security.handlers_contract import TokenRefused, Validated
 from doorkeeper.server.security.oauth.json_text import (
     InvalidJson,
     decode_base64url,
-    is_unicode,
     json_object,
 )
 from doorkeeper.server.security.oauth.jwks import ALGORITHMS
-from doorkeeper.server.security.oauth.unsecured import JAVA_WHITE_SPACE
+from doorkeeper.server.security.oauth.subjects import (
+    JAVA_WHITE_SPACE,
+    signed_subject,
+    text_claim,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -123,16 +126,13 @@ def validate_claims(payload: bytes, rules: ClaimRules, now_ms: int) -> Validated
         raise TokenRefused(str(error)) from None
     expiry_s = _check_times(claims, rules.skew_s, now_ms // 1000)
     _check_audience(claims.get("aud"), rules.audiences)
-    issuer = _text_claim(claims, "iss")
+    issuer = text_claim(claims, "iss")
     if rules.issuer is not None and issuer != rules.issuer:
         raise TokenRefused("the issuer is another one")
     for name in ("sub", "jti"):
-        _text_claim(claims, name)
+        text_claim(claims, name)
     _check_scope(claims.get(rules.scope_claim))
-    subject = (_text_claim(claims, rules.subject_claim) or "").strip(JAVA_WHITE_SPACE)
-    if not subject or not is_unicode(subject):
-        raise TokenRefused("the claim for the principal is missing, blank or not Unicode")
-    return ValidatedToken(subject, expiry_s * 1000, claims)
+    return ValidatedToken(signed_subject(claims, rules.subject_claim), expiry_s * 1000, claims)
 
 
 def _header(part: str) -> tuple[str | None, str]:
@@ -226,10 +226,3 @@ def _check_scope(value: object) -> None:
     names = [item.strip(JAVA_WHITE_SPACE) for item in items if isinstance(item, str)]
     if len(names) != len(items) or not all(names) or len(set(names)) != len(names):
         raise TokenRefused("the scope has something that is no name, or a name twice")
-
-
-def _text_claim(claims: Mapping[str, object], name: str) -> str | None:
-    value = claims.get(name)
-    if value is not None and not isinstance(value, str):
-        raise TokenRefused(f"the claim {name} is no text")
-    return value

@@ -20,17 +20,18 @@ from doorkeeper.server.security.handlers_contract import TokenRefused, Validated
 from doorkeeper.server.security.oauth.json_text import (
     InvalidJson,
     decode_base64url,
-    is_unicode,
     lenient_json_object,
+)
+from doorkeeper.server.security.oauth.subjects import (
+    JAVA_WHITE_SPACE,
+    check_unicode,
+    unsigned_subject,
 )
 
 PRINCIPAL_CLAIM_NAME: Final = "unsecuredValidatorPrincipalClaimName"
 SCOPE_CLAIM_NAME: Final = "unsecuredValidatorScopeClaimName"
 REQUIRED_SCOPE: Final = "unsecuredValidatorRequiredScope"
 ALLOWABLE_CLOCK_SKEW_MS: Final = "unsecuredValidatorAllowableClockSkewMs"
-
-JAVA_WHITE_SPACE: Final = "".join(map(chr, range(33)))
-"""The characters that Java's ``String.trim`` removes."""
 
 _LONG_MAX: Final = (1 << 63) - 1
 _INT_MAX: Final = (1 << 31) - 1
@@ -50,17 +51,15 @@ class UnsecuredTokens:
             ValueError: an option is wrong. Kafka detects that when a client logs in.
         """
         self._now_ms = now_ms
-        self._principal_claim = _option(options, PRINCIPAL_CLAIM_NAME) or "sub"
+        self._principal_claim = principal_claim(options)
         self._scope_claim = _option(options, SCOPE_CLAIM_NAME) or "scope"
         self._required = _scope(_option(options, REQUIRED_SCOPE))
         self._skew_ms = _skew(_option(options, ALLOWABLE_CLOCK_SKEW_MS))
 
     def __call__(self, token: str) -> ValidatedToken:
         """Return the principal of a valid token."""
-        claims = _claims(token)
-        name = claims.get(self._principal_claim)
-        if not isinstance(name, str) or not name.strip(JAVA_WHITE_SPACE):
-            raise TokenRefused("the claim for the principal is missing, blank or no text")
+        claims = unsigned_claims(token)
+        name = unsigned_subject(claims, self._principal_claim)
         scope = _scope_of(claims.get(self._scope_claim))
         expiry_s = _seconds(claims, "exp")
         if expiry_s is None:
@@ -72,8 +71,7 @@ class UnsecuredTokens:
                 status="insufficient_scope",
                 scope=f"[{', '.join(self._required)}]",
             )
-        if not is_unicode(name):
-            raise TokenRefused("the claim for the principal is not Unicode")
+        check_unicode(name)
         return ValidatedToken(name, _round(expiry_s * 1000), claims)
 
     def _check_times(self, issued_s: float | None, expiry_s: float) -> None:
@@ -86,8 +84,12 @@ class UnsecuredTokens:
             raise TokenRefused("it expires before it was issued")
 
 
-def _claims(token: str) -> dict[str, object]:
-    """Return the claims of a token whose header declares it unsigned."""
+def unsigned_claims(token: str) -> dict[str, object]:
+    """Return the claims of a token whose header declares it unsigned.
+
+    Raises:
+        TokenRefused: it is another token, or malformed.
+    """
     parts = token.split(".")
     # Two dots in a row would be an empty claims part, or an empty header.
     if len(parts) != 3 or ".." in token:
@@ -155,6 +157,11 @@ def _scope_of(value: object) -> frozenset[str]:
     else:
         raise TokenRefused("the claim for the scope is neither a text nor a list")
     return frozenset(filter(None, (item.strip(JAVA_WHITE_SPACE) for item in items)))
+
+
+def principal_claim(options: Mapping[str, str]) -> str:
+    """Return the claim that names the principal, by the options of the login module."""
+    return _option(options, PRINCIPAL_CLAIM_NAME) or "sub"
 
 
 def _option(options: Mapping[str, str], name: str) -> str:

@@ -1,0 +1,334 @@
+"""``doorkeeper whoami``: which principal will a broker see?"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from doorkeeper.acls.model import ANONYMOUS
+from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.cli.acls.addresses import ADDRESSES, location_options, take_location
+from doorkeeper.cli.options import output_option, utf8
+from doorkeeper.cli.repositories.clusters import ClusterRepository
+from doorkeeper.cli.terminal import fail, say, show, show_json
+from doorkeeper.cli.whoami.answers import Acls, Answer, lines_of, record_of
+from doorkeeper.cli.whoami.credentials import (
+    InvalidCredential,
+    certificate_in,
+    credential_of,
+    token_in,
+)
+from doorkeeper.server.security.name_derivation import (
+    Certificate,
+    NotForListener,
+    Outcome,
+    Ticket,
+    UserName,
+    derive,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.cli.acls.addresses import Location
+    from doorkeeper.client.config import ClientConfig
+    from doorkeeper.client.identity import Identity
+    from doorkeeper.server.config.listeners import Listener
+    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.security.name_derivation import Credential
+
+_CREDENTIALS: Final = "one of --cert, --token, --kerberos and --user"
+_WORDS_OF_NAMES: Final = ("principal", "claim", "client.auth", "protocol.map", "mechanisms")
+"""What is in keys that decide about names, misspelt ones too."""
+
+_ADDRESS_OPTIONS: Final = ("address", "bootstrap_server", "bootstrap_controller", "profile")
+
+
+@click.command(
+    name="whoami",
+    epilog=f"""
+With {_CREDENTIALS}, nothing is connected: the rules of
+--config give the name, and ADDRESS has the ACLs. Without, ADDRESS is a live cluster, and the login
+of --command-config is the one in question. "Known" is what a cluster answered, "inferred" what
+follows from files. Signatures, times and passwords are not checked; of a token only the claim of
+the name is shown, and no private key is read.
+
+A principal that differs only in case, blanks, the order or spelling of a distinguished name and the
+like is a near miss: for Kafka it is another one.
+{ADDRESSES}
+\b
+Exit statuses: 0 answered; 1 failed, with the reason on stderr; 2 wrong usage;
+130 ended by Ctrl-C.
+
+\b
+Examples:
+  doorkeeper whoami --config server.properties --listener CLIENTS --cert alice.pem
+  doorkeeper whoami acls.csv --config server.properties --listener CLIENTS --cert alice.pem
+  doorkeeper whoami kafka://localhost:9092 --command-config admin.properties \\
+                    --config server.properties --listener OAUTH --token alice.jwt
+  doorkeeper whoami kafka://localhost:9092 --command-config alice.properties
+""",
+)
+@click.option(
+    "--listener", metavar="NAME", type=utf8, help="The listener of --config that clients dial."
+)
+@click.option(
+    "--cert",
+    "certificate",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A client's certificate, PEM or DER; of a chain the first.",
+)
+@click.option(
+    "--token",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A file with a JSON Web Token.",
+)
+@click.option(
+    "--kerberos",
+    metavar="NAME",
+    type=utf8,
+    help="The name of a Kerberos principal: primary@REALM, primary/host@REALM.",
+)
+@click.option("--user", metavar="NAME", type=utf8, help="The name of a login by SCRAM or PLAIN.")
+@click.option(
+    "--default-realm",
+    metavar="REALM",
+    type=utf8,
+    help="The default realm of the broker's krb5.conf, for --kerberos."
+    "  [default: that of the principal is assumed]",
+)
+@click.option(
+    "--create-token",
+    is_flag=True,
+    help="Create a delegation token on the cluster, and expire it at once: its owner is the"
+    " principal. Needs delegation.token.secret.key there.",
+)
+@location_options(
+    config_help="The broker's server.properties: the rules of its listeners, and super.users."
+)
+@output_option
+def command(
+    listener: str | None,
+    default_realm: str | None,
+    output: str,
+    *,
+    create_token: bool,
+    **options: Any,
+) -> None:
+    """Say which principal a broker sees, which rule names it, and which ACLs do.
+
+    The files may be those of a Kafka broker and its clients.
+    """
+    file, overrides = options.pop("file"), options.pop("overrides")
+    try:
+        credential = _take_credential(options, default_realm)
+        location = _take_location(options, is_live=credential is None)
+        settings = None if file is None else _settings_of(file, overrides)
+        if credential is None:
+            assert location is not None
+            answer = _of_login(location, settings, listener, create_token=create_token)
+        else:
+            if settings is None:
+                raise click.UsageError("--config is missing: the server.properties of the broker")
+            if create_token:
+                raise click.UsageError(
+                    f"--create-token is for a live login, without {_CREDENTIALS}"
+                )
+            answer = _derived(settings, listener, credential)
+            answer = answer._replace(acls=_acls_at(location, settings))
+    except (InvalidCredential, NotForListener) as error:
+        fail([error])
+    if output == "json":
+        show_json(record_of(answer))
+    else:
+        show(lines_of(answer))
+
+
+def _take_credential(options: dict[str, Any], default_realm: str | None) -> Credential | None:
+    names = ("certificate", "token", "kerberos", "user")
+    given = {name: value for name in names if (value := options.pop(name)) is not None}
+    if len(given) > 1:
+        raise click.UsageError(f"give {_CREDENTIALS}; found {len(given)}")
+    if default_realm is not None and "kerberos" not in given:
+        raise click.UsageError("--default-realm is for --kerberos")
+    for name, value in given.items():
+        if name == "certificate":
+            return certificate_in(value)
+        if name == "token":
+            return token_in(value)
+        return UserName(value) if name == "user" else Ticket(value, default_realm or "")
+    return None
+
+
+def _take_location(options: dict[str, Any], *, is_live: bool) -> Location | None:
+    """Return the location of the ACLs, or of the cluster to log in to."""
+    if all(options[name] is None for name in _ADDRESS_OPTIONS):
+        if is_live:
+            raise click.UsageError(
+                f"give {_CREDENTIALS}, or the address of a cluster to log in to: kafka://HOST:PORT"
+            )
+        if options["command_config"] is not None:
+            raise click.UsageError("--command-config needs a live cluster: kafka://HOST:PORT")
+        return None
+    location = take_location(options | {"file": None, "overrides": ()})
+    if is_live and not location.address.is_live:
+        raise click.UsageError(
+            f"{location.address} is no live cluster; for it, give {_CREDENTIALS} with --config"
+        )
+    return location
+
+
+def _settings_of(file: Path, overrides: tuple[str, ...]) -> Settings:
+    """Return the settings of a file; problems of keys that decide about names are reported.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    from doorkeeper.server.config.loading import load
+
+    try:
+        return load(file, overrides).settings
+    except ConfigError as error:
+        if error.settings is None:
+            raise
+        # A broker's file may name what is not here, such as login modules and key stores.
+        for problem in error.problems:
+            if any(word in problem.key for word in _WORDS_OF_NAMES):
+                say(str(problem))
+        settings: Settings = error.settings
+        return settings
+
+
+# --- what the rules of a listener give
+
+
+def _derived(settings: Settings, name: str | None, credential: Credential) -> Answer:
+    listener = _listener_of(settings, name)
+    try:
+        derivation = derive(listener, credential)
+    except NotForListener:
+        raise
+    except ValueError as error:
+        raise InvalidCredential(str(error)) from error
+    doubts = derivation.assumed
+    if derivation.outcome is not Outcome.REFUSED:
+        doubts = ("the broker runs with these values", *doubts)
+    return Answer(
+        derivation.outcome,
+        derivation.principal,
+        derivation.reason,
+        _subject_of(credential),
+        listener,
+        derivation,
+        doubts,
+    )
+
+
+def _listener_of(settings: Settings, name: str | None) -> Listener:
+    found = {each.name: each for each in settings.listeners}
+    if name is None and len(found) == 1:
+        return next(iter(found.values()))
+    wanted = (name or "").upper()
+    if wanted not in found:
+        why = "is missing" if name is None else f"found {name!r}"
+        raise click.UsageError(f"--listener: {why}; the configuration has {', '.join(found)}")
+    return found[wanted]
+
+
+def _subject_of(credential: Credential) -> tuple[str, str] | None:
+    if isinstance(credential, Certificate):
+        return "certificate", credential.subject
+    if isinstance(credential, Ticket):
+        return "Kerberos principal", credential.name
+    # Of a token nothing is shown but the name.
+    return ("login", credential.name) if isinstance(credential, UserName) else None
+
+
+def _acls_at(location: Location | None, settings: Settings) -> Acls | None:
+    """Return the ACLs of a location, with the super users of its store or of the configuration.
+
+    Raises:
+        RepositoryError: they cannot be read.
+    """
+    if location is None:
+        return None
+    repository = location.repository()
+    contents = asyncio.run(repository.read())
+    users, source = _super_users(settings)
+    if contents.policy is not None:
+        users, source = contents.policy.super_users, contents.policy_from
+    return Acls(contents.bindings, repository.description, users, source)
+
+
+def _super_users(settings: Settings | None) -> tuple[frozenset[str] | None, str]:
+    from doorkeeper.server.authorizer.standard_keys import read_policy
+
+    if settings is None:
+        return None, ""
+    try:
+        return read_policy(settings.originals).super_users, "--config"
+    except ValueError as error:
+        say(str(error))
+        return None, ""
+
+
+# --- what a live cluster tells of a login
+
+
+def _of_login(
+    location: Location, settings: Settings | None, listener: str | None, *, create_token: bool
+) -> Answer:
+    """Return the answer for the login of a location's client properties.
+
+    Raises:
+        RepositoryError: the cluster does not answer.
+    """
+    from doorkeeper.cli.acls.questions import login_note, snapshot_of
+    from doorkeeper.cli.whoami.live import ask
+
+    repository = location.repository()
+    assert isinstance(repository, ClusterRepository)
+    with repository.translate_errors():
+        config = repository.client_config()
+        credential, identity = asyncio.run(_login_of(config))
+        live = asyncio.run(ask(config, create_token=create_token))
+    if settings is not None and credential is not None:
+        answer = _derived(settings, listener, credential)
+    else:
+        answer = _from_client(identity)
+    users, source = _super_users(settings)
+    description = repository.description
+    if live.refusal:
+        reason = "the cluster refuses the login"
+        answer = Answer(Outcome.REFUSED, None, reason, answer.subject, answer.listener)
+    note = None
+    if live.bindings is not None and (principal := live.principal or answer.inferred) is not None:
+        note = login_note(principal, snapshot_of(live.bindings))
+    return answer._replace(
+        note=note or "",
+        live=live,
+        address=str(location.address),
+        acls=Acls(live.bindings, description, users, source),
+    )
+
+
+async def _login_of(config: ClientConfig) -> tuple[Credential | None, Identity]:
+    from doorkeeper.client.identity import identity_of
+
+    return await credential_of(config), await identity_of(config)
+
+
+def _from_client(identity: Identity) -> Answer:
+    if identity.principal is None:
+        reason = "a delegation token, whose owner is not in it, or a login without a name"
+        return Answer(Outcome.NOT_KNOWN, None, reason)
+    doubts = ["the broker has no principal.builder.class of its own (--config has its rules)"]
+    if identity.doubt:
+        doubts.insert(0, identity.doubt.removeprefix("assuming that "))
+    is_anonymous = identity.principal == str(ANONYMOUS)
+    what = "neither a login nor a certificate" if is_anonymous else "the name"
+    reason = f"{what} in the client's properties"
+    return Answer(Outcome.PRINCIPAL, identity.principal, reason, doubts=tuple(doubts))

@@ -1,0 +1,63 @@
+"""The principal's name in the claims of a token.
+
+Source: ``ClaimValidationUtils`` and ``OAuthBearerUnsecuredJws`` of kafka-clients 4.3.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.server.security.handlers_contract import TokenRefused
+from doorkeeper.server.security.oauth.json_text import is_unicode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+JAVA_WHITE_SPACE: Final = "".join(map(chr, range(33)))
+"""The characters that Java's ``String.trim`` removes."""
+
+
+def signed_subject(claims: Mapping[str, object], claim: str) -> str:
+    """Return the name in a signed token, trimmed.
+
+    Raises:
+        TokenRefused: the claim is missing, blank, no text or not Unicode.
+    """
+    name = (text_claim(claims, claim) or "").strip(JAVA_WHITE_SPACE)
+    if not name or not is_unicode(name):
+        raise TokenRefused("the claim for the principal is missing, blank or not Unicode")
+    return name
+
+
+def unsigned_subject(claims: Mapping[str, object], claim: str) -> str:
+    """Return the name in an unsigned token, as it is.
+
+    Raises:
+        TokenRefused: the claim is missing, blank or no text.
+    """
+    name = claims.get(claim)
+    if not isinstance(name, str) or not name.strip(JAVA_WHITE_SPACE):
+        raise TokenRefused("the claim for the principal is missing, blank or no text")
+    return name
+
+
+def check_unicode(name: str) -> None:
+    """Refuse a name with a lone surrogate.
+
+    Raises:
+        TokenRefused: it has one.
+    """
+    if not is_unicode(name):
+        raise TokenRefused("the claim for the principal is not Unicode")
+
+
+def text_claim(claims: Mapping[str, object], name: str) -> str | None:
+    """Return a claim that is a text; None if it is missing.
+
+    Raises:
+        TokenRefused: it is something else.
+    """
+    value = claims.get(name)
+    if value is not None and not isinstance(value, str):
+        raise TokenRefused(f"the claim {name} is no text")
+    return value

@@ -1,0 +1,336 @@
+"""``doorkeeper whoami``: files, rules, ACLs, near misses and live logins."""
+
+from __future__ import annotations
+
+import base64
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.testing import DoorkeeperServer
+from testkit.acl import READ, allow, topic
+from testkit.certificates import world
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+RULES = "RULE:^CN=(.*?),OU=ServiceUsers.*$/$1/,DEFAULT"
+CONFIG = f"""
+listeners=CLIENTS://:9092,OAUTH://:9093
+advertised.listeners=CLIENTS://broker:9092,OAUTH://broker:9093
+listener.security.protocol.map=CLIENTS:SSL,OAUTH:SASL_SSL
+listener.name.clients.ssl.client.auth=required
+listener.name.clients.ssl.principal.mapping.rules={RULES}
+listener.name.oauth.sasl.enabled.mechanisms=OAUTHBEARER,GSSAPI
+super.users=User:admin;User:Alice
+"""
+ACLS = r"""KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host
+User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*
+"User:C=DE,O=Example\, Inc,OU=ServiceUsers,CN=alice",TOPIC,LITERAL,orders,WRITE,ALLOW,*
+User:*,TOPIC,LITERAL,public,READ,ALLOW,*
+"""
+SUBJECT = r"CN=alice,OU=ServiceUsers,O=Example\, Inc,C=DE"
+WHOLE_NAME = "that one is a certificate's whole name, which no rule has shortened"
+NEAR = r"'User:C=DE,O=Example\, Inc,OU=ServiceUsers,CN=alice'"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with the files of a broker and a client, and work in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broker.properties").write_text(CONFIG)
+    (tmp_path / "acls.csv").write_text(ACLS)
+    (tmp_path / "alice.pem").write_text(world().alice.key_pem("secret") + world().alice.chain_pem)
+    return tmp_path
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    found = CliRunner().invoke(doorkeeper, ["whoami", *words])
+    return found.exit_code, found.stdout, found.stderr
+
+
+def answer(*words: str) -> Any:
+    code, text, errors = run(*words, "--output", "json")
+    assert code == 0, errors
+    return json.loads(text)
+
+
+def listener(name: str, *words: str) -> tuple[str, ...]:
+    return ("--config", "broker.properties", "--listener", name, *words)
+
+
+def token(claims: dict[str, object]) -> str:
+    header = {"alg": "RS256", "kid": "key-id"}
+    parts = [json.dumps(part).encode() for part in (header, claims)]
+    whole = [*parts, b"0123456789"]
+    return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in whole)
+
+
+def test_a_certificate(folder: Path) -> None:
+    """Rule by rule; the ACLs that name the principal, those for everybody, and near misses."""
+    code, text, _ = run("acls.csv", *listener("clients", "--cert", "alice.pem"))
+
+    assert code == 0
+    assert text.splitlines() == [
+        "User:alice (inferred)",
+        "because: the first rule that applies: RULE:^CN=(.*?),OU=ServiceUsers.*$/$1/",
+        f"certificate: {SUBJECT}",
+        "listener: CLIENTS, SSL",
+        "rules: listener.name.clients.ssl.principal.mapping.rules",
+        "> RULE:^CN=(.*?),OU=ServiceUsers.*$/$1/  gives alice",
+        "  DEFAULT                                not reached",
+        "assumed: the broker runs with these values",
+        "assumed: the broker trusts the certificate's issuer",
+        "ACLs that name it: 1 of 3, of acls.csv",
+        "  User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*",
+        "ACLs of User:*, which are for it too: 1",
+        "  User:*,TOPIC,LITERAL,public,READ,ALLOW,*",
+        "super.users: does not name it (--config)",
+        "near misses, which are other principals for Kafka:",
+        "  'User:Alice' differs in upper and lower case (a super user)",
+        f"  {NEAR} differs in {WHOLE_NAME} (1 ACL)",
+    ]
+
+
+def test_as_json(folder: Path) -> None:
+    """The same as a record."""
+    found = answer("acls.csv", *listener("CLIENTS", "--cert", "alice.pem"))
+
+    assert (found["principal"], found["basis"]) == ("User:alice", "inferred")
+    assert found["subject"] == {"certificate": SUBJECT}
+    assert [each["result"] for each in found["rules"]["tried"]] == ["GIVES", "NOT_REACHED"]
+    assert [each["name"] for each in found["acls"]["own"]] == ["orders"]
+    assert [each["differences"] for each in found["acls"]["nearMisses"]] == [
+        ["CASE"],
+        ["WHOLE_NAME"],
+    ]
+    assert found["acls"]["superUser"] is False
+
+
+def test_a_private_key_is_not_read(folder: Path) -> None:
+    """A key that cannot be decoded, and a chain in DER, make no difference."""
+    damaged = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4\n!!\n-----END RSA PRIVATE KEY-----\n"
+    (folder / "damaged.pem").write_text(damaged + world().alice.pem)
+    (folder / "alice.der").write_bytes(world().alice.der)
+
+    for name in ("damaged.pem", "alice.der"):
+        assert answer(*listener("CLIENTS", "--cert", name))["principal"] == "User:alice"
+
+
+def test_of_a_token_only_the_name_is_shown(folder: Path) -> None:
+    """Neither other claims nor the signature, in both formats and in errors."""
+    secrets = {"email": "alice@example.com", "jti": "token-id", "exp": 1}
+    (folder / "alice.jwt").write_text(token({"sub": "alice", **secrets}) + "\n")
+    (folder / "nobody.jwt").write_text(token(secrets))
+
+    texts = [
+        run("acls.csv", *listener("OAUTH", "--token", name, "--output", output))[1]
+        for name in ("alice.jwt", "nobody.jwt")
+        for output in ("table", "json")
+    ]
+
+    assert texts[0].startswith("User:alice (inferred)\nbecause: the claim sub of the token\n")
+    assert texts[2].startswith("REFUSED: no principal\nbecause: sub: the claim")
+    hidden = ("example.com", "token-id", "key-id", "0123456789", token({})[:20])
+    assert [each for each in hidden if each in "".join(texts)] == []
+
+
+def test_kerberos(folder: Path) -> None:
+    """The broker's default realm may be given."""
+    words = listener("OAUTH", "--kerberos", "alice@A")
+
+    assert answer(*words)["principal"] == "User:alice"
+    assert answer(*words, "--default-realm", "B")["outcome"] == "REFUSED"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "give one of --cert, --token, --kerberos and --user, or the address"),
+        (("acls.csv",), "acls.csv is no live cluster"),
+        (("--user", "a"), "--config is missing"),
+        (("--user", "a", "--kerberos", "b"), "found 2"),
+        (("--config", "broker.properties", "--user", "a"), "--listener: is missing"),
+        (listener("X", "--user", "a"), "found 'X'; the configuration has CLIENTS, OAUTH"),
+        (listener("OAUTH", "--user", "a", "--default-realm", "R"), "--default-realm is for"),
+        (listener("OAUTH", "--user", "a", "--create-token"), "--create-token is for a live"),
+        (listener("OAUTH", "--user", "a", "--command-config", "b"), "needs a live cluster"),
+    ],
+)
+def test_wrong_usage(folder: Path, words: tuple[str, ...], said: str) -> None:
+    """The message says what to give."""
+    code, _, errors = run(*words)
+
+    assert code == 2
+    assert said in errors
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("cert", b"", "no PEM block CERTIFICATE"),
+        ("cert", b"-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----", "is not base64"),
+        ("cert", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", "malformed"),
+        ("cert", b"\x30\x03abc", "keytool"),
+        ("token", b"opaque", "not a JSON Web Token"),
+        ("token", b"\xff", "not ASCII"),
+        ("token", b"a.b.c", "not a JSON Web Token"),
+    ],
+)
+def test_files_that_are_something_else(folder: Path, name: str, data: bytes, said: str) -> None:
+    """The message names the file, and nothing that is in it."""
+    (folder / "file").write_bytes(data)
+
+    code, _, errors = run(*listener("CLIENTS" if name == "cert" else "OAUTH", f"--{name}", "file"))
+
+    assert code == 1
+    assert errors.startswith("doorkeeper: file: ")
+    assert said in errors
+
+
+def test_a_misspelt_key_is_reported(folder: Path) -> None:
+    """It has no effect, so that another name comes out."""
+    file = folder / "broker.properties"
+    file.write_text(CONFIG.replace("mapping.rules", "maping.rules"))
+
+    code, text, errors = run(*listener("CLIENTS", "--cert", "alice.pem"))
+
+    assert (code, text.splitlines()[0]) == (0, f"User:{SUBJECT} (inferred)")
+    assert "ssl.principal.maping.rules: unknown key; did you mean" in errors
+    assert "login module" not in errors
+
+
+def test_a_missing_file_and_another_listener(folder: Path) -> None:
+    """They end with status 1 and a line."""
+    assert run(*listener("CLIENTS", "--cert", "none.pem"))[2] == (
+        "doorkeeper: none.pem: No such file or directory\n"
+    )
+    assert "names clients by SASL" in run(*listener("OAUTH", "--cert", "alice.pem"))[2]
+
+
+# --- live
+
+
+@contextmanager
+def serving(**properties: str) -> Iterator[DoorkeeperServer]:
+    keys = {key.replace("_", "."): value for key, value in properties.items()}
+    with DoorkeeperServer(
+        users={"bob": "bob-secret", "carol": "carol-secret"},
+        mechanisms=["PLAIN"],
+        super_users=["User:carol"],
+        acls=[allow("User:bob", READ, topic("orders")), allow("User:BOB", READ, topic("orders"))],
+        properties=keys,
+    ) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[DoorkeeperServer]:
+    """Give a server that creates delegation tokens."""
+    with serving(delegation_token_secret_key="a secret") as server:
+        yield server
+
+
+def login(folder: Path, user: str = "bob", password: str | None = None) -> str:
+    """Write the properties of a client; return the name of the file."""
+    password = password or f"{user}-secret"
+    (folder / f"{user}.properties").write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+        "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required"
+        f' username="{user}" password="{password}";\n'
+    )
+    return f"{user}.properties"
+
+
+def live(server: DoorkeeperServer, file: str, *words: str) -> tuple[str, ...]:
+    return (f"kafka://{server.bootstrap_servers}", "--command-config", file, *words)
+
+
+def test_a_login(server: DoorkeeperServer, folder: Path) -> None:
+    """The name is inferred, that it is accepted is known; it may not list ACLs."""
+    address = server.bootstrap_servers
+
+    code, text, _ = run(*live(server, login(folder)))
+
+    assert code == 0
+    assert text.splitlines() == [
+        "User:bob (inferred)",
+        "because: the name in the client's properties",
+        "assumed: the broker has no principal.builder.class of its own (--config has its rules)",
+        f"known: kafka://{address} accepts the login",
+        "note: no answer named the principal; --create-token asks for it by a delegation token",
+        f"ACLs: not known; the login may not list those of the brokers at {address}",
+        "super.users: not known",
+    ]
+
+
+def test_a_login_that_may_list_acls(server: DoorkeeperServer, folder: Path) -> None:
+    """It is a super user, if no ACL allows that."""
+    found = answer(*live(server, login(folder, "carol")))
+
+    assert found["note"].startswith("User:carol may describe the ACLs, and none allows it")
+    assert (found["acls"]["number"], found["acls"]["own"]) == (2, [])
+
+
+def test_the_owner_of_a_token(folder: Path) -> None:
+    """A token names the principal that a principal builder of the server's has made."""
+    with serving(
+        delegation_token_secret_key="a secret",
+        principal_builder_class="testkit.callback_handlers:Upper",
+    ) as server:
+        words = live(server, login(folder), "--create-token")
+        found, text = answer(*words), run(*words)[1]
+    assert (found["principal"], found["basis"], found["inferred"]) == (
+        "User:BOB",
+        "known",
+        "User:bob",
+    )
+    assert text.startswith("User:BOB (known)\nknown: kafka://")
+    assert "it owned a delegation token, created for this and expired at once\n" in text
+    assert "note: not User:bob, as the configuration has it\n" in text
+
+
+def test_a_cluster_without_tokens(folder: Path) -> None:
+    """The answer says why nothing named the principal."""
+    with serving() as server:
+        found = answer(*live(server, login(folder), "--create-token"))
+
+    assert (found["principal"], found["basis"]) == ("User:bob", "inferred")
+    assert found["live"]["evidence"] == "no token was created: DELEGATION_TOKEN_AUTH_DISABLED"
+
+
+def test_a_login_that_is_refused(server: DoorkeeperServer, folder: Path) -> None:
+    """Nobody, with the server's text."""
+    code, text, _ = run(*live(server, login(folder, password="wrong")))
+
+    assert code == 0
+    assert text.startswith("REFUSED: no principal\nbecause: the cluster refuses the login\n")
+    assert "Invalid username or password" in text
+    assert "wrong" not in text
+
+
+def test_a_login_and_the_rules_of_the_broker(server: DoorkeeperServer, folder: Path) -> None:
+    """With the broker's file, its rules name the login of the client's properties."""
+    (folder / "broker.properties").write_text(
+        "listeners=USERS://:9092\nadvertised.listeners=USERS://b:9092\n"
+        "listener.security.protocol.map=USERS:SASL_PLAINTEXT\nsuper.users=User:Bob\n"
+        "listener.name.users.sasl.enabled.mechanisms=SCRAM-SHA-512\n"
+    )
+
+    found = answer(*live(server, login(folder), "--config", "broker.properties"))
+
+    assert found["outcome"] == "REFUSED"
+    assert found["because"].startswith("the listener does not offer PLAIN")
+
+
+def test_no_server(folder: Path) -> None:
+    """A line with the address."""
+    code, _, errors = run("kafka://localhost:1")
+
+    assert code == 1
+    assert errors.startswith("doorkeeper: kafka://localhost:1: ")
