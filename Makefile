@@ -5,7 +5,7 @@
 # The parts of test-all beside "make test" and "make interop"; each can be run alone.
 PARTS := test-brokers test-admin test-applications test-logins test-nodes test-clusters test-pipeline test-pages test-conformance \
     check-site test-long test-advice test-containers wheel-extras
-.PHONY: help setup setup-system serve test interop test-pythons test-all $(PARTS) parts coverage check generate site check-site \
+.PHONY: help setup setup-system serve test interop test-pythons test-all $(PARTS) parts coverage vectors check generate site check-site \
         wheel bench bench-quick bench-parts pipeline-demo lock image clean
 
 py := .venv/bin/python
@@ -73,6 +73,11 @@ test-containers:  ## build the image, run both stacks of docker/ with podman (as
 
 parts:  ## print the parts of test-all that the nightly workflow runs, as JSON
 	@echo '$(PARTS)' | sed 's/\([^ ]\{1,\}\)/"\1"/g; s/ /, /g; s/.*/[&]/'
+
+vectors:  ## ask Kafka's and other encoders for the bytes of every message, in tests/vectors
+	@scripts/setup-system
+	@scripts/environment interop
+	@$(py) tests/vectors/generate.py
 
 coverage:  ## run "make test" and record which test reaches which line, in .cache/coverage
 	@scripts/environment check

@@ -211,7 +211,7 @@ def sample(node: Any, path: str, numbers: Iterator[int], at: str = "") -> Any:
         if node.tags is not None:
             values |= {field.name: field.default for field in node.tags.known}
             values["unknown_tags"] = ()
-        return {"kind": node.kind, **values}
+        return values
     return plain(node, at, next(numbers))
 
 

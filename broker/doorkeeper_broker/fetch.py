@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 _CLUSTER_ACTION, _READ = needs(FetchRequest.API_KEY)
 
 _IDS_FROM: Final = 13
-_REPLICA_STATE_TAG: Final = 1
 _READ_COMMITTED: Final = 1
 _REFUSALS: Final = (
     _READ.refusal,
@@ -103,7 +102,8 @@ def _resolve(
         (each, node.topics.by_id(each.topic_id) if by_id else node.topics.get(each.topic))
         for each in request.topics
     ]
-    replica_id = _replica_of(request)
+    # -1 for a consumer, in the field of each version.
+    replica_id = max(request.replica_id, request.replica_state.replica_id)
     if replica_id >= 0 and not is_allowed(node, context, _CLUSTER_ACTION):
         return [], [
             _Row(each, _refusal(asked.partition, _READ.refusal))
@@ -143,14 +143,6 @@ def _resolve(
             else:
                 refused.append(_Row(each, _failure(asked.partition, error)))
     return reads, refused
-
-
-def _replica_of(request: FetchRequest) -> int:
-    """Return the id of the replica that asks; -1 for a consumer."""
-    for tag, data in request.unknown_tags:
-        if tag == _REPLICA_STATE_TAG:
-            return int.from_bytes(data[:4], signed=True)
-    return request.replica_id
 
 
 class _Fetch:

@@ -105,7 +105,7 @@ class TransactionApis:
             declare(AddPartitionsToTxnRequest, self.add_partitions, _refuse_partitions),
             declare(AddOffsetsToTxnRequest, self.add_offsets, refuse_as(AddOffsetsToTxnResponse)),
             declare(EndTxnRequest, self.end, refuse_as(EndTxnResponse)),
-            declare(TxnOffsetCommitRequest, self.commit_offsets, _refuse_commit),
+            declare(TxnOffsetCommitRequest, self.commit_offsets, _refuse_commit, max_version=5),
         )
 
     def close(self) -> None:

@@ -57,7 +57,7 @@ def truncation(data: bytes, at: int, codes: str, *fields: str) -> Malformed:
 def uvarint(data: bytes, at: int, field: str) -> tuple[int, int]:
     """Read an unsigned varint, as Java's int32."""
     if at >= len(data):
-        raise Malformed(field, at, "the data ends before an unsigned varint")
+        raise truncation(data, at, "B", field)
     first = data[at]
     return (first, at + 1) if first < 0x80 else more(data, at + 1, first, field)
 

@@ -9,7 +9,7 @@ message with its declaration and names the field.
 """
 
 import struct
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from struct import Struct
 
 from doorkeeper_wire.errors import Unsupported
@@ -92,7 +92,7 @@ COMPACT_NULLABLE_TEXT = _Texts(_compact_length, null=_compact_length(-1))
 
 
 def put_tags(
-    out: list[bytes], known: Iterable[tuple[int, bytes]], unknown: Iterable[tuple[int, bytes]]
+    out: list[bytes], known: Sequence[tuple[int, bytes]], unknown: Iterable[tuple[int, bytes]]
 ) -> None:
     """Append a section of tagged fields, in the order of their tags.
 
@@ -100,6 +100,9 @@ def put_tags(
         ValueError: unknown tags do not ascend, or one of them is known here.
     """
     unknown = tuple(unknown)
+    if not known and not unknown:
+        out.append(b"\0")
+        return
     section = sorted((*known, *unknown), key=_tag_of)
     tags = [tag for tag, _ in section]
     if len(set(tags)) < len(tags) or tags[-1:] > [TAG_MAX] or list(unknown) != sorted(unknown):

@@ -4,7 +4,6 @@ From the schema files to the source that is checked in:
 
     schemas/messages/*.yaml  --structs-->  readers, writers (by blocks)
         --modules-->         doorkeeper_wire/messages/<api>.py  a class for each struct
-    schemas/unserved.yaml    --unserved-->    doorkeeper_wire/unserved.py
     schemas/apis.yaml        --apis-->        doorkeeper_wire/api_keys.py
     schemas/apis.yaml        --operations-->  server/api/operations.py
     schemas/state/*.yaml     --states-->      server/schema/declared.py

@@ -18,7 +18,6 @@ from doorkeeper_schemas.modules import messages_source
 from doorkeeper_schemas.operations import operations_source
 from doorkeeper_schemas.records import read_events
 from doorkeeper_schemas.states import declared_state_source, read_states
-from doorkeeper_schemas.unserved import unserved_source
 from doorkeeper_wire.declared.schema_file import SchemaError, read_module
 
 ROOT = Path(__file__).parents[2]
@@ -34,12 +33,10 @@ def generated(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     modules = [read_module(path) for path in sorted((root / "schemas/messages").glob("*.yaml"))]
     apis = read_apis(root / "schemas/apis.yaml")
     check_messages(root / "schemas/apis.yaml", apis, modules)
-    for module in modules:
+    # The others are read and written by their trees.
+    for module in (each for each in modules if each.meaning):
         yield _file(_WIRE / "messages" / f"{module.name}.py", messages_source(module))
     yield _file(_WIRE / "api_keys.py", apis_source(apis))
-    names = {key: api.name for key, api in apis.items()}
-    unserved = unserved_source(root / "schemas/unserved.yaml", names)
-    yield _file(_WIRE / "unserved.py", unserved)
     yield _file(ROOT / "server/doorkeeper/server/api/operations.py", operations_source(apis))
     declared = declared_state_source(read_states(root / "schemas/state"))
     yield _file(ROOT / "server/doorkeeper/server/schema/declared.py", declared)

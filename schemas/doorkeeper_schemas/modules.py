@@ -11,9 +11,9 @@ from doorkeeper_wire.declared.schema_file import SchemaError
 
 _OFTEN = (
     *("ApiVersions", "CreateAcls", "CreateTopics", "DeleteAcls", "DescribeAcls", "DescribeCluster"),
-    *("DescribeConfigs", "DescribeGroups", "Fetch", "FindCoordinator", "Heartbeat"),
-    *("IncrementalAlterConfigs", "JoinGroup", "ListGroups", "ListOffsets", "Metadata"),
-    *("OffsetCommit", "OffsetFetch", "Produce", "SaslAuthenticate", "SyncGroup"),
+    *("DescribeConfigs", "Fetch", "FindCoordinator"),
+    *("IncrementalAlterConfigs", "ListOffsets", "Metadata"),
+    *("OffsetCommit", "OffsetFetch", "Produce", "SaslAuthenticate"),
 )
 READ_IN_PLACE = {
     "RequestHeader",

@@ -10,7 +10,7 @@ from struct import calcsize
 
 from doorkeeper_schemas.blocks import FLEXIBLE, Layouts, Scope, runs, scope_of
 from doorkeeper_schemas.structs import FIXED, Struct, bytes_min, type_of
-from doorkeeper_wire.declared.model import NONE, Field, Versions
+from doorkeeper_wire.declared.model import NONE, Field
 
 
 def reader(struct: Struct, layouts: Layouts, several: set[str], *, inline: bool) -> list[str]:
@@ -238,14 +238,13 @@ class _Block:
 
     def _tags(self) -> None:
         scope, path = self.scope, self.scope.path("unknown_tags")
-        known, message = scope.struct.tagged, scope.struct.message
-        omitted = () if message is None else message.omitted_tags
+        known = scope.struct.tagged
         if scope.flexible is False:
             self._defaults(known)
             self.line("unknown_tags = NO_TAGS")
             return
-        if known or omitted:
-            self._known_tags(known, omitted)
+        if known:
+            self._known_tags(known)
         elif not scope.inline:
             self.flush()
             read = f"read_tags(data, at, {path})"
@@ -258,7 +257,7 @@ class _Block:
             self.line("if tagged:")
             self.line(f"unknown_tags, at = tags(data, at, tagged, {path})", 1)
 
-    def _known_tags(self, known: list[Field], omitted: tuple[tuple[int, Versions], ...]) -> None:
+    def _known_tags(self, known: list[Field]) -> None:
         scope, path = self.scope, self.scope.path("unknown_tags")
         self.flush()
         for field in known:
@@ -271,10 +270,10 @@ class _Block:
         self.line(f"tag, size, at = tag_head(data, at, {path})")
         # Tagged fields are in flexible versions only.
         inner = scope.flexible_versions()
-        for tag, versions in [*((field.tag, field.versions) for field in known), *omitted]:
-            missing = inner.missing(versions)
+        for field in known:
+            missing = inner.missing(field.versions)
             if missing is not None:
-                self.line(f"if tag == {tag}" + (f" and {missing}:" if missing else ":"))
+                self.line(f"if tag == {field.tag}" + (f" and {missing}:" if missing else ":"))
                 text = 'f"tag {tag} is not valid in this version"'
                 self.line(f"raise Malformed({path}, at, {text})", 1)
         word = "if"

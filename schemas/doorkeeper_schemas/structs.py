@@ -133,7 +133,7 @@ def _inner(
 def _form(field: Field) -> Field:
     """Return what must be the same wherever a struct stands; its places have different versions."""
     inner = tuple(_form(each) for each in field.fields)
-    return replace(field, meaning="", versions=NONE, nullable=NONE, fields=inner)
+    return replace(field, meaning="", resource="", versions=NONE, nullable=NONE, fields=inner)
 
 
 def _merged(one: Field, other: Field) -> Field:

@@ -22,8 +22,10 @@ from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
 from testkit.kafka_jars import PROJECT
 from testkit.oracle_bytes import HOSTILE, damaged, odd
 from testkit.oracle_codec import (
+    NEWER_THAN_3_9,
     REFUSED,
     RELEASES,
+    RENAMED_IN_4_4,
     Case,
     CodecOracle,
     Difference,
@@ -45,29 +47,8 @@ FEW = settings(MANY, max_examples=3, phases=[Phase.explicit, Phase.reuse, Phase.
 
 DAMAGED_BYTES_MAX = 4000
 
-FIRST_VERSIONS_ONLY = (
-    "FetchRequest",
-    "FetchResponse",
-    "InitProducerIdRequest",
-    "InitProducerIdResponse",
-    "JoinGroupRequest",
-    "JoinGroupResponse",
-    "ProduceResponse",
-    "StreamsGroupDescribeRequest",
-    "StreamsGroupDescribeResponse",
-)
-"""Messages that have fields in later versions than ours, or tagged ones that we never send."""
-
-NEWER_THAN_3_9 = (
-    "ListConfigResourcesRequest",
-    "ListConfigResourcesResponse",
-    "StreamsGroupDescribeRequest",
-    "StreamsGroupDescribeResponse",
-)
-"""Messages whose classes Kafka 3.9 does not have, or has under another name."""
-
-RENAMED_IN_4_4 = ("TxnOffsetCommitRequest",)
-"""Messages with a field that has another name from Kafka 4.4 on."""
+FIRST_VERSIONS_ONLY = ("ProduceResponse",)
+"""Messages that have tagged fields which we never send."""
 
 RELEASES_AND_NAMES = [
     (release, name)
@@ -78,15 +59,8 @@ RELEASES_AND_NAMES = [
 ]
 
 OTHER_LEADER_NAME = "tags of a Produce response that name another leader"
-REPLICAS_NAME = "tags of Fetch that concern replicas or another leader"
 
 UNDECLARED_TAGS = {
-    "FetchRequest": (15, REPLICAS_NAME, ("replicaState",)),
-    "FetchResponse": (
-        12,
-        REPLICAS_NAME,
-        ("divergingEpoch", "currentLeader", "snapshotId", "nodeEndpoints"),
-    ),
     "ProduceResponse": (9, OTHER_LEADER_NAME, ("currentLeader", "nodeEndpoints")),
 }
 """By message: the first version with tagged fields that are not declared here, and their names."""
@@ -99,7 +73,6 @@ ACCEPTED = {
         "ApiVersionsRequest", 5, bytes.fromhex("010100ffffffffffffffff0f")
     ),
     OTHER_LEADER_NAME: Case("ProduceResponse", 10, bytes.fromhex("0100000000010000")),
-    REPLICAS_NAME: Case("FetchResponse", 16, bytes.fromhex("0000000000000000000001010000")),
 }
 """Where we answer otherwise than Kafka, by name, each with a case that shows it."""
 

@@ -75,7 +75,7 @@ def _places(value: Any, *path: Any) -> Iterator[tuple[Any, ...]]:
     """Yield each value within a value: the way to it, and the value."""
     if isinstance(value, dict):
         for key, item in value.items():
-            if key not in {"kind", "unknown_tags"}:
+            if key != "unknown_tags":
                 yield from _places(item, *path, key)
         return
     if path:

@@ -27,6 +27,23 @@ _JAVA_NAMES = {"api_key": "requestApiKey", "api_version": "requestApiVersion"}
 """The names of the request header's fields, where Kafka's are not ours."""
 
 
+NEWER_THAN_3_9 = (
+    "AlterShareGroupOffsetsRequest",
+    "AlterShareGroupOffsetsResponse",
+    "DeleteShareGroupOffsetsRequest",
+    "DeleteShareGroupOffsetsResponse",
+    "DescribeShareGroupOffsetsRequest",
+    "DescribeShareGroupOffsetsResponse",
+    "ListConfigResourcesRequest",
+    "ListConfigResourcesResponse",
+    "StreamsGroupDescribeRequest",
+    "StreamsGroupDescribeResponse",
+)
+"""Messages whose classes Kafka 3.9 does not have, or has under another name."""
+
+RENAMED_IN_4_4 = {"TxnOffsetCommitRequest": ("generationId", "generationIdOrMemberEpoch")}
+"""Fields that have another name from Kafka 4.4 on: ours is the first."""
+
 _ZERO = pack(">d", 0.0).hex()
 
 _DEFAULTS: dict[type[Record], Record] = {}
@@ -95,9 +112,9 @@ class CodecOracle:
         not got the version any more, by nobody.
         """
         release = self.release_of(cases[0].message, cases[0].version)
-        answers = self.ask(release, [_question(case) for case in cases])
+        answers = self._judge(release, cases)
         if any(_is_later(answer) for answer in answers):
-            later = self.ask(RELEASES[-1], [_question(case) for case in cases])
+            later = self._judge(RELEASES[-1], cases)
             lowest, _ = self._range(RELEASES[-1], cases[0].message)
             judged = cases[0].version >= lowest
             answers = [
@@ -111,6 +128,16 @@ class CodecOracle:
                 found.append(Difference(case, answer, ours))
         return found
 
+    def _judge(self, release: str, cases: Sequence[Case]) -> list[Any]:
+        questions = [_question(case) for case in cases]
+        names = RENAMED_IN_4_4.get(cases[0].message)
+        if names is None or release != RELEASES[-1]:
+            return self.ask(release, questions)
+        ours, kafkas = names
+        answers = self.ask(release, renamed(questions, ours, kafkas))
+        found: list[Any] = renamed(answers, kafkas, ours)
+        return found
+
     def close(self) -> None:
         """End the JVMs."""
         for lines in self._lines.values():
@@ -118,6 +145,8 @@ class CodecOracle:
 
     def _found_release(self, name: str, version: int) -> str:
         for release in RELEASES:
+            if release.startswith("3.") and name in NEWER_THAN_3_9:
+                continue
             lowest, highest = self._range(release, name)
             if lowest <= version <= highest:
                 return release
@@ -126,6 +155,13 @@ class CodecOracle:
     def _range(self, release: str, name: str) -> tuple[int, int]:
         [answer] = self.ask(release, [("versions", java_class(name))])
         return answer[0], answer[1]
+
+
+def renamed(value: Any, old: str, new: str) -> Any:
+    """Return a value with another key of a dictionary in it."""
+    if isinstance(value, dict):
+        return {new if key == old else key: renamed(item, old, new) for key, item in value.items()}
+    return [renamed(item, old, new) for item in value] if isinstance(value, list | tuple) else value
 
 
 def outcome(case: Case) -> Any:
@@ -162,6 +198,30 @@ def java_values(record: Record, *, every: bool = False) -> dict[str, Any]:
     return found
 
 
+def java_fields(node: Any, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the same of a dictionary, which has fields of the struct that the tree reads."""
+    nodes = {part.name: part.subcon for part in node.subcons}
+    if node.tags is not None:
+        nodes |= {field.name: field.node for field in node.tags.known}
+    found: dict[str, Any] = {}
+    for name, field in nodes.items():
+        value, default = values.get(name, node.defaults[name]), node.defaults[name]
+        shown = _java_item(field, value)
+        if shown != _java_item(field, default) or (value is None) is not (default is None):
+            found[java_name(Record, name)] = shown
+    if unknown := values.get("unknown_tags"):
+        found["_tags"] = [[tag, data.hex()] for tag, data in unknown]
+    return found
+
+
+def _java_item(node: Any, value: Any) -> Any:
+    if isinstance(value, dict):
+        return java_fields(getattr(node, "record", node), value)
+    if isinstance(value, list | tuple):
+        return [_java_item(node.element, item) for item in value]
+    return _java_value(value)
+
+
 def _differs(value: Any, default: Any) -> bool:
     """Say whether Java's side tells a value; minus zero is another number there."""
     return value != default or (isinstance(value, float) and _java_value(value) != _ZERO)
@@ -171,6 +231,8 @@ def java_name(kind: type[Record], name: str) -> str:
     """Return Kafka's name of a field, as its classes write it."""
     if name in _JAVA_NAMES and kind.__name__ == "RequestHeader":
         return _JAVA_NAMES[name]
+    if name == "kraft_version_feature":
+        return "kRaftVersionFeature"
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 

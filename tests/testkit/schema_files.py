@@ -24,6 +24,16 @@ fields:
     versions: 1+
     tag: 1
     meaning: A tag that holds an array.
+  - name: Held
+    type: Holder
+    versions: 1+
+    tag: 2
+    meaning: A tag that holds a struct, which is never null.
+    fields:
+      - name: Owner
+        type: int32
+        default: -1
+        meaning: A number.
   - name: Blob
     type: bytes
     nullable: 2+

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import struct
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper_wire.messages.describe_quorum import (
@@ -11,7 +10,7 @@ from doorkeeper_wire.messages.describe_quorum import (
     PartitionData,
     TopicData,
 )
-from doorkeeper_wire.messages.fetch import FetchableTopicResponse, FetchResponse
+from doorkeeper_wire.messages.fetch import FetchableTopicResponse, FetchResponse, SnapshotId
 from doorkeeper_wire.messages.fetch import PartitionData as FetchedPartition
 from testkit.batches import batch_bytes
 from testkit.scripted_server import FetchSnapshotResponse, ScriptedServer
@@ -125,10 +124,10 @@ class ScriptedController(ScriptedServer):
         if offset >= self.end and not self.error and request.max_wait_ms:
             self._changed = asyncio.get_running_loop().create_future()
             await self._changed
-        tags: tuple[tuple[int, bytes], ...] = ()
+        snapshot = SnapshotId()
         records = b""
         if offset < self.start:
-            tags = ((2, struct.pack(">qi", self.start, EPOCH) + b"\0"),)
+            snapshot = SnapshotId(self.start, EPOCH)
         else:
             behind = [at for at in self.log if at + self._sizes[at] > offset]
             records = b"".join(self.log[at] for at in sorted(behind))
@@ -138,18 +137,18 @@ class ScriptedController(ScriptedServer):
             high_watermark=self.high_watermark,
             log_start_offset=self.start,
             records=records,
-            unknown_tags=tags,
+            snapshot_id=snapshot,
         )
         topic = FetchableTopicResponse(topic_id=request.topics[0].topic_id, partitions=(partition,))
         return FetchResponse(responses=(topic,))
 
     def _fetch_snapshot(self, request: Any) -> FetchSnapshotResponse:
-        (wanted,) = request["Topics"][0]["Partitions"]
-        at = wanted["Position"]
+        (wanted,) = request["topics"][0]["partitions"]
+        at = wanted["position"]
         partition = {
-            "SnapshotId": wanted["SnapshotId"],
-            "Size": len(self.snapshot),
-            "Position": at,
-            "UnalignedRecords": self.snapshot[at : at + self.part_bytes],
+            "snapshot_id": wanted["snapshot_id"],
+            "size": len(self.snapshot),
+            "position": at,
+            "unaligned_records": self.snapshot[at : at + self.part_bytes],
         }
-        return FetchSnapshotResponse(Topics=[{"Name": "", "Partitions": [partition]}])
+        return FetchSnapshotResponse(topics=[{"partitions": [partition]}])

@@ -9,7 +9,7 @@ import asyncio
 import struct
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from doorkeeper_wire import interpreted
+from doorkeeper_wire.declared import tree
 from doorkeeper_wire.framing import RequestHeader, decode_request_header, encode_response
 from doorkeeper_wire.messages.api_versions import (
     ApiVersion,
@@ -32,7 +32,6 @@ from doorkeeper_wire.messages.metadata import (
 )
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
-from doorkeeper_wire.unserved import UNSERVED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,15 +40,18 @@ if TYPE_CHECKING:
 
 
 class FetchSnapshotRequest:
-    """The request of an API without generated code; it decodes to its values by Kafka's names."""
+    """The request of an API without generated code; it decodes to a dictionary."""
 
     API_KEY = 59
     MIN_VERSION = 0
     MAX_VERSION = 1
 
     @staticmethod
-    def decode(frame: bytes, at: int, version: int) -> tuple[interpreted.Values, int]:
-        return interpreted.decode(UNSERVED[59].request, frame, at, version, flexible=True)
+    def decode(frame: bytes, at: int, version: int) -> tuple[dict[str, Any], int]:
+        request: tuple[dict[str, Any], int] = tree("FetchSnapshotRequest", version).decode(
+            frame, at
+        )
+        return request
 
 
 class FetchSnapshotResponse:
@@ -59,7 +61,8 @@ class FetchSnapshotResponse:
         self._values = values
 
     def encode(self, version: int) -> bytes:
-        return interpreted.encode(UNSERVED[59].response, self._values, version, flexible=True)
+        encoded: bytes = tree("FetchSnapshotResponse", version).build(self._values)
+        return encoded
 
 
 Answer: TypeAlias = "Message | FetchSnapshotResponse | bytes | None"

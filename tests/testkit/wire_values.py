@@ -5,14 +5,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, singledispatch
 from importlib import import_module
-from io import BytesIO
-from typing import Any
+from typing import Any, get_args
 
-from construct import Bytes, ConstructError, FormatField, Renamed
+from construct import Bytes, FormatField, Renamed
 from hypothesis import strategies as st
 
-from doorkeeper_wire.declared import messages, tree
-from doorkeeper_wire.declared.model import PRIVATE_FROM
+from doorkeeper_wire.declared import modules, tree
+from doorkeeper_wire.declared.model import PRIVATE_FROM, Module
 from doorkeeper_wire.declared.nodes import (
     Array,
     Flag,
@@ -47,7 +46,13 @@ OF_METADATA = ("AccessControlEntryRecord", "RemoveAccessControlEntryRecord")
 @cache
 def message_names() -> tuple[str, ...]:
     """Return the names of all messages that have a class."""
-    return tuple(message.name for message in messages())
+    return tuple(message.name for each in modules() if each.meaning for message in each.messages)
+
+
+@cache
+def refused_apis() -> dict[int, Module]:
+    """Return the declarations of APIs that are refused in some version, by key."""
+    return {each.messages[0].api_key: each for each in modules() if each.listeners}
 
 
 def message_versions(*, of_kafka: bool = False) -> Iterator[tuple[str, int]]:
@@ -91,10 +96,9 @@ def shape(node: Any) -> Any:
             return getattr(node, "fmtstr", type(node).__name__)
 
 
-def built(name: str, values: dict[str, Any], kind: str | None = None) -> Any:
-    """Return the message that has these values; `kind` is the struct in question."""
-    fields = {key: _built(name, value) for key, value in values.items() if key != "kind"}
-    return getattr(_module(name), kind or name)(**fields)
+def built(name: str, values: dict[str, Any]) -> Any:
+    """Return the message that has these values."""
+    return _built(message_class(name), values)
 
 
 def plain(value: Any) -> Any:
@@ -102,30 +106,29 @@ def plain(value: Any) -> Any:
     if isinstance(value, Struct):
         return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items() if key not in {"_io", "kind"}}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return tuple(plain(item) for item in value)
     return value
 
 
 def declared_outcome(name: str, version: int, data: bytes) -> Any:
-    """Return what the tree reads and where it ends, or None when it refuses the data."""
-    stream = BytesIO(data)
+    """Return what the tree reads and where it ends, or its error when it refuses the data."""
     try:
-        value = tree(name, version).parse_stream(stream)
-    except ConstructError:
-        return None
-    return plain(value), stream.tell()
+        value, end = tree(name, version).decode(data, 0)
+    except Malformed as error:
+        return str(error)
+    return plain(value), end
 
 
 def generated_outcome(name: str, version: int, data: bytes) -> Any:
-    """Return what the generated decoder reads and where it ends, or None when it refuses."""
+    """Return what the generated decoder reads and where it ends, or its error when it refuses."""
     try:
         message, end = message_class(name).decode(data, 0, version)
     except Malformed as error:
         if not error.field or not 0 <= error.offset <= len(data):
             raise
-        return None
+        return str(error)
     return plain(message), end
 
 
@@ -246,7 +249,7 @@ def _(node: Record) -> st.SearchStrategy[Any]:
     parts |= {absent.name: st.just(absent.default) for absent in node.absent}
     if node.tags is not None:
         parts |= _tag_values(node.tags)
-    return st.fixed_dictionaries({"kind": st.just(node.kind), **parts})
+    return st.fixed_dictionaries(parts)
 
 
 def _tag_values(section: TagSection) -> dict[str, st.SearchStrategy[Any]]:
@@ -267,9 +270,18 @@ def _module(name: str) -> Any:
     raise LookupError(name)
 
 
-def _built(name: str, value: Any) -> Any:
-    if isinstance(value, dict):
-        return built(name, value, value["kind"])
+def _built(hint: Any, value: Any) -> Any:
+    """Return a value of a field as its annotation has it: dictionaries become structs."""
     if isinstance(value, tuple):
-        return tuple(_built(name, item) for item in value)
-    return value
+        return tuple(_built(hint, item) for item in value)
+    if not isinstance(value, dict):
+        return value
+    kind = _struct_of(hint)
+    return kind(**{key: _built(kind.__annotations__[key], item) for key, item in value.items()})
+
+
+def _struct_of(hint: Any) -> Any:
+    """Return the class of the structs in an annotation."""
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        return hint
+    return next(filter(None, map(_struct_of, get_args(hint))), None)

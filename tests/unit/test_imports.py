@@ -34,7 +34,7 @@ HEAVY = {
     "doorkeeper.server.security.java_regex", "doorkeeper.server.security.oauth",
     "doorkeeper.server.security.tls.context", "doorkeeper.server.state.postgres",
     "doorkeeper.server.state.storage.backup", "doorkeeper.sync", "doorkeeper.testing",
-    "doorkeeper_wire.declared", "doorkeeper_wire.unserved", "email", "http", "importlib.metadata",
+    "doorkeeper_wire.declared", "email", "http", "importlib.metadata",
     "importlib.resources", "logging.config", "logging.handlers", "multiprocessing", "random",
     "secrets", "shutil", "sqlite3", "tempfile", "unittest", "urllib.request", "xml", "zipfile",
 }  # fmt: skip

@@ -56,7 +56,8 @@ class Field:
 
     `tag` is None for an ordinary field. `compact` is false for the one text of Kafka that keeps
     its int16 length in a flexible version. What is `secret` is left out where a message is shown.
-    `fields` are those of the struct, for a struct.
+    `resource` is the type of the resource that the field names, for which a broker authorizes the
+    request. `fields` are those of the struct, for a struct.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Field:
     compact: bool
     secret: bool
     meaning: str
+    resource: str = ""
     fields: tuple["Field", ...] = ()
 
     @property
@@ -80,11 +82,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """A request, a response, a header or another message; `api_key` is -1 for the last two.
-
-    `omitted_tags` are tags of Kafka's message that the schema leaves out, with the versions that
-    have them: there they are kept unread, and in others they are refused, as Kafka refuses them.
-    """
+    """A request, a response, a header or another message; `api_key` is -1 for the last two."""
 
     name: str
     api_key: int
@@ -92,13 +90,18 @@ class Message:
     flexible_from: int
     meaning: str
     fields: tuple[Field, ...]
-    omitted_tags: tuple[tuple[int, Versions], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module:
-    """The messages of one schema file; `name` is the name of the generated modules."""
+    """The messages of one schema file; `name` is that of the generated module.
+
+    Without a `meaning` there is no generated code: the messages are read and written by their
+    trees. `listeners` are the kinds of listeners on which Kafka has an API that is refused in some
+    of its versions.
+    """
 
     name: str
     meaning: str
+    listeners: frozenset[str]
     messages: tuple[Message, ...]

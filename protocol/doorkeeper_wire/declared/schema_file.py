@@ -29,7 +29,7 @@ _CHECKOUT = Path(__file__).parents[3] / "schemas" / "messages"
 FOLDER = _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
 """Where the files are: in an installed package, or in a checkout of the project."""
 
-_API_KEYS = {"api", "key", "versions", "flexible", "meaning", "request", "response", "omitted_tags"}
+_API_KEYS = {"api", "key", "versions", "flexible", "listeners", "meaning", "request", "response"}
 _MESSAGE_KEYS = {"message", "versions", "flexible", "meaning", "fields"}
 _FIELD_KEYS = {
     "name",
@@ -41,9 +41,12 @@ _FIELD_KEYS = {
     "ignorable",
     "compact",
     "secret",
+    "resource",
     "meaning",
     "fields",
 }
+_LISTENERS = {"broker", "controller"}
+_RESOURCES = {"TOPIC", "GROUP", "TRANSACTIONAL_ID"}
 _RESERVED = {
     *("at", "content", "data", "end", "flexible", "found", "item", "items", "known", "n", "out"),
     *("part", "prefix", "present", "size", "stop", "tag", "tagged", "unknown", "version"),
@@ -140,8 +143,24 @@ class _Reader(FileReader):
             if is_api
             else {kafka_name: "fields"}
         )
+        # What a refused API means, no reader of generated code asks.
+        self._is_explained = "meaning" in top or "listeners" not in top
         messages = tuple(self._message(top, title, part) for title, part in parts.items())
-        return Module(name=name, meaning=self._text(top, "meaning", name), messages=messages)
+        return Module(
+            name=name,
+            meaning=self._meaning(top, name),
+            listeners=self._listeners(top, name),
+            messages=messages,
+        )
+
+    def _listeners(self, top: Mapping[str, Any], where: str) -> frozenset[str]:
+        kinds = top.get("listeners", [])
+        if not isinstance(kinds, list) or not _LISTENERS.issuperset(kinds):
+            raise self._error(where, f"listeners are of {sorted(_LISTENERS)}, not {kinds!r}")
+        return frozenset(kinds)
+
+    def _meaning(self, entry: Mapping[str, Any], where: str) -> str:
+        return self._text(entry, "meaning", where) if self._is_explained else ""
 
     def _message(self, top: Mapping[str, Any], title: str, part: str) -> Message:
         versions = self._versions(top.get("versions"), title)
@@ -153,18 +172,8 @@ class _Reader(FileReader):
             api_key=self._int(top, "key", title) if "key" in top else -1,
             versions=versions,
             flexible_from=NEVER if flexible == "never" else self._versions(flexible, title).low,
-            meaning=self._text(top, "meaning", title),
+            meaning=self._meaning(top, title),
             fields=self._fields(top.get(part), title, versions),
-            omitted_tags=self._omitted_tags(top, part, title, versions),
-        )
-
-    def _omitted_tags(
-        self, top: Mapping[str, Any], part: str, where: str, versions: Versions
-    ) -> tuple[tuple[int, Versions], ...]:
-        tags = self._mapping(top.get("omitted_tags", {}), where).get(part, {})
-        return tuple(
-            (int(tag), self._versions(text, where, versions))
-            for tag, text in self._mapping(tags, where).items()
         )
 
     def _fields(self, content: object, where: str, versions: Versions) -> tuple[Field, ...]:
@@ -189,7 +198,7 @@ class _Reader(FileReader):
             if kind not in PLAIN_DEFAULTS
             else self._without_fields(entry, where)
         )
-        if snake(name) in _RESERVED:
+        if self._is_explained and snake(name) in _RESERVED:
             raise self._error(where, "the name is taken by the generated code: choose another")
         return Field(
             name=snake(name),
@@ -202,9 +211,16 @@ class _Reader(FileReader):
             ignorable=self._flag(entry, "ignorable", where, default=False),
             compact=self._flag(entry, "compact", where, default=True),
             secret=self._flag(entry, "secret", where, default=False),
-            meaning=self._text(entry, "meaning", where),
+            meaning=self._meaning(entry, where),
+            resource=self._resource(entry, where),
             fields=inner,
         )
+
+    def _resource(self, entry: Mapping[str, Any], where: str) -> str:
+        resource = entry.get("resource", "")
+        if resource not in {"", *_RESOURCES}:
+            raise self._error(where, f"resource is one of {sorted(_RESOURCES)}, not {resource!r}")
+        return str(resource)
 
     def _default(
         self, entry: Mapping[str, Any], where: str, *, is_array: bool, kind: str
@@ -224,9 +240,8 @@ class _Reader(FileReader):
         return value
 
     def _empty(self, entry: Mapping[str, Any], where: str, kind: str) -> Empty:
-        # Absent and tagged fields are compared with their defaults, which takes a plain value.
-        if {"nullable", "tag", "versions"} & set(entry):
-            raise self._error(where, "a struct that is no array needs default: null")
+        if "nullable" in entry:
+            raise self._error(where, "a struct that may be null needs default: null")
         return Empty(kind)
 
     def _nullable(self, entry: Mapping[str, Any], where: str, versions: Versions) -> Versions:

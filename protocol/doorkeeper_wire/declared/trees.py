@@ -5,11 +5,10 @@ The version is decided here, not in the tree: there is one tree for each, withou
 
 from typing import Any
 
-from construct import Float64b, Int8sb, Int16sb, Int16ub, Int32sb, Int64sb
-
-from doorkeeper_wire.declared.model import NONE, Field, Message, Versions
+from doorkeeper_wire.declared.model import NONE, Empty, Field, Message
 from doorkeeper_wire.declared.nodes import (
     BOOL,
+    NUMBERS,
     UUID,
     Absent,
     Array,
@@ -21,16 +20,7 @@ from doorkeeper_wire.declared.nodes import (
     Text,
 )
 
-_FIXED = {
-    "bool": BOOL,
-    "int8": Int8sb,
-    "int16": Int16sb,
-    "uint16": Int16ub,
-    "int32": Int32sb,
-    "int64": Int64sb,
-    "float64": Float64b,
-    "uuid": UUID,
-}
+_FIXED = {"bool": BOOL, "uuid": UUID, **NUMBERS}
 _NO_TAGS_HERE = Absent("unknown_tags", (), ignorable=False)
 
 
@@ -42,7 +32,7 @@ def message_tree(message: Message, version: int) -> Record:
 def _record(kind: str, fields: tuple[Field, ...], message: Message, version: int) -> Record:
     present = [field for field in fields if version in field.versions]
     absent = tuple(
-        Absent(field.name, field.default, field.ignorable)
+        Absent(field.name, _default(field, message), field.ignorable)
         for field in fields
         if version not in field.versions
     )
@@ -52,27 +42,34 @@ def _record(kind: str, fields: tuple[Field, ...], message: Message, version: int
     flexible = version >= message.flexible_from
     if not flexible and message.flexible_from <= message.versions.high:
         absent = (*absent, _NO_TAGS_HERE)
-    omitted = message.omitted_tags if fields is message.fields else ()
-    tags = _tags(fields, message, version, omitted) if flexible else None
-    return Record(kind, *ordinary, tags=tags, absent=absent)
+    tags = _tags(fields, message, version) if flexible else None
+    defaults = _defaults(fields, message)
+    return Record(kind, *ordinary, defaults=defaults, tags=tags, absent=absent)
 
 
-def _tags(
-    fields: tuple[Field, ...],
-    message: Message,
-    version: int,
-    omitted: tuple[tuple[int, Versions], ...],
-) -> TagSection:
+def _tags(fields: tuple[Field, ...], message: Message, version: int) -> TagSection:
     known = [
-        Tagged(field.tag, field.name, _node(field, message, version), field.default)
+        Tagged(field.tag, field.name, _node(field, message, version), _default(field, message))
         for field in fields
         if field.tag is not None and version in field.versions
     ]
     refused = tuple(
         field.tag for field in fields if field.tag is not None and version not in field.versions
     )
-    refused += tuple(tag for tag, versions in omitted if version not in versions)
     return TagSection(*known, refused=refused)
+
+
+def _default(field: Field, message: Message) -> Any:
+    """Return the default of a field; that of a struct that is not null are those of its fields."""
+    if isinstance(field.default, Empty):
+        return _defaults(field.fields, message)
+    return field.default
+
+
+def _defaults(fields: tuple[Field, ...], message: Message) -> dict[str, Any]:
+    has_tags = message.flexible_from <= message.versions.high
+    defaults = {field.name: _default(field, message) for field in fields}
+    return defaults | ({"unknown_tags": ()} if has_tags else {})
 
 
 def _node(field: Field, message: Message, version: int) -> Any:

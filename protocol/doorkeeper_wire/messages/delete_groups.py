@@ -6,8 +6,23 @@ from struct import Struct
 from typing import ClassVar
 
 from doorkeeper_wire.message import Message, Record, Tags
-from doorkeeper_wire.reading import fixed, read_count, read_tags, read_text, texts
-from doorkeeper_wire.writing import COMPACT_TEXT, TEXT, absent, length, put_unknown_tags
+from doorkeeper_wire.reading import (
+    fixed,
+    read_count,
+    read_nullable_text,
+    read_tags,
+    read_text,
+    texts,
+)
+from doorkeeper_wire.writing import (
+    COMPACT_NULLABLE_TEXT,
+    COMPACT_TEXT,
+    NULLABLE_TEXT,
+    TEXT,
+    absent,
+    length,
+    put_unknown_tags,
+)
 
 __all__ = ["DeletableGroupResult", "DeleteGroupsRequest", "DeleteGroupsResponse"]
 
@@ -21,18 +36,18 @@ class DeleteGroupsRequest(Message, frozen=True, gc=False):
     """The request of DeleteGroups."""
 
     groups_names: tuple[str, ...] = ()
-    """The groups. (0 to 2)"""
+    """The groups. (0 to 3)"""
     unknown_tags: Tags = ()
 
     API_KEY: ClassVar[int] = 42
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
     @staticmethod
     def read(data: bytes, at: int, version: int) -> tuple["DeleteGroupsRequest", int]:
         flexible = version >= 2
-        size, at = read_count(data, at, flexible, (2, 2, 1)[version], "groups_names")
+        size, at = read_count(data, at, flexible, (2, 2, 1, 1)[version], "groups_names")
         groups_names, at = texts(data, at, size, flexible, "groups_names")
         unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
         return DeleteGroupsRequest(groups_names, unknown_tags), at
@@ -52,9 +67,11 @@ class DeletableGroupResult(Record, frozen=True, gc=False):
     """Of results: one for each."""
 
     group_id: str = ""
-    """The group. (0 to 2)"""
+    """The group. (0 to 3)"""
     error_code: int = 0
-    """0, or the reason for the failure. (0 to 2)"""
+    """0, or the reason for the failure. (0 to 3)"""
+    error_message: str | None = None
+    """The error in words; null for the stock text or none. (3)"""
     unknown_tags: Tags = ()
 
     @staticmethod
@@ -67,18 +84,25 @@ class DeletableGroupResult(Record, frozen=True, gc=False):
             group_id, at = read_text(data, at, flexible, "results.group_id")
             (error_code,) = fixed(_layout_int16, data, at, "results.error_code")
             at += 2
+            if version >= 3:
+                error_message, at = read_nullable_text(data, at, flexible, "results.error_message")
+            else:
+                error_message = None
             unknown_tags, at = read_tags(data, at, "results.unknown_tags") if flexible else ((), at)
-            found.append(DeletableGroupResult(group_id, error_code, unknown_tags))
+            found.append(DeletableGroupResult(group_id, error_code, error_message, unknown_tags))
         return tuple(found), at
 
     @staticmethod
     def write_all(out: list[bytes], items: "Iterable[DeletableGroupResult]", version: int) -> None:
         flexible = version >= 2
         string = COMPACT_TEXT if flexible else TEXT
+        nullable_string = COMPACT_NULLABLE_TEXT if flexible else NULLABLE_TEXT
         for item in items:
             if not flexible and item.unknown_tags:
                 raise absent("results.unknown_tags", item.unknown_tags)
             out += (string[item.group_id], _pack_int16(item.error_code))
+            if version >= 3:
+                out.append(nullable_string[item.error_message])
             if flexible:
                 put_unknown_tags(out, item.unknown_tags)
 
@@ -87,14 +111,14 @@ class DeleteGroupsResponse(Message, frozen=True, gc=False):
     """The response of DeleteGroups."""
 
     throttle_time_ms: int = 0
-    """For how long the client should hold back, in milliseconds. (0 to 2)"""
+    """For how long the client should hold back, in milliseconds. (0 to 3)"""
     results: tuple[DeletableGroupResult, ...] = ()
-    """One for each. (0 to 2)"""
+    """One for each. (0 to 3)"""
     unknown_tags: Tags = ()
 
     API_KEY: ClassVar[int] = 42
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
     @staticmethod
@@ -102,7 +126,7 @@ class DeleteGroupsResponse(Message, frozen=True, gc=False):
         flexible = version >= 2
         (throttle_time_ms,) = fixed(_layout_int32, data, at, "throttle_time_ms")
         at += 4
-        size, at = read_count(data, at, flexible, 4, "results")
+        size, at = read_count(data, at, flexible, (4, 4, 4, 5)[version], "results")
         results, at = DeletableGroupResult.read_all(data, at, size, version)
         unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
         return DeleteGroupsResponse(throttle_time_ms, results, unknown_tags), at

@@ -3,33 +3,26 @@
 
 from collections.abc import Iterable
 from struct import Struct
-from struct import error as StructError
 from typing import ClassVar
 
-from doorkeeper_wire.message import NO_TAGS, Message, Record, Tags
+from doorkeeper_wire.message import Message, Record, Tags
 from doorkeeper_wire.reading import (
-    array,
-    compact_array,
     fixed,
     read_count,
     read_nullable_text,
     read_octets,
     read_tags,
     read_text,
-    tags,
     texts,
-    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
     COMPACT_TEXT,
     NULLABLE_TEXT,
     TEXT,
-    UVARINT,
     absent,
     length,
     put_unknown_tags,
-    replace_empty_tags,
 )
 
 __all__ = [
@@ -39,15 +32,12 @@ __all__ = [
     "DescribedGroupMember",
 ]
 
+_layout_bool = Struct(">?")
 _pack_bool = Struct(">?").pack
-_unpack_bool = Struct(">?").unpack_from
-_unpack_bool_byte = Struct(">?B").unpack_from
 _layout_int16 = Struct(">h")
 _pack_int16 = Struct(">h").pack
 _layout_int32 = Struct(">i")
 _pack_int32 = Struct(">i").pack
-_unpack_int32 = Struct(">i").unpack_from
-_pack_int32_zero = Struct(">ix").pack
 
 
 class DescribeGroupsRequest(Message, frozen=True, gc=False):
@@ -66,48 +56,18 @@ class DescribeGroupsRequest(Message, frozen=True, gc=False):
 
     @staticmethod
     def read(data: bytes, at: int, version: int) -> tuple["DescribeGroupsRequest", int]:
-        end = len(data)
-        if version >= 5:
-            try:
-                size = data[at]
-            except IndexError:
-                raise truncation(data, at, "B", "groups") from None
+        flexible = version >= 5
+        size, at = read_count(data, at, flexible, (2, 2, 2, 2, 2, 1, 1)[version], "groups")
+        groups, at = texts(data, at, size, flexible, "groups")
+        if version >= 3:
+            (include_authorized_operations,) = fixed(
+                _layout_bool, data, at, "include_authorized_operations"
+            )
             at += 1
-            if 0 < size < 128 and size - 1 <= (end - at) // 1 and data.__class__ is bytes:
-                size -= 1
-            else:
-                size, at = compact_array(data, at, size, 1, "groups")
-            groups, at = texts(data, at, size, True, "groups")
-            try:
-                include_authorized_operations, tagged = _unpack_bool_byte(data, at)
-            except StructError:
-                raise truncation(
-                    data, at, "? B", "include_authorized_operations", "unknown_tags"
-                ) from None
-            at += 2
-            unknown_tags = NO_TAGS
-            if tagged:
-                unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-            return DescribeGroupsRequest(groups, include_authorized_operations, unknown_tags), at
         else:
-            try:
-                (size,) = _unpack_int32(data, at)
-            except StructError:
-                raise truncation(data, at, "i", "groups") from None
-            at += 4
-            if not (0 <= size <= (end - at) // 2 and data.__class__ is bytes):
-                size, at = array(data, at, size, 2, "groups")
-            groups, at = texts(data, at, size, False, "groups")
-            if version >= 3:
-                try:
-                    (include_authorized_operations,) = _unpack_bool(data, at)
-                except StructError:
-                    raise truncation(data, at, "?", "include_authorized_operations") from None
-                at += 1
-            else:
-                include_authorized_operations = False
-            unknown_tags = NO_TAGS
-            return DescribeGroupsRequest(groups, include_authorized_operations, unknown_tags), at
+            include_authorized_operations = False
+        unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
+        return DescribeGroupsRequest(groups, include_authorized_operations, unknown_tags), at
 
     def write(self, out: list[bytes], version: int) -> None:
         flexible = version >= 5
@@ -179,36 +139,25 @@ class DescribedGroupMember(Record, frozen=True, gc=False):
 
     @staticmethod
     def write_all(out: list[bytes], items: "Iterable[DescribedGroupMember]", version: int) -> None:
-        if version >= 5:
-            for item in items:
-                out += (
-                    COMPACT_TEXT[item.member_id],
-                    COMPACT_NULLABLE_TEXT[item.group_instance_id],
-                    COMPACT_TEXT[item.client_id],
-                    COMPACT_TEXT[item.client_host],
-                    UVARINT[len(item.member_metadata) + 1],
-                    item.member_metadata,
-                    UVARINT[len(item.member_assignment) + 1],
-                    item.member_assignment,
-                    b"\x00",
-                )
-                if item.unknown_tags:
-                    replace_empty_tags(out, item.unknown_tags)
-        else:
-            for item in items:
-                if item.unknown_tags:
-                    raise absent("groups.members.unknown_tags", item.unknown_tags)
-                out.append(TEXT[item.member_id])
-                if version >= 4:
-                    out.append(NULLABLE_TEXT[item.group_instance_id])
-                out += (
-                    TEXT[item.client_id],
-                    TEXT[item.client_host],
-                    _pack_int32(len(item.member_metadata)),
-                    item.member_metadata,
-                    _pack_int32(len(item.member_assignment)),
-                    item.member_assignment,
-                )
+        flexible = version >= 5
+        string = COMPACT_TEXT if flexible else TEXT
+        nullable_string = COMPACT_NULLABLE_TEXT if flexible else NULLABLE_TEXT
+        for item in items:
+            if not flexible and item.unknown_tags:
+                raise absent("groups.members.unknown_tags", item.unknown_tags)
+            out.append(string[item.member_id])
+            if version >= 4:
+                out.append(nullable_string[item.group_instance_id])
+            out += (
+                string[item.client_id],
+                string[item.client_host],
+                length(item.member_metadata, flexible),
+                item.member_metadata,
+                length(item.member_assignment, flexible),
+                item.member_assignment,
+            )
+            if flexible:
+                put_unknown_tags(out, item.unknown_tags)
 
 
 class DescribedGroup(Record, frozen=True, gc=False):
@@ -278,43 +227,31 @@ class DescribedGroup(Record, frozen=True, gc=False):
 
     @staticmethod
     def write_all(out: list[bytes], items: "Iterable[DescribedGroup]", version: int) -> None:
-        if version >= 5:
-            for item in items:
-                if version < 6 and item.error_message is not None:
-                    raise absent("groups.error_message", item.error_message)
-                out.append(_pack_int16(item.error_code))
-                if version >= 6:
-                    out.append(COMPACT_NULLABLE_TEXT[item.error_message])
-                out += (
-                    COMPACT_TEXT[item.group_id],
-                    COMPACT_TEXT[item.group_state],
-                    COMPACT_TEXT[item.protocol_type],
-                    COMPACT_TEXT[item.protocol_data],
-                    UVARINT[len(item.members) + 1],
-                )
-                DescribedGroupMember.write_all(out, item.members, version)
-                out.append(_pack_int32_zero(item.authorized_operations))
-                if item.unknown_tags:
-                    replace_empty_tags(out, item.unknown_tags)
-        else:
-            for item in items:
-                if item.error_message is not None:
-                    raise absent("groups.error_message", item.error_message)
-                if version < 3 and item.authorized_operations != -2147483648:
-                    raise absent("groups.authorized_operations", item.authorized_operations)
-                if item.unknown_tags:
-                    raise absent("groups.unknown_tags", item.unknown_tags)
-                out += (
-                    _pack_int16(item.error_code),
-                    TEXT[item.group_id],
-                    TEXT[item.group_state],
-                    TEXT[item.protocol_type],
-                    TEXT[item.protocol_data],
-                    _pack_int32(len(item.members)),
-                )
-                DescribedGroupMember.write_all(out, item.members, version)
-                if version >= 3:
-                    out.append(_pack_int32(item.authorized_operations))
+        flexible = version >= 5
+        string = COMPACT_TEXT if flexible else TEXT
+        nullable_string = COMPACT_NULLABLE_TEXT if flexible else NULLABLE_TEXT
+        for item in items:
+            if version < 6 and item.error_message is not None:
+                raise absent("groups.error_message", item.error_message)
+            if version < 3 and item.authorized_operations != -2147483648:
+                raise absent("groups.authorized_operations", item.authorized_operations)
+            if not flexible and item.unknown_tags:
+                raise absent("groups.unknown_tags", item.unknown_tags)
+            out.append(_pack_int16(item.error_code))
+            if version >= 6:
+                out.append(nullable_string[item.error_message])
+            out += (
+                string[item.group_id],
+                string[item.group_state],
+                string[item.protocol_type],
+                string[item.protocol_data],
+                length(item.members, flexible),
+            )
+            DescribedGroupMember.write_all(out, item.members, version)
+            if version >= 3:
+                out.append(_pack_int32(item.authorized_operations))
+            if flexible:
+                put_unknown_tags(out, item.unknown_tags)
 
 
 class DescribeGroupsResponse(Message, frozen=True, gc=False):
@@ -345,16 +282,12 @@ class DescribeGroupsResponse(Message, frozen=True, gc=False):
         return DescribeGroupsResponse(throttle_time_ms, groups, unknown_tags), at
 
     def write(self, out: list[bytes], version: int) -> None:
-        if version >= 5:
-            out += (_pack_int32(self.throttle_time_ms), UVARINT[len(self.groups) + 1])
-            DescribedGroup.write_all(out, self.groups, version)
-            out.append(b"\x00")
-            if self.unknown_tags:
-                replace_empty_tags(out, self.unknown_tags)
-        else:
-            if self.unknown_tags:
-                raise absent("unknown_tags", self.unknown_tags)
-            if version >= 1:
-                out.append(_pack_int32(self.throttle_time_ms))
-            out.append(_pack_int32(len(self.groups)))
-            DescribedGroup.write_all(out, self.groups, version)
+        flexible = version >= 5
+        if not flexible and self.unknown_tags:
+            raise absent("unknown_tags", self.unknown_tags)
+        if version >= 1:
+            out.append(_pack_int32(self.throttle_time_ms))
+        out.append(length(self.groups, flexible))
+        DescribedGroup.write_all(out, self.groups, version)
+        if flexible:
+            put_unknown_tags(out, self.unknown_tags)

@@ -19,7 +19,6 @@ from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
     COMPACT_TEXT,
     UVARINT,
-    absent,
     check_uuid,
     nullable_length,
     put_unknown_tags,
@@ -208,8 +207,6 @@ class DescribeShareGroupOffsetsResponsePartition(Record, frozen=True, gc=False):
         version: int,
     ) -> None:
         for item in items:
-            if version < 1 and item.lag != -1:
-                raise absent("groups.topics.partitions.lag", item.lag)
             out.append(
                 _pack_int32_int64_int32(item.partition_index, item.start_offset, item.leader_epoch)
             )

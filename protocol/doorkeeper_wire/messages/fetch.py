@@ -45,13 +45,18 @@ from doorkeeper_wire.writing import (
 
 __all__ = [
     "AbortedTransaction",
+    "EpochEndOffset",
     "FetchPartition",
     "FetchRequest",
     "FetchResponse",
     "FetchTopic",
     "FetchableTopicResponse",
     "ForgottenTopic",
+    "LeaderIdAndEpoch",
+    "NodeEndpoint",
     "PartitionData",
+    "ReplicaState",
+    "SnapshotId",
 ]
 
 _layout_uuid = Struct(">16s")
@@ -67,18 +72,66 @@ _pack_int32_int16_int32 = Struct(">ihi").pack
 _layout_int32_int16_int64_int64 = Struct(">ihqq")
 _pack_int32_int16_int64_int64 = Struct(">ihqq").pack
 _pack_int32_int16_int64_int64_int64 = Struct(">ihqqq").pack
+_layout_int32_int32 = Struct(">ii")
 _pack_int32_int32 = Struct(">ii").pack
 _unpack_int32_int32 = Struct(">ii").unpack_from
 _pack_int32_int32_int32_int8 = Struct(">iiib").pack
 _unpack_int32_int32_int32_int8_int32_int32_byte = Struct(">iiibiiB").unpack_from
 _unpack_int32_int32_int32_int32_int8 = Struct(">iiiib").unpack_from
 _unpack_int32_int32_int64_int32_int64_int32 = Struct(">iiqiqi").unpack_from
+_pack_int32_int32_zero = Struct(">iix").pack
+_layout_int32_int64 = Struct(">iq")
+_pack_int32_int64 = Struct(">iq").pack
+_unpack_int32_int64_byte = Struct(">iqB").unpack_from
+_pack_int32_int64_zero = Struct(">iqx").pack
 _layout_int64 = Struct(">q")
 _pack_int64 = Struct(">q").pack
 _unpack_int64 = Struct(">q").unpack_from
+_layout_int64_int32 = Struct(">qi")
+_pack_int64_int32_zero = Struct(">qix").pack
 _layout_int64_int64 = Struct(">qq")
 _pack_int64_int64 = Struct(">qq").pack
 _pack_int64_int64_zero = Struct(">qqx").pack
+
+
+class ReplicaState(Record, frozen=True, gc=False):
+    """The broker that replicates."""
+
+    replica_id: int = -1
+    """The broker that replicates; -1 for a consumer. (15 to 18)"""
+    replica_epoch: int = -1
+    """The epoch of that broker; -1 if it is not known. (15 to 18)"""
+    unknown_tags: Tags = ()
+
+    @staticmethod
+    def read_all(
+        data: bytes, at: int, n: int, version: int
+    ) -> tuple[tuple["ReplicaState", ...], int]:
+        found = []
+        for _ in range(n):
+            try:
+                replica_id, replica_epoch, tagged = _unpack_int32_int64_byte(data, at)
+            except StructError:
+                raise truncation(
+                    data,
+                    at,
+                    "i q B",
+                    "replica_state.replica_id",
+                    "replica_state.replica_epoch",
+                    "replica_state.unknown_tags",
+                ) from None
+            at += 13
+            unknown_tags = NO_TAGS
+            if tagged:
+                unknown_tags, at = tags(data, at, tagged, "replica_state.unknown_tags")
+            found.append(ReplicaState(replica_id, replica_epoch, unknown_tags))
+        return tuple(found), at
+
+    @staticmethod
+    def write_all(out: list[bytes], items: "Iterable[ReplicaState]", version: int) -> None:
+        for item in items:
+            out.append(_pack_int32_int64(item.replica_id, item.replica_epoch))
+            put_unknown_tags(out, item.unknown_tags)
 
 
 class FetchPartition(Record, frozen=True, gc=False):
@@ -500,6 +553,8 @@ class FetchRequest(Message, frozen=True, gc=False):
     """The cluster's id, which only controllers send; null otherwise. (12 to 18)"""
     replica_id: int = -1
     """The broker that replicates; -1 for a consumer. (4 to 14)"""
+    replica_state: ReplicaState = ReplicaState()
+    """The broker that replicates. (15 to 18)"""
     max_wait_ms: int = 0
     """How long the answer may wait for records, in milliseconds. (4 to 18)"""
     min_bytes: int = 0
@@ -603,6 +658,7 @@ class FetchRequest(Message, frozen=True, gc=False):
             else:
                 rack_id, at = compact_text(data, at, size, "rack_id")
             cluster_id: str | None = None
+            replica_state: ReplicaState = ReplicaState()
             unknown: list[tuple[int, bytes]] = []
             tagged, at = read_tag_count(data, at, "unknown_tags")
             for _ in range(tagged):
@@ -611,6 +667,8 @@ class FetchRequest(Message, frozen=True, gc=False):
                     raise Malformed("unknown_tags", at, f"tag {tag} is not valid in this version")
                 if tag == 0:
                     cluster_id, at = read_nullable_text(data, at, True, "cluster_id")
+                elif tag == 1:
+                    (replica_state,), at = ReplicaState.read_all(data, at, 1, version)
                 else:
                     content, at = tag_value(data, at, size, "unknown_tags")
                     unknown.append((tag, content))
@@ -618,6 +676,7 @@ class FetchRequest(Message, frozen=True, gc=False):
             return FetchRequest(
                 cluster_id,
                 replica_id,
+                replica_state,
                 max_wait_ms,
                 min_bytes,
                 max_bytes,
@@ -688,10 +747,12 @@ class FetchRequest(Message, frozen=True, gc=False):
             else:
                 rack_id = ""
             cluster_id = None
+            replica_state = ReplicaState()
             unknown_tags = NO_TAGS
             return FetchRequest(
                 cluster_id,
                 replica_id,
+                replica_state,
                 max_wait_ms,
                 min_bytes,
                 max_bytes,
@@ -710,6 +771,8 @@ class FetchRequest(Message, frozen=True, gc=False):
         nullable_string = COMPACT_NULLABLE_TEXT if flexible else NULLABLE_TEXT
         if version > 14 and self.replica_id != -1:
             raise absent("replica_id", self.replica_id)
+        if version < 15 and self.replica_state != ReplicaState():
+            raise absent("replica_state", self.replica_state)
         if version < 7 and self.forgotten_topics_data != ():
             raise absent("forgotten_topics_data", self.forgotten_topics_data)
         if not flexible and self.unknown_tags:
@@ -737,7 +800,120 @@ class FetchRequest(Message, frozen=True, gc=False):
                 part = []
                 part.append(nullable_string[self.cluster_id])
                 known.append((0, b"".join(part)))
+            if version >= 15 and self.replica_state != ReplicaState():
+                part = []
+                ReplicaState.write_all(part, (self.replica_state,), version)
+                known.append((1, b"".join(part)))
             put_tags(out, known, self.unknown_tags)
+
+
+class EpochEndOffset(Record, frozen=True, gc=False):
+    """The last epoch that the leader has in common with the replica, where its log differs."""
+
+    epoch: int = -1
+    """The epoch; -1 where the log does not differ. (12 to 18)"""
+    end_offset: int = -1
+    """The offset behind the last record of the epoch. (12 to 18)"""
+    unknown_tags: Tags = ()
+
+    @staticmethod
+    def read_all(
+        data: bytes, at: int, n: int, version: int
+    ) -> tuple[tuple["EpochEndOffset", ...], int]:
+        found = []
+        for _ in range(n):
+            epoch, end_offset = fixed(
+                _layout_int32_int64,
+                data,
+                at,
+                "responses.partitions.diverging_epoch.epoch",
+                "responses.partitions.diverging_epoch.end_offset",
+            )
+            at += 12
+            unknown_tags, at = read_tags(
+                data, at, "responses.partitions.diverging_epoch.unknown_tags"
+            )
+            found.append(EpochEndOffset(epoch, end_offset, unknown_tags))
+        return tuple(found), at
+
+    @staticmethod
+    def write_all(out: list[bytes], items: "Iterable[EpochEndOffset]", version: int) -> None:
+        for item in items:
+            out.append(_pack_int32_int64_zero(item.epoch, item.end_offset))
+            if item.unknown_tags:
+                replace_empty_tags(out, item.unknown_tags)
+
+
+class LeaderIdAndEpoch(Record, frozen=True, gc=False):
+    """The leader of the partition, for a client that asked another broker."""
+
+    leader_id: int = -1
+    """The leader's id; -1 if it is not known. (12 to 18)"""
+    leader_epoch: int = -1
+    """The leader's epoch; -1 if it is not known. (12 to 18)"""
+    unknown_tags: Tags = ()
+
+    @staticmethod
+    def read_all(
+        data: bytes, at: int, n: int, version: int
+    ) -> tuple[tuple["LeaderIdAndEpoch", ...], int]:
+        found = []
+        for _ in range(n):
+            leader_id, leader_epoch = fixed(
+                _layout_int32_int32,
+                data,
+                at,
+                "responses.partitions.current_leader.leader_id",
+                "responses.partitions.current_leader.leader_epoch",
+            )
+            at += 8
+            unknown_tags, at = read_tags(
+                data, at, "responses.partitions.current_leader.unknown_tags"
+            )
+            found.append(LeaderIdAndEpoch(leader_id, leader_epoch, unknown_tags))
+        return tuple(found), at
+
+    @staticmethod
+    def write_all(out: list[bytes], items: "Iterable[LeaderIdAndEpoch]", version: int) -> None:
+        for item in items:
+            out.append(_pack_int32_int32_zero(item.leader_id, item.leader_epoch))
+            if item.unknown_tags:
+                replace_empty_tags(out, item.unknown_tags)
+
+
+class SnapshotId(Record, frozen=True, gc=False):
+    """The snapshot to fetch, where the log begins behind the offset."""
+
+    end_offset: int = -1
+    """The offset behind the last record in the snapshot; -1 without one. (12 to 18)"""
+    epoch: int = -1
+    """The epoch of that record; -1 without one. (12 to 18)"""
+    unknown_tags: Tags = ()
+
+    @staticmethod
+    def read_all(
+        data: bytes, at: int, n: int, version: int
+    ) -> tuple[tuple["SnapshotId", ...], int]:
+        found = []
+        for _ in range(n):
+            end_offset, epoch = fixed(
+                _layout_int64_int32,
+                data,
+                at,
+                "responses.partitions.snapshot_id.end_offset",
+                "responses.partitions.snapshot_id.epoch",
+            )
+            at += 12
+            unknown_tags, at = read_tags(data, at, "responses.partitions.snapshot_id.unknown_tags")
+            found.append(SnapshotId(end_offset, epoch, unknown_tags))
+        return tuple(found), at
+
+    @staticmethod
+    def write_all(out: list[bytes], items: "Iterable[SnapshotId]", version: int) -> None:
+        for item in items:
+            out.append(_pack_int64_int32_zero(item.end_offset, item.epoch))
+            if item.unknown_tags:
+                replace_empty_tags(out, item.unknown_tags)
 
 
 class AbortedTransaction(Record, frozen=True, gc=False):
@@ -801,6 +977,12 @@ class PartitionData(Record, frozen=True, gc=False):
     """The offset behind the last record of a transaction that has ended. (4 to 18)"""
     log_start_offset: int = -1
     """The first offset of the partition. (5 to 18)"""
+    diverging_epoch: EpochEndOffset = EpochEndOffset()
+    """The last epoch that the leader has in common with the replica, where its log differs. (12 to 18)"""
+    current_leader: LeaderIdAndEpoch = LeaderIdAndEpoch()
+    """The leader of the partition, for a client that asked another broker. (12 to 18)"""
+    snapshot_id: SnapshotId = SnapshotId()
+    """The snapshot to fetch, where the log begins behind the offset. (12 to 18)"""
     aborted_transactions: tuple[AbortedTransaction, ...] | None = ()
     """The aborted transactions in this part; null where all records were asked for. (4 to 18)"""
     preferred_read_replica: int = -1
@@ -851,9 +1033,27 @@ class PartitionData(Record, frozen=True, gc=False):
             else:
                 preferred_read_replica = -1
             records, at = read_nullable_octets(data, at, flexible, "responses.partitions.records")
-            unknown_tags, at = (
-                read_tags(data, at, "responses.partitions.unknown_tags") if flexible else ((), at)
+            diverging_epoch: EpochEndOffset = EpochEndOffset()
+            current_leader: LeaderIdAndEpoch = LeaderIdAndEpoch()
+            snapshot_id: SnapshotId = SnapshotId()
+            unknown: list[tuple[int, bytes]] = []
+            tagged, at = (
+                read_tag_count(data, at, "responses.partitions.unknown_tags")
+                if flexible
+                else (0, at)
             )
+            for _ in range(tagged):
+                tag, size, at = tag_head(data, at, "responses.partitions.unknown_tags")
+                if tag == 0:
+                    (diverging_epoch,), at = EpochEndOffset.read_all(data, at, 1, version)
+                elif tag == 1:
+                    (current_leader,), at = LeaderIdAndEpoch.read_all(data, at, 1, version)
+                elif tag == 2:
+                    (snapshot_id,), at = SnapshotId.read_all(data, at, 1, version)
+                else:
+                    content, at = tag_value(data, at, size, "responses.partitions.unknown_tags")
+                    unknown.append((tag, content))
+            unknown_tags = tuple(unknown)
             found.append(
                 PartitionData(
                     partition_index,
@@ -861,6 +1061,9 @@ class PartitionData(Record, frozen=True, gc=False):
                     high_watermark,
                     last_stable_offset,
                     log_start_offset,
+                    diverging_epoch,
+                    current_leader,
+                    snapshot_id,
                     aborted_transactions,
                     preferred_read_replica,
                     records,
@@ -888,12 +1091,30 @@ class PartitionData(Record, frozen=True, gc=False):
                     _pack_int32(item.preferred_read_replica),
                     nullable_length(item.records, True),
                     item.records or b"",
-                    b"\x00",
                 )
-                if item.unknown_tags:
-                    replace_empty_tags(out, item.unknown_tags)
+                known: list[tuple[int, bytes]] = []
+                part: list[bytes]
+                if item.diverging_epoch != EpochEndOffset():
+                    part = []
+                    EpochEndOffset.write_all(part, (item.diverging_epoch,), version)
+                    known.append((0, b"".join(part)))
+                if item.current_leader != LeaderIdAndEpoch():
+                    part = []
+                    LeaderIdAndEpoch.write_all(part, (item.current_leader,), version)
+                    known.append((1, b"".join(part)))
+                if item.snapshot_id != SnapshotId():
+                    part = []
+                    SnapshotId.write_all(part, (item.snapshot_id,), version)
+                    known.append((2, b"".join(part)))
+                put_tags(out, known, item.unknown_tags)
         else:
             for item in items:
+                if item.diverging_epoch != EpochEndOffset():
+                    raise absent("responses.partitions.diverging_epoch", item.diverging_epoch)
+                if item.current_leader != LeaderIdAndEpoch():
+                    raise absent("responses.partitions.current_leader", item.current_leader)
+                if item.snapshot_id != SnapshotId():
+                    raise absent("responses.partitions.snapshot_id", item.snapshot_id)
                 if version < 11 and item.preferred_read_replica != -1:
                     raise absent(
                         "responses.partitions.preferred_read_replica", item.preferred_read_replica
@@ -982,6 +1203,49 @@ class FetchableTopicResponse(Record, frozen=True, gc=False):
                 PartitionData.write_all(out, item.partitions, version)
 
 
+class NodeEndpoint(Record, frozen=True, gc=False):
+    """Of node_endpoints: the addresses of the leaders that CurrentLeader names."""
+
+    node_id: int = 0
+    """The id of the broker. (16 to 18)"""
+    host: str = ""
+    """Its host name. (16 to 18)"""
+    port: int = 0
+    """Its port. (16 to 18)"""
+    rack: str | None = None
+    """Its rack; null without one. (16 to 18)"""
+    unknown_tags: Tags = ()
+
+    @staticmethod
+    def read_all(
+        data: bytes, at: int, n: int, version: int
+    ) -> tuple[tuple["NodeEndpoint", ...], int]:
+        found = []
+        for _ in range(n):
+            (node_id,) = fixed(_layout_int32, data, at, "node_endpoints.node_id")
+            at += 4
+            host, at = read_text(data, at, True, "node_endpoints.host")
+            (port,) = fixed(_layout_int32, data, at, "node_endpoints.port")
+            at += 4
+            rack, at = read_nullable_text(data, at, True, "node_endpoints.rack")
+            unknown_tags, at = read_tags(data, at, "node_endpoints.unknown_tags")
+            found.append(NodeEndpoint(node_id, host, port, rack, unknown_tags))
+        return tuple(found), at
+
+    @staticmethod
+    def write_all(out: list[bytes], items: "Iterable[NodeEndpoint]", version: int) -> None:
+        for item in items:
+            out += (
+                _pack_int32(item.node_id),
+                COMPACT_TEXT[item.host],
+                _pack_int32(item.port),
+                COMPACT_NULLABLE_TEXT[item.rack],
+                b"\x00",
+            )
+            if item.unknown_tags:
+                replace_empty_tags(out, item.unknown_tags)
+
+
 class FetchResponse(Message, frozen=True, gc=False):
     """The response of Fetch."""
 
@@ -993,6 +1257,8 @@ class FetchResponse(Message, frozen=True, gc=False):
     """The id of the fetch session; 0 without one. (7 to 18)"""
     responses: tuple[FetchableTopicResponse, ...] = ()
     """One for each topic. (4 to 18)"""
+    node_endpoints: tuple[NodeEndpoint, ...] = ()
+    """The addresses of the leaders that CurrentLeader names. (16 to 18)"""
     unknown_tags: Tags = ()
 
     API_KEY: ClassVar[int] = 1
@@ -1021,22 +1287,46 @@ class FetchResponse(Message, frozen=True, gc=False):
             "responses",
         )
         responses, at = FetchableTopicResponse.read_all(data, at, size, version)
-        unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
-        return FetchResponse(throttle_time_ms, error_code, session_id, responses, unknown_tags), at
+        node_endpoints: tuple[NodeEndpoint, ...] = ()
+        unknown: list[tuple[int, bytes]] = []
+        tagged, at = read_tag_count(data, at, "unknown_tags") if flexible else (0, at)
+        for _ in range(tagged):
+            tag, size, at = tag_head(data, at, "unknown_tags")
+            if tag == 0 and version < 16:
+                raise Malformed("unknown_tags", at, f"tag {tag} is not valid in this version")
+            if tag == 0:
+                size, at = read_count(data, at, flexible, 11, "node_endpoints")
+                node_endpoints, at = NodeEndpoint.read_all(data, at, size, version)
+            else:
+                content, at = tag_value(data, at, size, "unknown_tags")
+                unknown.append((tag, content))
+        unknown_tags = tuple(unknown)
+        return FetchResponse(
+            throttle_time_ms, error_code, session_id, responses, node_endpoints, unknown_tags
+        ), at
 
     def write(self, out: list[bytes], version: int) -> None:
         if version >= 12:
+            if version < 16 and self.node_endpoints != ():
+                raise absent("node_endpoints", self.node_endpoints)
             out += (
                 _pack_int32_int16_int32(self.throttle_time_ms, self.error_code, self.session_id),
                 UVARINT[len(self.responses) + 1],
             )
             FetchableTopicResponse.write_all(out, self.responses, version)
-            out.append(b"\x00")
-            if self.unknown_tags:
-                replace_empty_tags(out, self.unknown_tags)
+            known: list[tuple[int, bytes]] = []
+            part: list[bytes]
+            if version >= 16 and self.node_endpoints != ():
+                part = []
+                part.append(UVARINT[len(self.node_endpoints) + 1])
+                NodeEndpoint.write_all(part, self.node_endpoints, version)
+                known.append((0, b"".join(part)))
+            put_tags(out, known, self.unknown_tags)
         else:
             if version < 7 and self.session_id != 0:
                 raise absent("session_id", self.session_id)
+            if self.node_endpoints != ():
+                raise absent("node_endpoints", self.node_endpoints)
             if self.unknown_tags:
                 raise absent("unknown_tags", self.unknown_tags)
             out.append(_pack_int32(self.throttle_time_ms))

@@ -2,21 +2,10 @@
 """A member of a group shows that it lives."""
 
 from struct import Struct
-from struct import error as StructError
 from typing import ClassVar
 
-from doorkeeper_wire.java_text import JAVA
-from doorkeeper_wire.message import NO_TAGS, Message, Tags
-from doorkeeper_wire.reading import (
-    compact_nullable_text,
-    compact_text,
-    fixed,
-    nullable_text,
-    read_tags,
-    tags,
-    text,
-    truncation,
-)
+from doorkeeper_wire.message import Message, Tags
+from doorkeeper_wire.reading import fixed, read_nullable_text, read_tags, read_text
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
     COMPACT_TEXT,
@@ -24,19 +13,14 @@ from doorkeeper_wire.writing import (
     TEXT,
     absent,
     put_unknown_tags,
-    replace_empty_tags,
 )
 
 __all__ = ["HeartbeatRequest", "HeartbeatResponse"]
 
 _layout_int16 = Struct(">h")
 _pack_int16 = Struct(">h").pack
-_unpack_int16 = Struct(">h").unpack_from
 _layout_int32 = Struct(">i")
 _pack_int32 = Struct(">i").pack
-_unpack_int32_byte = Struct(">iB").unpack_from
-_unpack_int32_int16 = Struct(">ih").unpack_from
-_pack_int32_int16_zero = Struct(">ihx").pack
 
 
 class HeartbeatRequest(Message, frozen=True, gc=False):
@@ -59,91 +43,19 @@ class HeartbeatRequest(Message, frozen=True, gc=False):
 
     @staticmethod
     def read(data: bytes, at: int, version: int) -> tuple["HeartbeatRequest", int]:
-        end = len(data)
-        if version >= 4:
-            try:
-                size = data[at]
-            except IndexError:
-                raise truncation(data, at, "B", "group_id") from None
-            at += 1
-            if 0 < size < 128 and (stop := at + size - 1) <= end:
-                group_id = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                group_id, at = compact_text(data, at, size, "group_id")
-            try:
-                generation_id, size = _unpack_int32_byte(data, at)
-            except StructError:
-                raise truncation(data, at, "i B", "generation_id", "member_id") from None
-            at += 5
-            if 0 < size < 128 and (stop := at + size - 1) <= end:
-                member_id = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                member_id, at = compact_text(data, at, size, "member_id")
-            try:
-                size = data[at]
-            except IndexError:
-                raise truncation(data, at, "B", "group_instance_id") from None
-            at += 1
-            if size == 0:
-                group_instance_id = None
-            elif size < 128 and (stop := at + size - 1) <= end:
-                group_instance_id = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                group_instance_id, at = compact_nullable_text(data, at, size, "group_instance_id")
-            try:
-                tagged = data[at]
-            except IndexError:
-                raise truncation(data, at, "B", "unknown_tags") from None
-            at += 1
-            unknown_tags = NO_TAGS
-            if tagged:
-                unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-            return HeartbeatRequest(
-                group_id, generation_id, member_id, group_instance_id, unknown_tags
-            ), at
+        flexible = version >= 4
+        group_id, at = read_text(data, at, flexible, "group_id")
+        (generation_id,) = fixed(_layout_int32, data, at, "generation_id")
+        at += 4
+        member_id, at = read_text(data, at, flexible, "member_id")
+        if version >= 3:
+            group_instance_id, at = read_nullable_text(data, at, flexible, "group_instance_id")
         else:
-            try:
-                (size,) = _unpack_int16(data, at)
-            except StructError:
-                raise truncation(data, at, "h", "group_id") from None
-            at += 2
-            if size >= 0 and (stop := at + size) <= end:
-                group_id = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                group_id, at = text(data, at, size, "group_id")
-            try:
-                generation_id, size = _unpack_int32_int16(data, at)
-            except StructError:
-                raise truncation(data, at, "i h", "generation_id", "member_id") from None
-            at += 6
-            if size >= 0 and (stop := at + size) <= end:
-                member_id = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                member_id, at = text(data, at, size, "member_id")
-            if version >= 3:
-                try:
-                    (size,) = _unpack_int16(data, at)
-                except StructError:
-                    raise truncation(data, at, "h", "group_instance_id") from None
-                at += 2
-                if size < 0:
-                    group_instance_id = None
-                elif (stop := at + size) <= end:
-                    group_instance_id = data[at:stop].decode("utf-8", JAVA)
-                    at = stop
-                else:
-                    group_instance_id, at = nullable_text(data, at, size, "group_instance_id")
-            else:
-                group_instance_id = None
-            unknown_tags = NO_TAGS
-            return HeartbeatRequest(
-                group_id, generation_id, member_id, group_instance_id, unknown_tags
-            ), at
+            group_instance_id = None
+        unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
+        return HeartbeatRequest(
+            group_id, generation_id, member_id, group_instance_id, unknown_tags
+        ), at
 
     def write(self, out: list[bytes], version: int) -> None:
         flexible = version >= 4
@@ -188,13 +100,11 @@ class HeartbeatResponse(Message, frozen=True, gc=False):
         return HeartbeatResponse(throttle_time_ms, error_code, unknown_tags), at
 
     def write(self, out: list[bytes], version: int) -> None:
-        if version >= 4:
-            out.append(_pack_int32_int16_zero(self.throttle_time_ms, self.error_code))
-            if self.unknown_tags:
-                replace_empty_tags(out, self.unknown_tags)
-        else:
-            if self.unknown_tags:
-                raise absent("unknown_tags", self.unknown_tags)
-            if version >= 1:
-                out.append(_pack_int32(self.throttle_time_ms))
-            out.append(_pack_int16(self.error_code))
+        flexible = version >= 4
+        if not flexible and self.unknown_tags:
+            raise absent("unknown_tags", self.unknown_tags)
+        if version >= 1:
+            out.append(_pack_int32(self.throttle_time_ms))
+        out.append(_pack_int16(self.error_code))
+        if flexible:
+            put_unknown_tags(out, self.unknown_tags)

@@ -10,6 +10,8 @@ from doorkeeper_wire.writing import COMPACT_NULLABLE_TEXT, NULLABLE_TEXT, absent
 
 __all__ = ["InitProducerIdRequest", "InitProducerIdResponse"]
 
+_layout_bool_bool = Struct(">??")
+_pack_bool_bool = Struct(">??").pack
 _layout_int32 = Struct(">i")
 _pack_int32 = Struct(">i").pack
 _layout_int32_int16_int64_int16 = Struct(">ihqh")
@@ -22,18 +24,22 @@ class InitProducerIdRequest(Message, frozen=True, gc=False):
     """The request of InitProducerId."""
 
     transactional_id: str | None = ""
-    """The transactional id; null for a producer that is only idempotent. (0 to 5)"""
+    """The transactional id; null for a producer that is only idempotent. (0 to 6)"""
     transaction_timeout_ms: int = 0
-    """After how many milliseconds an open transaction is aborted. (0 to 5)"""
+    """After how many milliseconds an open transaction is aborted. (0 to 6)"""
     producer_id: int = -1
-    """The producer's present id; -1 without one. (3 to 5)"""
+    """The producer's present id; -1 without one. (3 to 6)"""
     producer_epoch: int = -1
-    """The producer's present epoch; -1 without one. (3 to 5)"""
+    """The producer's present epoch; -1 without one. (3 to 6)"""
+    enable2_pc: bool = False
+    """Whether the producer takes part in two-phase commits (KIP-939). (6)"""
+    keep_prepared_txn: bool = False
+    """Whether a prepared transaction is kept rather than aborted. (6)"""
     unknown_tags: Tags = ()
 
     API_KEY: ClassVar[int] = 22
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_FROM: ClassVar[int] = 2
 
     @staticmethod
@@ -50,9 +56,23 @@ class InitProducerIdRequest(Message, frozen=True, gc=False):
         else:
             producer_id = -1
             producer_epoch = -1
+        if version >= 6:
+            enable2_pc, keep_prepared_txn = fixed(
+                _layout_bool_bool, data, at, "enable2_pc", "keep_prepared_txn"
+            )
+            at += 2
+        else:
+            enable2_pc = False
+            keep_prepared_txn = False
         unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
         return InitProducerIdRequest(
-            transactional_id, transaction_timeout_ms, producer_id, producer_epoch, unknown_tags
+            transactional_id,
+            transaction_timeout_ms,
+            producer_id,
+            producer_epoch,
+            enable2_pc,
+            keep_prepared_txn,
+            unknown_tags,
         ), at
 
     def write(self, out: list[bytes], version: int) -> None:
@@ -62,11 +82,17 @@ class InitProducerIdRequest(Message, frozen=True, gc=False):
             raise absent("producer_id", self.producer_id)
         if version < 3 and self.producer_epoch != -1:
             raise absent("producer_epoch", self.producer_epoch)
+        if version < 6 and self.enable2_pc:
+            raise absent("enable2_pc", self.enable2_pc)
+        if version < 6 and self.keep_prepared_txn:
+            raise absent("keep_prepared_txn", self.keep_prepared_txn)
         if not flexible and self.unknown_tags:
             raise absent("unknown_tags", self.unknown_tags)
         out += (nullable_string[self.transactional_id], _pack_int32(self.transaction_timeout_ms))
         if version >= 3:
             out.append(_pack_int64_int16(self.producer_id, self.producer_epoch))
+        if version >= 6:
+            out.append(_pack_bool_bool(self.enable2_pc, self.keep_prepared_txn))
         if flexible:
             put_unknown_tags(out, self.unknown_tags)
 
@@ -75,18 +101,22 @@ class InitProducerIdResponse(Message, frozen=True, gc=False):
     """The response of InitProducerId."""
 
     throttle_time_ms: int = 0
-    """For how long the client should hold back, in milliseconds. (0 to 5)"""
+    """For how long the client should hold back, in milliseconds. (0 to 6)"""
     error_code: int = 0
-    """0, or the reason for the failure. (0 to 5)"""
+    """0, or the reason for the failure. (0 to 6)"""
     producer_id: int = -1
-    """The producer's id. (0 to 5)"""
+    """The producer's id. (0 to 6)"""
     producer_epoch: int = 0
-    """The producer's epoch. (0 to 5)"""
+    """The producer's epoch. (0 to 6)"""
+    ongoing_txn_producer_id: int = -1
+    """The producer's id in the transaction that is kept; -1 without one. (6)"""
+    ongoing_txn_producer_epoch: int = -1
+    """The producer's epoch in the transaction that is kept; -1 without one. (6)"""
     unknown_tags: Tags = ()
 
     API_KEY: ClassVar[int] = 22
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_FROM: ClassVar[int] = 2
 
     @staticmethod
@@ -102,13 +132,35 @@ class InitProducerIdResponse(Message, frozen=True, gc=False):
             "producer_epoch",
         )
         at += 16
+        if version >= 6:
+            ongoing_txn_producer_id, ongoing_txn_producer_epoch = fixed(
+                _layout_int64_int16,
+                data,
+                at,
+                "ongoing_txn_producer_id",
+                "ongoing_txn_producer_epoch",
+            )
+            at += 10
+        else:
+            ongoing_txn_producer_id = -1
+            ongoing_txn_producer_epoch = -1
         unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
         return InitProducerIdResponse(
-            throttle_time_ms, error_code, producer_id, producer_epoch, unknown_tags
+            throttle_time_ms,
+            error_code,
+            producer_id,
+            producer_epoch,
+            ongoing_txn_producer_id,
+            ongoing_txn_producer_epoch,
+            unknown_tags,
         ), at
 
     def write(self, out: list[bytes], version: int) -> None:
         flexible = version >= 2
+        if version < 6 and self.ongoing_txn_producer_id != -1:
+            raise absent("ongoing_txn_producer_id", self.ongoing_txn_producer_id)
+        if version < 6 and self.ongoing_txn_producer_epoch != -1:
+            raise absent("ongoing_txn_producer_epoch", self.ongoing_txn_producer_epoch)
         if not flexible and self.unknown_tags:
             raise absent("unknown_tags", self.unknown_tags)
         out.append(
@@ -116,5 +168,9 @@ class InitProducerIdResponse(Message, frozen=True, gc=False):
                 self.throttle_time_ms, self.error_code, self.producer_id, self.producer_epoch
             )
         )
+        if version >= 6:
+            out.append(
+                _pack_int64_int16(self.ongoing_txn_producer_id, self.ongoing_txn_producer_epoch)
+            )
         if flexible:
             put_unknown_tags(out, self.unknown_tags)

@@ -3,39 +3,25 @@
 
 from collections.abc import Iterable
 from struct import Struct
-from struct import error as StructError
 from typing import ClassVar
 
-from doorkeeper_wire.java_text import JAVA
-from doorkeeper_wire.message import NO_TAGS, Message, Record, Tags
+from doorkeeper_wire.message import Message, Record, Tags
 from doorkeeper_wire.reading import (
-    array,
-    compact_array,
-    compact_nullable_text,
-    compact_octets,
-    compact_text,
     fixed,
-    nullable_text,
-    octets,
     read_count,
     read_nullable_text,
     read_octets,
     read_tags,
     read_text,
-    tags,
-    text,
-    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
     COMPACT_TEXT,
     NULLABLE_TEXT,
     TEXT,
-    UVARINT,
     absent,
     length,
     put_unknown_tags,
-    replace_empty_tags,
 )
 
 __all__ = [
@@ -47,14 +33,10 @@ __all__ = [
 
 _layout_bool = Struct(">?")
 _pack_bool = Struct(">?").pack
-_unpack_int16 = Struct(">h").unpack_from
 _layout_int16_int32 = Struct(">hi")
 _pack_int16_int32 = Struct(">hi").pack
 _layout_int32 = Struct(">i")
 _pack_int32 = Struct(">i").pack
-_unpack_int32 = Struct(">i").unpack_from
-_pack_int32_int16_int32 = Struct(">ihi").pack
-_unpack_int32_int32_byte = Struct(">iiB").unpack_from
 
 
 class JoinGroupRequestProtocol(Record, frozen=True, gc=False):
@@ -71,62 +53,14 @@ class JoinGroupRequestProtocol(Record, frozen=True, gc=False):
         data: bytes, at: int, n: int, version: int
     ) -> tuple[tuple["JoinGroupRequestProtocol", ...], int]:
         found = []
-        end = len(data)
-        if version >= 6:
-            for _ in range(n):
-                try:
-                    size = data[at]
-                except IndexError:
-                    raise truncation(data, at, "B", "protocols.name") from None
-                at += 1
-                if 0 < size < 128 and (stop := at + size - 1) <= end:
-                    name = data[at:stop].decode("utf-8", JAVA)
-                    at = stop
-                else:
-                    name, at = compact_text(data, at, size, "protocols.name")
-                try:
-                    size = data[at]
-                except IndexError:
-                    raise truncation(data, at, "B", "protocols.metadata") from None
-                at += 1
-                if 0 < size < 128 and (stop := at + size - 1) <= end:
-                    metadata = data[at:stop]
-                    at = stop
-                else:
-                    metadata, at = compact_octets(data, at, size, "protocols.metadata")
-                try:
-                    tagged = data[at]
-                except IndexError:
-                    raise truncation(data, at, "B", "protocols.unknown_tags") from None
-                at += 1
-                unknown_tags = NO_TAGS
-                if tagged:
-                    unknown_tags, at = tags(data, at, tagged, "protocols.unknown_tags")
-                found.append(JoinGroupRequestProtocol(name, metadata, unknown_tags))
-        else:
-            for _ in range(n):
-                try:
-                    (size,) = _unpack_int16(data, at)
-                except StructError:
-                    raise truncation(data, at, "h", "protocols.name") from None
-                at += 2
-                if size >= 0 and (stop := at + size) <= end:
-                    name = data[at:stop].decode("utf-8", JAVA)
-                    at = stop
-                else:
-                    name, at = text(data, at, size, "protocols.name")
-                try:
-                    (size,) = _unpack_int32(data, at)
-                except StructError:
-                    raise truncation(data, at, "i", "protocols.metadata") from None
-                at += 4
-                if size >= 0 and (stop := at + size) <= end:
-                    metadata = data[at:stop]
-                    at = stop
-                else:
-                    metadata, at = octets(data, at, size, "protocols.metadata")
-                unknown_tags = NO_TAGS
-                found.append(JoinGroupRequestProtocol(name, metadata, unknown_tags))
+        flexible = version >= 6
+        for _ in range(n):
+            name, at = read_text(data, at, flexible, "protocols.name")
+            metadata, at = read_octets(data, at, flexible, "protocols.metadata")
+            unknown_tags, at = (
+                read_tags(data, at, "protocols.unknown_tags") if flexible else ((), at)
+            )
+            found.append(JoinGroupRequestProtocol(name, metadata, unknown_tags))
         return tuple(found), at
 
     @staticmethod
@@ -171,176 +105,41 @@ class JoinGroupRequest(Message, frozen=True, gc=False):
 
     @staticmethod
     def read(data: bytes, at: int, version: int) -> tuple["JoinGroupRequest", int]:
-        end = len(data)
-        if version >= 6:
-            try:
-                size = data[at]
-            except IndexError:
-                raise truncation(data, at, "B", "group_id") from None
-            at += 1
-            if 0 < size < 128 and (stop := at + size - 1) <= end:
-                group_id = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                group_id, at = compact_text(data, at, size, "group_id")
-            try:
-                session_timeout_ms, rebalance_timeout_ms, size = _unpack_int32_int32_byte(data, at)
-            except StructError:
-                raise truncation(
-                    data, at, "i i B", "session_timeout_ms", "rebalance_timeout_ms", "member_id"
-                ) from None
-            at += 9
-            if 0 < size < 128 and (stop := at + size - 1) <= end:
-                member_id = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                member_id, at = compact_text(data, at, size, "member_id")
-            try:
-                size = data[at]
-            except IndexError:
-                raise truncation(data, at, "B", "group_instance_id") from None
-            at += 1
-            if size == 0:
-                group_instance_id = None
-            elif size < 128 and (stop := at + size - 1) <= end:
-                group_instance_id = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                group_instance_id, at = compact_nullable_text(data, at, size, "group_instance_id")
-            try:
-                size = data[at]
-            except IndexError:
-                raise truncation(data, at, "B", "protocol_type") from None
-            at += 1
-            if 0 < size < 128 and (stop := at + size - 1) <= end:
-                protocol_type = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                protocol_type, at = compact_text(data, at, size, "protocol_type")
-            try:
-                size = data[at]
-            except IndexError:
-                raise truncation(data, at, "B", "protocols") from None
-            at += 1
-            if 0 < size < 128 and size - 1 <= (end - at) // 3 and data.__class__ is bytes:
-                size -= 1
-            else:
-                size, at = compact_array(data, at, size, 3, "protocols")
-            protocols, at = JoinGroupRequestProtocol.read_all(data, at, size, version)
-            if version >= 8:
-                try:
-                    size = data[at]
-                except IndexError:
-                    raise truncation(data, at, "B", "reason") from None
-                at += 1
-                if size == 0:
-                    reason = None
-                elif size < 128 and (stop := at + size - 1) <= end:
-                    reason = data[at:stop].decode("utf-8", JAVA)
-                    at = stop
-                else:
-                    reason, at = compact_nullable_text(data, at, size, "reason")
-            else:
-                reason = None
-            try:
-                tagged = data[at]
-            except IndexError:
-                raise truncation(data, at, "B", "unknown_tags") from None
-            at += 1
-            unknown_tags = NO_TAGS
-            if tagged:
-                unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-            return JoinGroupRequest(
-                group_id,
-                session_timeout_ms,
-                rebalance_timeout_ms,
-                member_id,
-                group_instance_id,
-                protocol_type,
-                protocols,
-                reason,
-                unknown_tags,
-            ), at
+        flexible = version >= 6
+        group_id, at = read_text(data, at, flexible, "group_id")
+        (session_timeout_ms,) = fixed(_layout_int32, data, at, "session_timeout_ms")
+        at += 4
+        if version >= 1:
+            (rebalance_timeout_ms,) = fixed(_layout_int32, data, at, "rebalance_timeout_ms")
+            at += 4
         else:
-            try:
-                (size,) = _unpack_int16(data, at)
-            except StructError:
-                raise truncation(data, at, "h", "group_id") from None
-            at += 2
-            if size >= 0 and (stop := at + size) <= end:
-                group_id = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                group_id, at = text(data, at, size, "group_id")
-            try:
-                (session_timeout_ms,) = _unpack_int32(data, at)
-            except StructError:
-                raise truncation(data, at, "i", "session_timeout_ms") from None
-            at += 4
-            if version >= 1:
-                try:
-                    (rebalance_timeout_ms,) = _unpack_int32(data, at)
-                except StructError:
-                    raise truncation(data, at, "i", "rebalance_timeout_ms") from None
-                at += 4
-            else:
-                rebalance_timeout_ms = -1
-            try:
-                (size,) = _unpack_int16(data, at)
-            except StructError:
-                raise truncation(data, at, "h", "member_id") from None
-            at += 2
-            if size >= 0 and (stop := at + size) <= end:
-                member_id = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                member_id, at = text(data, at, size, "member_id")
-            if version >= 5:
-                try:
-                    (size,) = _unpack_int16(data, at)
-                except StructError:
-                    raise truncation(data, at, "h", "group_instance_id") from None
-                at += 2
-                if size < 0:
-                    group_instance_id = None
-                elif (stop := at + size) <= end:
-                    group_instance_id = data[at:stop].decode("utf-8", JAVA)
-                    at = stop
-                else:
-                    group_instance_id, at = nullable_text(data, at, size, "group_instance_id")
-            else:
-                group_instance_id = None
-            try:
-                (size,) = _unpack_int16(data, at)
-            except StructError:
-                raise truncation(data, at, "h", "protocol_type") from None
-            at += 2
-            if size >= 0 and (stop := at + size) <= end:
-                protocol_type = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                protocol_type, at = text(data, at, size, "protocol_type")
-            try:
-                (size,) = _unpack_int32(data, at)
-            except StructError:
-                raise truncation(data, at, "i", "protocols") from None
-            at += 4
-            if not (0 <= size <= (end - at) // 6 and data.__class__ is bytes):
-                size, at = array(data, at, size, 6, "protocols")
-            protocols, at = JoinGroupRequestProtocol.read_all(data, at, size, version)
+            rebalance_timeout_ms = -1
+        member_id, at = read_text(data, at, flexible, "member_id")
+        if version >= 5:
+            group_instance_id, at = read_nullable_text(data, at, flexible, "group_instance_id")
+        else:
+            group_instance_id = None
+        protocol_type, at = read_text(data, at, flexible, "protocol_type")
+        size, at = read_count(
+            data, at, flexible, (6, 6, 6, 6, 6, 6, 3, 3, 3, 3)[version], "protocols"
+        )
+        protocols, at = JoinGroupRequestProtocol.read_all(data, at, size, version)
+        if version >= 8:
+            reason, at = read_nullable_text(data, at, flexible, "reason")
+        else:
             reason = None
-            unknown_tags = NO_TAGS
-            return JoinGroupRequest(
-                group_id,
-                session_timeout_ms,
-                rebalance_timeout_ms,
-                member_id,
-                group_instance_id,
-                protocol_type,
-                protocols,
-                reason,
-                unknown_tags,
-            ), at
+        unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
+        return JoinGroupRequest(
+            group_id,
+            session_timeout_ms,
+            rebalance_timeout_ms,
+            member_id,
+            group_instance_id,
+            protocol_type,
+            protocols,
+            reason,
+            unknown_tags,
+        ), at
 
     def write(self, out: list[bytes], version: int) -> None:
         flexible = version >= 6
@@ -400,25 +199,18 @@ class JoinGroupResponseMember(Record, frozen=True, gc=False):
     def write_all(
         out: list[bytes], items: "Iterable[JoinGroupResponseMember]", version: int
     ) -> None:
-        if version >= 6:
-            for item in items:
-                out += (
-                    COMPACT_TEXT[item.member_id],
-                    COMPACT_NULLABLE_TEXT[item.group_instance_id],
-                    UVARINT[len(item.metadata) + 1],
-                    item.metadata,
-                    b"\x00",
-                )
-                if item.unknown_tags:
-                    replace_empty_tags(out, item.unknown_tags)
-        else:
-            for item in items:
-                if item.unknown_tags:
-                    raise absent("members.unknown_tags", item.unknown_tags)
-                out.append(TEXT[item.member_id])
-                if version >= 5:
-                    out.append(NULLABLE_TEXT[item.group_instance_id])
-                out += (_pack_int32(len(item.metadata)), item.metadata)
+        flexible = version >= 6
+        string = COMPACT_TEXT if flexible else TEXT
+        nullable_string = COMPACT_NULLABLE_TEXT if flexible else NULLABLE_TEXT
+        for item in items:
+            if not flexible and item.unknown_tags:
+                raise absent("members.unknown_tags", item.unknown_tags)
+            out.append(string[item.member_id])
+            if version >= 5:
+                out.append(nullable_string[item.group_instance_id])
+            out += (length(item.metadata, flexible), item.metadata)
+            if flexible:
+                put_unknown_tags(out, item.unknown_tags)
 
 
 class JoinGroupResponse(Message, frozen=True, gc=False):
@@ -494,37 +286,25 @@ class JoinGroupResponse(Message, frozen=True, gc=False):
         ), at
 
     def write(self, out: list[bytes], version: int) -> None:
-        if version >= 6:
-            if version < 9 and self.skip_assignment:
-                raise absent("skip_assignment", self.skip_assignment)
-            out.append(
-                _pack_int32_int16_int32(self.throttle_time_ms, self.error_code, self.generation_id)
-            )
-            if version >= 7:
-                out.append(COMPACT_NULLABLE_TEXT[self.protocol_type])
-            out += (
-                (COMPACT_NULLABLE_TEXT if version >= 7 else COMPACT_TEXT)[self.protocol_name],
-                COMPACT_TEXT[self.leader],
-            )
-            if version >= 9:
-                out.append(_pack_bool(self.skip_assignment))
-            out += (COMPACT_TEXT[self.member_id], UVARINT[len(self.members) + 1])
-            JoinGroupResponseMember.write_all(out, self.members, version)
-            out.append(b"\x00")
-            if self.unknown_tags:
-                replace_empty_tags(out, self.unknown_tags)
-        else:
-            if self.skip_assignment:
-                raise absent("skip_assignment", self.skip_assignment)
-            if self.unknown_tags:
-                raise absent("unknown_tags", self.unknown_tags)
-            if version >= 2:
-                out.append(_pack_int32(self.throttle_time_ms))
-            out += (
-                _pack_int16_int32(self.error_code, self.generation_id),
-                TEXT[self.protocol_name],
-                TEXT[self.leader],
-                TEXT[self.member_id],
-                _pack_int32(len(self.members)),
-            )
-            JoinGroupResponseMember.write_all(out, self.members, version)
+        flexible = version >= 6
+        string = COMPACT_TEXT if flexible else TEXT
+        nullable_string = COMPACT_NULLABLE_TEXT if flexible else NULLABLE_TEXT
+        if version < 9 and self.skip_assignment:
+            raise absent("skip_assignment", self.skip_assignment)
+        if not flexible and self.unknown_tags:
+            raise absent("unknown_tags", self.unknown_tags)
+        if version >= 2:
+            out.append(_pack_int32(self.throttle_time_ms))
+        out.append(_pack_int16_int32(self.error_code, self.generation_id))
+        if version >= 7:
+            out.append(nullable_string[self.protocol_type])
+        out += (
+            (nullable_string if version >= 7 else string)[self.protocol_name],
+            string[self.leader],
+        )
+        if version >= 9:
+            out.append(_pack_bool(self.skip_assignment))
+        out += (string[self.member_id], length(self.members, flexible))
+        JoinGroupResponseMember.write_all(out, self.members, version)
+        if flexible:
+            put_unknown_tags(out, self.unknown_tags)

@@ -5,34 +5,16 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import ClassVar
 
-from doorkeeper_wire.message import NO_TAGS, Message, Record, Tags
-from doorkeeper_wire.reading import (
-    compact_array,
-    fixed,
-    read_count,
-    read_tags,
-    read_text,
-    tags,
-    texts,
-    truncation,
-)
-from doorkeeper_wire.writing import (
-    COMPACT_TEXT,
-    TEXT,
-    UVARINT,
-    absent,
-    length,
-    put_unknown_tags,
-    replace_empty_tags,
-)
+from doorkeeper_wire.message import Message, Record, Tags
+from doorkeeper_wire.reading import fixed, read_count, read_tags, read_text, texts
+from doorkeeper_wire.writing import COMPACT_TEXT, TEXT, absent, length, put_unknown_tags
 
 __all__ = ["ListGroupsRequest", "ListGroupsResponse", "ListedGroup"]
 
 _layout_int16 = Struct(">h")
-_pack_int16_int32 = Struct(">hi").pack
+_pack_int16 = Struct(">h").pack
 _layout_int32 = Struct(">i")
 _pack_int32 = Struct(">i").pack
-_pack_int32_int16 = Struct(">ih").pack
 
 
 class ListGroupsRequest(Message, frozen=True, gc=False):
@@ -51,48 +33,19 @@ class ListGroupsRequest(Message, frozen=True, gc=False):
 
     @staticmethod
     def read(data: bytes, at: int, version: int) -> tuple["ListGroupsRequest", int]:
-        end = len(data)
-        if version >= 3:
-            if version >= 4:
-                try:
-                    size = data[at]
-                except IndexError:
-                    raise truncation(data, at, "B", "states_filter") from None
-                at += 1
-                if 0 < size < 128 and size - 1 <= (end - at) // 1 and data.__class__ is bytes:
-                    size -= 1
-                else:
-                    size, at = compact_array(data, at, size, 1, "states_filter")
-                states_filter, at = texts(data, at, size, True, "states_filter")
-            else:
-                states_filter = ()
-            if version >= 5:
-                try:
-                    size = data[at]
-                except IndexError:
-                    raise truncation(data, at, "B", "types_filter") from None
-                at += 1
-                if 0 < size < 128 and size - 1 <= (end - at) // 1 and data.__class__ is bytes:
-                    size -= 1
-                else:
-                    size, at = compact_array(data, at, size, 1, "types_filter")
-                types_filter, at = texts(data, at, size, True, "types_filter")
-            else:
-                types_filter = ()
-            try:
-                tagged = data[at]
-            except IndexError:
-                raise truncation(data, at, "B", "unknown_tags") from None
-            at += 1
-            unknown_tags = NO_TAGS
-            if tagged:
-                unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-            return ListGroupsRequest(states_filter, types_filter, unknown_tags), at
+        flexible = version >= 3
+        if version >= 4:
+            size, at = read_count(data, at, flexible, 1, "states_filter")
+            states_filter, at = texts(data, at, size, flexible, "states_filter")
         else:
             states_filter = ()
+        if version >= 5:
+            size, at = read_count(data, at, flexible, 1, "types_filter")
+            types_filter, at = texts(data, at, size, flexible, "types_filter")
+        else:
             types_filter = ()
-            unknown_tags = NO_TAGS
-            return ListGroupsRequest(states_filter, types_filter, unknown_tags), at
+        unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
+        return ListGroupsRequest(states_filter, types_filter, unknown_tags), at
 
     def write(self, out: list[bytes], version: int) -> None:
         flexible = version >= 3
@@ -151,21 +104,18 @@ class ListedGroup(Record, frozen=True, gc=False):
 
     @staticmethod
     def write_all(out: list[bytes], items: "Iterable[ListedGroup]", version: int) -> None:
-        if version >= 3:
-            for item in items:
-                out += (COMPACT_TEXT[item.group_id], COMPACT_TEXT[item.protocol_type])
-                if version >= 4:
-                    out.append(COMPACT_TEXT[item.group_state])
-                if version >= 5:
-                    out.append(COMPACT_TEXT[item.group_type])
-                out.append(b"\x00")
-                if item.unknown_tags:
-                    replace_empty_tags(out, item.unknown_tags)
-        else:
-            for item in items:
-                if item.unknown_tags:
-                    raise absent("groups.unknown_tags", item.unknown_tags)
-                out += (TEXT[item.group_id], TEXT[item.protocol_type])
+        flexible = version >= 3
+        string = COMPACT_TEXT if flexible else TEXT
+        for item in items:
+            if not flexible and item.unknown_tags:
+                raise absent("groups.unknown_tags", item.unknown_tags)
+            out += (string[item.group_id], string[item.protocol_type])
+            if version >= 4:
+                out.append(string[item.group_state])
+            if version >= 5:
+                out.append(string[item.group_type])
+            if flexible:
+                put_unknown_tags(out, item.unknown_tags)
 
 
 class ListGroupsResponse(Message, frozen=True, gc=False):
@@ -200,19 +150,12 @@ class ListGroupsResponse(Message, frozen=True, gc=False):
         return ListGroupsResponse(throttle_time_ms, error_code, groups, unknown_tags), at
 
     def write(self, out: list[bytes], version: int) -> None:
-        if version >= 3:
-            out += (
-                _pack_int32_int16(self.throttle_time_ms, self.error_code),
-                UVARINT[len(self.groups) + 1],
-            )
-            ListedGroup.write_all(out, self.groups, version)
-            out.append(b"\x00")
-            if self.unknown_tags:
-                replace_empty_tags(out, self.unknown_tags)
-        else:
-            if self.unknown_tags:
-                raise absent("unknown_tags", self.unknown_tags)
-            if version >= 1:
-                out.append(_pack_int32(self.throttle_time_ms))
-            out.append(_pack_int16_int32(self.error_code, len(self.groups)))
-            ListedGroup.write_all(out, self.groups, version)
+        flexible = version >= 3
+        if not flexible and self.unknown_tags:
+            raise absent("unknown_tags", self.unknown_tags)
+        if version >= 1:
+            out.append(_pack_int32(self.throttle_time_ms))
+        out += (_pack_int16(self.error_code), length(self.groups, flexible))
+        ListedGroup.write_all(out, self.groups, version)
+        if flexible:
+            put_unknown_tags(out, self.unknown_tags)

@@ -431,8 +431,6 @@ class ShareAcknowledgeResponse(Message, frozen=True, gc=False):
         ), at
 
     def write(self, out: list[bytes], version: int) -> None:
-        if version < 2 and self.acquisition_lock_timeout_ms != 0:
-            raise absent("acquisition_lock_timeout_ms", self.acquisition_lock_timeout_ms)
         out += (
             _pack_int32_int16(self.throttle_time_ms, self.error_code),
             COMPACT_NULLABLE_TEXT[self.error_message],

@@ -287,8 +287,6 @@ class ShareFetchRequest(Message, frozen=True, gc=False):
         ), at
 
     def write(self, out: list[bytes], version: int) -> None:
-        if version < 2 and self.share_acquire_mode != 0:
-            raise absent("share_acquire_mode", self.share_acquire_mode)
         if version < 2 and self.is_renew_ack:
             raise absent("is_renew_ack", self.is_renew_ack)
         out += (

@@ -20,6 +20,7 @@ from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
     COMPACT_TEXT,
     UVARINT,
+    absent,
     nullable_length,
     put_unknown_tags,
 )
@@ -37,6 +38,10 @@ __all__ = [
     "TaskOffset",
     "TopicInfo",
     "Topology",
+    "TopologyDescription",
+    "TopologyDescriptionGlobalStore",
+    "TopologyDescriptionNode",
+    "TopologyDescriptionSubtopology",
 ]
 
 _layout_bool = Struct(">?")
@@ -61,14 +66,16 @@ class StreamsGroupDescribeRequest(Message, frozen=True, gc=False):
     """The request of StreamsGroupDescribe."""
 
     group_ids: tuple[str, ...] = ()
-    """The ids of the groups. (0)"""
+    """The ids of the groups. (0 to 1)"""
     include_authorized_operations: bool = False
-    """Whether to compute the authorized operations. (0)"""
+    """Whether to compute the authorized operations. (0 to 1)"""
+    include_topology_description: bool = False
+    """Whether to describe the nodes of the topology. (1)"""
     unknown_tags: Tags = ()
 
     API_KEY: ClassVar[int] = 89
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
     @staticmethod
@@ -79,15 +86,26 @@ class StreamsGroupDescribeRequest(Message, frozen=True, gc=False):
             _layout_bool, data, at, "include_authorized_operations"
         )
         at += 1
+        if version >= 1:
+            (include_topology_description,) = fixed(
+                _layout_bool, data, at, "include_topology_description"
+            )
+            at += 1
+        else:
+            include_topology_description = False
         unknown_tags, at = read_tags(data, at, "unknown_tags")
         return StreamsGroupDescribeRequest(
-            group_ids, include_authorized_operations, unknown_tags
+            group_ids, include_authorized_operations, include_topology_description, unknown_tags
         ), at
 
     def write(self, out: list[bytes], version: int) -> None:
+        if version < 1 and self.include_topology_description:
+            raise absent("include_topology_description", self.include_topology_description)
         out.append(UVARINT[len(self.group_ids) + 1])
         out += [COMPACT_TEXT[name] for name in self.group_ids]
         out.append(_pack_bool(self.include_authorized_operations))
+        if version >= 1:
+            out.append(_pack_bool(self.include_topology_description))
         put_unknown_tags(out, self.unknown_tags)
 
 
@@ -95,9 +113,9 @@ class KeyValue(Record, frozen=True, gc=False):
     """Of topic_configs: its configuration."""
 
     key: str = ""
-    """The key. (0)"""
+    """The key. (0 to 1)"""
     value: str = ""
-    """The value. (0)"""
+    """The value. (0 to 1)"""
     unknown_tags: Tags = ()
 
     @staticmethod
@@ -123,13 +141,13 @@ class TopicInfo(Record, frozen=True, gc=False):
     """Of state_changelog_topics: the topics of its stores."""
 
     name: str = ""
-    """The topic's name. (0)"""
+    """The topic's name. (0 to 1)"""
     partitions: int = 0
-    """The partitions. (0)"""
+    """The partitions. (0 to 1)"""
     replication_factor: int = 0
-    """The number of replicas. (0)"""
+    """The number of replicas. (0 to 1)"""
     topic_configs: tuple[KeyValue, ...] = ()
-    """Its configuration. (0)"""
+    """Its configuration. (0 to 1)"""
     unknown_tags: Tags = ()
 
     @staticmethod
@@ -171,15 +189,15 @@ class Subtopology(Record, frozen=True, gc=False):
     """Of subtopologies: the parts of the topology."""
 
     subtopology_id: str = ""
-    """The part of the topology. (0)"""
+    """The part of the topology. (0 to 1)"""
     source_topics: tuple[str, ...] = ()
-    """The topics it reads. (0)"""
+    """The topics it reads. (0 to 1)"""
     repartition_sink_topics: tuple[str, ...] = ()
-    """The topics it writes to. (0)"""
+    """The topics it writes to. (0 to 1)"""
     state_changelog_topics: tuple[TopicInfo, ...] = ()
-    """The topics of its stores. (0)"""
+    """The topics of its stores. (0 to 1)"""
     repartition_source_topics: tuple[TopicInfo, ...] = ()
-    """The internal topics it reads. (0)"""
+    """The internal topics it reads. (0 to 1)"""
     unknown_tags: Tags = ()
 
     @staticmethod
@@ -254,9 +272,9 @@ class Topology(Record, frozen=True, gc=False):
     """The topology."""
 
     epoch: int = 0
-    """The topology's epoch. (0)"""
+    """The topology's epoch. (0 to 1)"""
     subtopologies: tuple[Subtopology, ...] | None = None
-    """The parts of the topology. (0)"""
+    """The parts of the topology. (0 to 1)"""
     unknown_tags: Tags = ()
 
     @staticmethod
@@ -285,9 +303,9 @@ class Endpoint(Record, frozen=True, gc=False):
     """Its address for queries."""
 
     host: str = ""
-    """The host. (0)"""
+    """The host. (0 to 1)"""
     port: int = 0
-    """The port. (0)"""
+    """The port. (0 to 1)"""
     unknown_tags: Tags = ()
 
     @staticmethod
@@ -312,11 +330,11 @@ class TaskOffset(Record, frozen=True, gc=False):
     """Of task_offsets: how far it is in its changelogs."""
 
     subtopology_id: str = ""
-    """The part of the topology. (0)"""
+    """The part of the topology. (0 to 1)"""
     partition: int = 0
-    """The partition's number. (0)"""
+    """The partition's number. (0 to 1)"""
     offset: int = 0
-    """The offset. (0)"""
+    """The offset. (0 to 1)"""
     unknown_tags: Tags = ()
 
     @staticmethod
@@ -350,9 +368,9 @@ class TaskIds(Record, frozen=True, gc=False):
     """Of active_tasks: the tasks that the member processes."""
 
     subtopology_id: str = ""
-    """The part of the topology. (0)"""
+    """The part of the topology. (0 to 1)"""
     partitions: tuple[int, ...] = ()
-    """The partitions. (0)"""
+    """The partitions. (0 to 1)"""
     unknown_tags: Tags = ()
 
     @staticmethod
@@ -383,11 +401,11 @@ class Assignment(Record, frozen=True, gc=False):
     """What the member has."""
 
     active_tasks: tuple[TaskIds, ...] = ()
-    """The tasks that the member processes. (0)"""
+    """The tasks that the member processes. (0 to 1)"""
     standby_tasks: tuple[TaskIds, ...] = ()
-    """The tasks that the member stands by for. (0)"""
+    """The tasks that the member stands by for. (0 to 1)"""
     warmup_tasks: tuple[TaskIds, ...] = ()
-    """The tasks that the member prepares. (0)"""
+    """The tasks that the member prepares. (0 to 1)"""
     unknown_tags: Tags = ()
 
     @staticmethod
@@ -424,35 +442,35 @@ class Member(Record, frozen=True, gc=False):
     """Of members: the members."""
 
     member_id: str = ""
-    """The member's id. (0)"""
+    """The member's id. (0 to 1)"""
     member_epoch: int = 0
-    """The member's epoch. (0)"""
+    """The member's epoch. (0 to 1)"""
     instance_id: str | None = None
-    """The member's instance id; null for a dynamic member. (0)"""
+    """The member's instance id; null for a dynamic member. (0 to 1)"""
     rack_id: str | None = None
-    """The member's rack. (0)"""
+    """The member's rack. (0 to 1)"""
     client_id: str = ""
-    """The member's client id. (0)"""
+    """The member's client id. (0 to 1)"""
     client_host: str = ""
-    """The member's host. (0)"""
+    """The member's host. (0 to 1)"""
     topology_epoch: int = 0
-    """The epoch of the topology that it runs. (0)"""
+    """The epoch of the topology that it runs. (0 to 1)"""
     process_id: str = ""
-    """The id of the process. (0)"""
+    """The id of the process. (0 to 1)"""
     user_endpoint: Endpoint | None = None
-    """Its address for queries. (0)"""
+    """Its address for queries. (0 to 1)"""
     client_tags: tuple[KeyValue, ...] = ()
-    """The client's tags. (0)"""
+    """The client's tags. (0 to 1)"""
     task_offsets: tuple[TaskOffset, ...] = ()
-    """How far it is in its changelogs. (0)"""
+    """How far it is in its changelogs. (0 to 1)"""
     task_end_offsets: tuple[TaskOffset, ...] = ()
-    """The ends of its changelogs. (0)"""
+    """The ends of its changelogs. (0 to 1)"""
     assignment: Assignment = Assignment()
-    """What the member has. (0)"""
+    """What the member has. (0 to 1)"""
     target_assignment: Assignment = Assignment()
-    """What the member shall have. (0)"""
+    """What the member shall have. (0 to 1)"""
     is_classic: bool = False
-    """Whether the member uses the classic protocol. (0)"""
+    """Whether the member uses the classic protocol. (0 to 1)"""
     unknown_tags: Tags = ()
 
     @staticmethod
@@ -549,27 +567,211 @@ class Member(Record, frozen=True, gc=False):
             put_unknown_tags(out, item.unknown_tags)
 
 
+class TopologyDescriptionNode(Record, frozen=True, gc=False):
+    """Of nodes: the nodes."""
+
+    name: str = ""
+    """The node's name. (1)"""
+    node_type: int = 0
+    """1 for a source, 2 for a processor, 3 for a sink. (1)"""
+    source_topics: tuple[str, ...] = ()
+    """The topics that a source reads. (1)"""
+    sink_topic: str | None = None
+    """The topic that a sink writes; null for other nodes, and where it is chosen for each record. (1)"""
+    stores: tuple[str, ...] = ()
+    """The stores that the node uses. (1)"""
+    successors: tuple[str, ...] = ()
+    """The names of the nodes that follow. (1)"""
+    unknown_tags: Tags = ()
+
+    @staticmethod
+    def read_all(
+        data: bytes, at: int, n: int, version: int, prefix: str
+    ) -> tuple[tuple["TopologyDescriptionNode", ...], int]:
+        found = []
+        for _ in range(n):
+            name, at = read_text(data, at, True, prefix + "name")
+            (node_type,) = fixed(_layout_int8, data, at, prefix + "node_type")
+            at += 1
+            size, at = read_count(data, at, True, 1, prefix + "source_topics")
+            source_topics, at = texts(data, at, size, True, prefix + "source_topics")
+            sink_topic, at = read_nullable_text(data, at, True, prefix + "sink_topic")
+            size, at = read_count(data, at, True, 1, prefix + "stores")
+            stores, at = texts(data, at, size, True, prefix + "stores")
+            size, at = read_count(data, at, True, 1, prefix + "successors")
+            successors, at = texts(data, at, size, True, prefix + "successors")
+            unknown_tags, at = read_tags(data, at, prefix + "unknown_tags")
+            found.append(
+                TopologyDescriptionNode(
+                    name, node_type, source_topics, sink_topic, stores, successors, unknown_tags
+                )
+            )
+        return tuple(found), at
+
+    @staticmethod
+    def write_all(
+        out: list[bytes], items: "Iterable[TopologyDescriptionNode]", version: int, prefix: str
+    ) -> None:
+        for item in items:
+            out += (
+                COMPACT_TEXT[item.name],
+                _pack_int8(item.node_type),
+                UVARINT[len(item.source_topics) + 1],
+            )
+            out += [COMPACT_TEXT[name] for name in item.source_topics]
+            out += (COMPACT_NULLABLE_TEXT[item.sink_topic], UVARINT[len(item.stores) + 1])
+            out += [COMPACT_TEXT[name] for name in item.stores]
+            out.append(UVARINT[len(item.successors) + 1])
+            out += [COMPACT_TEXT[name] for name in item.successors]
+            put_unknown_tags(out, item.unknown_tags)
+
+
+class TopologyDescriptionSubtopology(Record, frozen=True, gc=False):
+    """Of subtopologies: the parts of the topology."""
+
+    subtopology_id: str = ""
+    """The part of the topology. (1)"""
+    nodes: tuple[TopologyDescriptionNode, ...] = ()
+    """The nodes. (1)"""
+    unknown_tags: Tags = ()
+
+    @staticmethod
+    def read_all(
+        data: bytes, at: int, n: int, version: int
+    ) -> tuple[tuple["TopologyDescriptionSubtopology", ...], int]:
+        found = []
+        for _ in range(n):
+            subtopology_id, at = read_text(
+                data, at, True, "groups.topology_description.subtopologies.subtopology_id"
+            )
+            size, at = read_count(
+                data, at, True, 7, "groups.topology_description.subtopologies.nodes"
+            )
+            nodes, at = TopologyDescriptionNode.read_all(
+                data, at, size, version, "groups.topology_description.subtopologies.nodes."
+            )
+            unknown_tags, at = read_tags(
+                data, at, "groups.topology_description.subtopologies.unknown_tags"
+            )
+            found.append(TopologyDescriptionSubtopology(subtopology_id, nodes, unknown_tags))
+        return tuple(found), at
+
+    @staticmethod
+    def write_all(
+        out: list[bytes], items: "Iterable[TopologyDescriptionSubtopology]", version: int
+    ) -> None:
+        for item in items:
+            out += (COMPACT_TEXT[item.subtopology_id], UVARINT[len(item.nodes) + 1])
+            TopologyDescriptionNode.write_all(
+                out, item.nodes, version, "groups.topology_description.subtopologies.nodes."
+            )
+            put_unknown_tags(out, item.unknown_tags)
+
+
+class TopologyDescriptionGlobalStore(Record, frozen=True, gc=False):
+    """Of global_stores: the stores that each instance has as a whole."""
+
+    source: TopologyDescriptionNode = TopologyDescriptionNode()
+    """The node that reads the topic of the store. (1)"""
+    processor: TopologyDescriptionNode = TopologyDescriptionNode()
+    """The node that writes the store. (1)"""
+    unknown_tags: Tags = ()
+
+    @staticmethod
+    def read_all(
+        data: bytes, at: int, n: int, version: int
+    ) -> tuple[tuple["TopologyDescriptionGlobalStore", ...], int]:
+        found = []
+        for _ in range(n):
+            (source,), at = TopologyDescriptionNode.read_all(
+                data, at, 1, version, "groups.topology_description.global_stores.source."
+            )
+            (processor,), at = TopologyDescriptionNode.read_all(
+                data, at, 1, version, "groups.topology_description.global_stores.processor."
+            )
+            unknown_tags, at = read_tags(
+                data, at, "groups.topology_description.global_stores.unknown_tags"
+            )
+            found.append(TopologyDescriptionGlobalStore(source, processor, unknown_tags))
+        return tuple(found), at
+
+    @staticmethod
+    def write_all(
+        out: list[bytes], items: "Iterable[TopologyDescriptionGlobalStore]", version: int
+    ) -> None:
+        for item in items:
+            TopologyDescriptionNode.write_all(
+                out, (item.source,), version, "groups.topology_description.global_stores.source."
+            )
+            TopologyDescriptionNode.write_all(
+                out,
+                (item.processor,),
+                version,
+                "groups.topology_description.global_stores.processor.",
+            )
+            put_unknown_tags(out, item.unknown_tags)
+
+
+class TopologyDescription(Record, frozen=True, gc=False):
+    """The nodes of the topology; null where they are not known or not asked for."""
+
+    subtopologies: tuple[TopologyDescriptionSubtopology, ...] = ()
+    """The parts of the topology. (1)"""
+    global_stores: tuple[TopologyDescriptionGlobalStore, ...] = ()
+    """The stores that each instance has as a whole. (1)"""
+    unknown_tags: Tags = ()
+
+    @staticmethod
+    def read_all(
+        data: bytes, at: int, n: int, version: int
+    ) -> tuple[tuple["TopologyDescription", ...], int]:
+        found = []
+        for _ in range(n):
+            size, at = read_count(data, at, True, 3, "groups.topology_description.subtopologies")
+            subtopologies, at = TopologyDescriptionSubtopology.read_all(data, at, size, version)
+            size, at = read_count(data, at, True, 15, "groups.topology_description.global_stores")
+            global_stores, at = TopologyDescriptionGlobalStore.read_all(data, at, size, version)
+            unknown_tags, at = read_tags(data, at, "groups.topology_description.unknown_tags")
+            found.append(TopologyDescription(subtopologies, global_stores, unknown_tags))
+        return tuple(found), at
+
+    @staticmethod
+    def write_all(out: list[bytes], items: "Iterable[TopologyDescription]", version: int) -> None:
+        for item in items:
+            out.append(UVARINT[len(item.subtopologies) + 1])
+            TopologyDescriptionSubtopology.write_all(out, item.subtopologies, version)
+            out.append(UVARINT[len(item.global_stores) + 1])
+            TopologyDescriptionGlobalStore.write_all(out, item.global_stores, version)
+            put_unknown_tags(out, item.unknown_tags)
+
+
 class DescribedGroup(Record, frozen=True, gc=False):
     """Of groups: one for each group."""
 
     error_code: int = 0
-    """0, or the reason for the failure. (0)"""
+    """0, or the reason for the failure. (0 to 1)"""
     error_message: str | None = None
-    """The error in words; null for the stock text or none. (0)"""
+    """The error in words; null for the stock text or none. (0 to 1)"""
     group_id: str = ""
-    """The group's id. (0)"""
+    """The group's id. (0 to 1)"""
     group_state: str = ""
-    """The group's state by name. (0)"""
+    """The group's state by name. (0 to 1)"""
     group_epoch: int = 0
-    """The group's epoch. (0)"""
+    """The group's epoch. (0 to 1)"""
     assignment_epoch: int = 0
-    """The epoch of the assignment. (0)"""
+    """The epoch of the assignment. (0 to 1)"""
     topology: Topology | None = None
-    """The topology. (0)"""
+    """The topology. (0 to 1)"""
     members: tuple[Member, ...] = ()
-    """The members. (0)"""
+    """The members. (0 to 1)"""
     authorized_operations: int = -2147483648
-    """A bit for each operation that the caller may do on the group; -2^31 when not asked for. (0)"""
+    """A bit for each operation that the caller may do on the group; -2^31 when not asked for. (0 to 1)"""
+    topology_description: TopologyDescription | None = None
+    """The nodes of the topology; null where they are not known or not asked for. (1)"""
+    topology_description_status: int = 0
+    """Why the nodes are not described; 0 where they are, or were not asked for. (1)"""
+    assignor_name: str | None = None
+    """The name of the assignor; null where there is none. (1)"""
     unknown_tags: Tags = ()
 
     @staticmethod
@@ -601,6 +803,23 @@ class DescribedGroup(Record, frozen=True, gc=False):
                 _layout_int32, data, at, "groups.authorized_operations"
             )
             at += 4
+            if version >= 1:
+                (present,) = fixed(_layout_int8, data, at, "groups.topology_description")
+                at += 1
+                (topology_description,), at = (
+                    TopologyDescription.read_all(data, at, 1, version)
+                    if present >= 0
+                    else ((None,), at)
+                )
+                (topology_description_status,) = fixed(
+                    _layout_int8, data, at, "groups.topology_description_status"
+                )
+                at += 1
+                assignor_name, at = read_nullable_text(data, at, True, "groups.assignor_name")
+            else:
+                topology_description = None
+                topology_description_status = 0
+                assignor_name = None
             unknown_tags, at = read_tags(data, at, "groups.unknown_tags")
             found.append(
                 DescribedGroup(
@@ -613,6 +832,9 @@ class DescribedGroup(Record, frozen=True, gc=False):
                     topology,
                     members,
                     authorized_operations,
+                    topology_description,
+                    topology_description_status,
+                    assignor_name,
                     unknown_tags,
                 )
             )
@@ -621,6 +843,10 @@ class DescribedGroup(Record, frozen=True, gc=False):
     @staticmethod
     def write_all(out: list[bytes], items: "Iterable[DescribedGroup]", version: int) -> None:
         for item in items:
+            if version < 1 and item.topology_description is not None:
+                raise absent("groups.topology_description", item.topology_description)
+            if version < 1 and item.topology_description_status != 0:
+                raise absent("groups.topology_description_status", item.topology_description_status)
             out += (
                 _pack_int16(item.error_code),
                 COMPACT_NULLABLE_TEXT[item.error_message],
@@ -635,6 +861,14 @@ class DescribedGroup(Record, frozen=True, gc=False):
             out.append(UVARINT[len(item.members) + 1])
             Member.write_all(out, item.members, version)
             out.append(_pack_int32(item.authorized_operations))
+            if version >= 1:
+                out.append(_pack_int8(-1 if item.topology_description is None else 1))
+                if item.topology_description is not None:
+                    TopologyDescription.write_all(out, (item.topology_description,), version)
+                out += (
+                    _pack_int8(item.topology_description_status),
+                    COMPACT_NULLABLE_TEXT[item.assignor_name],
+                )
             put_unknown_tags(out, item.unknown_tags)
 
 
@@ -642,21 +876,21 @@ class StreamsGroupDescribeResponse(Message, frozen=True, gc=False):
     """The response of StreamsGroupDescribe."""
 
     throttle_time_ms: int = 0
-    """For how long the client should hold back, in milliseconds. (0)"""
+    """For how long the client should hold back, in milliseconds. (0 to 1)"""
     groups: tuple[DescribedGroup, ...] = ()
-    """One for each group. (0)"""
+    """One for each group. (0 to 1)"""
     unknown_tags: Tags = ()
 
     API_KEY: ClassVar[int] = 89
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
     @staticmethod
     def read(data: bytes, at: int, version: int) -> tuple["StreamsGroupDescribeResponse", int]:
         (throttle_time_ms,) = fixed(_layout_int32, data, at, "throttle_time_ms")
         at += 4
-        size, at = read_count(data, at, True, 20, "groups")
+        size, at = read_count(data, at, True, (20, 23)[version], "groups")
         groups, at = DescribedGroup.read_all(data, at, size, version)
         unknown_tags, at = read_tags(data, at, "unknown_tags")
         return StreamsGroupDescribeResponse(throttle_time_ms, groups, unknown_tags), at

@@ -3,50 +3,33 @@
 
 from collections.abc import Iterable
 from struct import Struct
-from struct import error as StructError
 from typing import ClassVar
 
-from doorkeeper_wire.java_text import JAVA
-from doorkeeper_wire.message import NO_TAGS, Message, Record, Tags
+from doorkeeper_wire.message import Message, Record, Tags
 from doorkeeper_wire.reading import (
-    array,
-    compact_array,
-    compact_nullable_text,
-    compact_octets,
-    compact_text,
     fixed,
-    nullable_text,
-    octets,
+    read_count,
     read_nullable_text,
     read_octets,
     read_tags,
-    tags,
-    text,
-    truncation,
+    read_text,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
     COMPACT_TEXT,
     NULLABLE_TEXT,
     TEXT,
-    UVARINT,
     absent,
     length,
     put_unknown_tags,
-    replace_empty_tags,
 )
 
 __all__ = ["SyncGroupRequest", "SyncGroupRequestAssignment", "SyncGroupResponse"]
 
 _layout_int16 = Struct(">h")
-_unpack_int16 = Struct(">h").unpack_from
-_pack_int16_int32 = Struct(">hi").pack
+_pack_int16 = Struct(">h").pack
 _layout_int32 = Struct(">i")
 _pack_int32 = Struct(">i").pack
-_unpack_int32 = Struct(">i").unpack_from
-_unpack_int32_byte = Struct(">iB").unpack_from
-_pack_int32_int16 = Struct(">ih").pack
-_unpack_int32_int16 = Struct(">ih").unpack_from
 
 
 class SyncGroupRequestAssignment(Record, frozen=True, gc=False):
@@ -63,62 +46,14 @@ class SyncGroupRequestAssignment(Record, frozen=True, gc=False):
         data: bytes, at: int, n: int, version: int
     ) -> tuple[tuple["SyncGroupRequestAssignment", ...], int]:
         found = []
-        end = len(data)
-        if version >= 4:
-            for _ in range(n):
-                try:
-                    size = data[at]
-                except IndexError:
-                    raise truncation(data, at, "B", "assignments.member_id") from None
-                at += 1
-                if 0 < size < 128 and (stop := at + size - 1) <= end:
-                    member_id = data[at:stop].decode("utf-8", JAVA)
-                    at = stop
-                else:
-                    member_id, at = compact_text(data, at, size, "assignments.member_id")
-                try:
-                    size = data[at]
-                except IndexError:
-                    raise truncation(data, at, "B", "assignments.assignment") from None
-                at += 1
-                if 0 < size < 128 and (stop := at + size - 1) <= end:
-                    assignment = data[at:stop]
-                    at = stop
-                else:
-                    assignment, at = compact_octets(data, at, size, "assignments.assignment")
-                try:
-                    tagged = data[at]
-                except IndexError:
-                    raise truncation(data, at, "B", "assignments.unknown_tags") from None
-                at += 1
-                unknown_tags = NO_TAGS
-                if tagged:
-                    unknown_tags, at = tags(data, at, tagged, "assignments.unknown_tags")
-                found.append(SyncGroupRequestAssignment(member_id, assignment, unknown_tags))
-        else:
-            for _ in range(n):
-                try:
-                    (size,) = _unpack_int16(data, at)
-                except StructError:
-                    raise truncation(data, at, "h", "assignments.member_id") from None
-                at += 2
-                if size >= 0 and (stop := at + size) <= end:
-                    member_id = data[at:stop].decode("utf-8", JAVA)
-                    at = stop
-                else:
-                    member_id, at = text(data, at, size, "assignments.member_id")
-                try:
-                    (size,) = _unpack_int32(data, at)
-                except StructError:
-                    raise truncation(data, at, "i", "assignments.assignment") from None
-                at += 4
-                if size >= 0 and (stop := at + size) <= end:
-                    assignment = data[at:stop]
-                    at = stop
-                else:
-                    assignment, at = octets(data, at, size, "assignments.assignment")
-                unknown_tags = NO_TAGS
-                found.append(SyncGroupRequestAssignment(member_id, assignment, unknown_tags))
+        flexible = version >= 4
+        for _ in range(n):
+            member_id, at = read_text(data, at, flexible, "assignments.member_id")
+            assignment, at = read_octets(data, at, flexible, "assignments.assignment")
+            unknown_tags, at = (
+                read_tags(data, at, "assignments.unknown_tags") if flexible else ((), at)
+            )
+            found.append(SyncGroupRequestAssignment(member_id, assignment, unknown_tags))
         return tuple(found), at
 
     @staticmethod
@@ -161,153 +96,34 @@ class SyncGroupRequest(Message, frozen=True, gc=False):
 
     @staticmethod
     def read(data: bytes, at: int, version: int) -> tuple["SyncGroupRequest", int]:
-        end = len(data)
-        if version >= 4:
-            try:
-                size = data[at]
-            except IndexError:
-                raise truncation(data, at, "B", "group_id") from None
-            at += 1
-            if 0 < size < 128 and (stop := at + size - 1) <= end:
-                group_id = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                group_id, at = compact_text(data, at, size, "group_id")
-            try:
-                generation_id, size = _unpack_int32_byte(data, at)
-            except StructError:
-                raise truncation(data, at, "i B", "generation_id", "member_id") from None
-            at += 5
-            if 0 < size < 128 and (stop := at + size - 1) <= end:
-                member_id = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                member_id, at = compact_text(data, at, size, "member_id")
-            try:
-                size = data[at]
-            except IndexError:
-                raise truncation(data, at, "B", "group_instance_id") from None
-            at += 1
-            if size == 0:
-                group_instance_id = None
-            elif size < 128 and (stop := at + size - 1) <= end:
-                group_instance_id = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                group_instance_id, at = compact_nullable_text(data, at, size, "group_instance_id")
-            if version >= 5:
-                try:
-                    size = data[at]
-                except IndexError:
-                    raise truncation(data, at, "B", "protocol_type") from None
-                at += 1
-                if size == 0:
-                    protocol_type = None
-                elif size < 128 and (stop := at + size - 1) <= end:
-                    protocol_type = data[at:stop].decode("utf-8", JAVA)
-                    at = stop
-                else:
-                    protocol_type, at = compact_nullable_text(data, at, size, "protocol_type")
-                try:
-                    size = data[at]
-                except IndexError:
-                    raise truncation(data, at, "B", "protocol_name") from None
-                at += 1
-                if size == 0:
-                    protocol_name = None
-                elif size < 128 and (stop := at + size - 1) <= end:
-                    protocol_name = data[at:stop].decode("utf-8", JAVA)
-                    at = stop
-                else:
-                    protocol_name, at = compact_nullable_text(data, at, size, "protocol_name")
-            else:
-                protocol_type = None
-                protocol_name = None
-            try:
-                size = data[at]
-            except IndexError:
-                raise truncation(data, at, "B", "assignments") from None
-            at += 1
-            if 0 < size < 128 and size - 1 <= (end - at) // 3 and data.__class__ is bytes:
-                size -= 1
-            else:
-                size, at = compact_array(data, at, size, 3, "assignments")
-            assignments, at = SyncGroupRequestAssignment.read_all(data, at, size, version)
-            try:
-                tagged = data[at]
-            except IndexError:
-                raise truncation(data, at, "B", "unknown_tags") from None
-            at += 1
-            unknown_tags = NO_TAGS
-            if tagged:
-                unknown_tags, at = tags(data, at, tagged, "unknown_tags")
-            return SyncGroupRequest(
-                group_id,
-                generation_id,
-                member_id,
-                group_instance_id,
-                protocol_type,
-                protocol_name,
-                assignments,
-                unknown_tags,
-            ), at
+        flexible = version >= 4
+        group_id, at = read_text(data, at, flexible, "group_id")
+        (generation_id,) = fixed(_layout_int32, data, at, "generation_id")
+        at += 4
+        member_id, at = read_text(data, at, flexible, "member_id")
+        if version >= 3:
+            group_instance_id, at = read_nullable_text(data, at, flexible, "group_instance_id")
         else:
-            try:
-                (size,) = _unpack_int16(data, at)
-            except StructError:
-                raise truncation(data, at, "h", "group_id") from None
-            at += 2
-            if size >= 0 and (stop := at + size) <= end:
-                group_id = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                group_id, at = text(data, at, size, "group_id")
-            try:
-                generation_id, size = _unpack_int32_int16(data, at)
-            except StructError:
-                raise truncation(data, at, "i h", "generation_id", "member_id") from None
-            at += 6
-            if size >= 0 and (stop := at + size) <= end:
-                member_id = data[at:stop].decode("utf-8", JAVA)
-                at = stop
-            else:
-                member_id, at = text(data, at, size, "member_id")
-            if version >= 3:
-                try:
-                    (size,) = _unpack_int16(data, at)
-                except StructError:
-                    raise truncation(data, at, "h", "group_instance_id") from None
-                at += 2
-                if size < 0:
-                    group_instance_id = None
-                elif (stop := at + size) <= end:
-                    group_instance_id = data[at:stop].decode("utf-8", JAVA)
-                    at = stop
-                else:
-                    group_instance_id, at = nullable_text(data, at, size, "group_instance_id")
-            else:
-                group_instance_id = None
+            group_instance_id = None
+        if version >= 5:
+            protocol_type, at = read_nullable_text(data, at, flexible, "protocol_type")
+            protocol_name, at = read_nullable_text(data, at, flexible, "protocol_name")
+        else:
             protocol_type = None
             protocol_name = None
-            try:
-                (size,) = _unpack_int32(data, at)
-            except StructError:
-                raise truncation(data, at, "i", "assignments") from None
-            at += 4
-            if not (0 <= size <= (end - at) // 6 and data.__class__ is bytes):
-                size, at = array(data, at, size, 6, "assignments")
-            assignments, at = SyncGroupRequestAssignment.read_all(data, at, size, version)
-            unknown_tags = NO_TAGS
-            return SyncGroupRequest(
-                group_id,
-                generation_id,
-                member_id,
-                group_instance_id,
-                protocol_type,
-                protocol_name,
-                assignments,
-                unknown_tags,
-            ), at
+        size, at = read_count(data, at, flexible, (6, 6, 6, 6, 3, 3)[version], "assignments")
+        assignments, at = SyncGroupRequestAssignment.read_all(data, at, size, version)
+        unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
+        return SyncGroupRequest(
+            group_id,
+            generation_id,
+            member_id,
+            group_instance_id,
+            protocol_type,
+            protocol_name,
+            assignments,
+            unknown_tags,
+        ), at
 
     def write(self, out: list[bytes], version: int) -> None:
         flexible = version >= 4
@@ -371,19 +187,15 @@ class SyncGroupResponse(Message, frozen=True, gc=False):
         ), at
 
     def write(self, out: list[bytes], version: int) -> None:
-        if version >= 4:
-            out.append(_pack_int32_int16(self.throttle_time_ms, self.error_code))
-            if version >= 5:
-                out += (
-                    COMPACT_NULLABLE_TEXT[self.protocol_type],
-                    COMPACT_NULLABLE_TEXT[self.protocol_name],
-                )
-            out += (UVARINT[len(self.assignment) + 1], self.assignment, b"\x00")
-            if self.unknown_tags:
-                replace_empty_tags(out, self.unknown_tags)
-        else:
-            if self.unknown_tags:
-                raise absent("unknown_tags", self.unknown_tags)
-            if version >= 1:
-                out.append(_pack_int32(self.throttle_time_ms))
-            out += (_pack_int16_int32(self.error_code, len(self.assignment)), self.assignment)
+        flexible = version >= 4
+        nullable_string = COMPACT_NULLABLE_TEXT if flexible else NULLABLE_TEXT
+        if not flexible and self.unknown_tags:
+            raise absent("unknown_tags", self.unknown_tags)
+        if version >= 1:
+            out.append(_pack_int32(self.throttle_time_ms))
+        out.append(_pack_int16(self.error_code))
+        if version >= 5:
+            out += (nullable_string[self.protocol_type], nullable_string[self.protocol_name])
+        out += (length(self.assignment, flexible), self.assignment)
+        if flexible:
+            put_unknown_tags(out, self.unknown_tags)

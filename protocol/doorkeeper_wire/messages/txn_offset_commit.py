@@ -13,6 +13,7 @@ from doorkeeper_wire.writing import (
     NULLABLE_TEXT,
     TEXT,
     absent,
+    check_uuid,
     length,
     put_unknown_tags,
 )
@@ -26,6 +27,8 @@ __all__ = [
     "TxnOffsetCommitResponseTopic",
 ]
 
+_layout_uuid = Struct(">16s")
+_pack_uuid = Struct(">16s").pack
 _layout_int32 = Struct(">i")
 _pack_int32 = Struct(">i").pack
 _layout_int32_int16 = Struct(">ih")
@@ -40,13 +43,13 @@ class TxnOffsetCommitRequestPartition(Record, frozen=True, gc=False):
     """Of partitions: the partitions."""
 
     partition_index: int = 0
-    """The partition's number. (0 to 5)"""
+    """The partition's number. (0 to 6)"""
     committed_offset: int = 0
-    """The offset to commit. (0 to 5)"""
+    """The offset to commit. (0 to 6)"""
     committed_leader_epoch: int = -1
-    """The epoch of the leader of the last record read; -1 if unknown. (2 to 5)"""
+    """The epoch of the leader of the last record read; -1 if unknown. (2 to 6)"""
     committed_metadata: str | None = ""
-    """A text of the client; null without one. (0 to 5)"""
+    """A text of the client; null without one. (0 to 6)"""
     unknown_tags: Tags = ()
 
     @staticmethod
@@ -110,8 +113,10 @@ class TxnOffsetCommitRequestTopic(Record, frozen=True, gc=False):
 
     name: str = ""
     """The topic's name. (0 to 5)"""
+    topic_id: bytes = b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+    """The topic's id. (6)"""
     partitions: tuple[TxnOffsetCommitRequestPartition, ...] = ()
-    """The partitions. (0 to 5)"""
+    """The partitions. (0 to 6)"""
     unknown_tags: Tags = ()
 
     @staticmethod
@@ -121,13 +126,21 @@ class TxnOffsetCommitRequestTopic(Record, frozen=True, gc=False):
         found = []
         flexible = version >= 3
         for _ in range(n):
-            name, at = read_text(data, at, flexible, "topics.name")
+            if version <= 5:
+                name, at = read_text(data, at, flexible, "topics.name")
+            else:
+                name = ""
+            if version >= 6:
+                (topic_id,) = fixed(_layout_uuid, data, at, "topics.topic_id")
+                at += 16
+            else:
+                topic_id = b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
             size, at = read_count(
-                data, at, flexible, (14, 14, 18, 18, 18, 18)[version], "topics.partitions"
+                data, at, flexible, (14, 14, 18, 18, 18, 18, 18)[version], "topics.partitions"
             )
             partitions, at = TxnOffsetCommitRequestPartition.read_all(data, at, size, version)
             unknown_tags, at = read_tags(data, at, "topics.unknown_tags") if flexible else ((), at)
-            found.append(TxnOffsetCommitRequestTopic(name, partitions, unknown_tags))
+            found.append(TxnOffsetCommitRequestTopic(name, topic_id, partitions, unknown_tags))
         return tuple(found), at
 
     @staticmethod
@@ -139,7 +152,12 @@ class TxnOffsetCommitRequestTopic(Record, frozen=True, gc=False):
         for item in items:
             if not flexible and item.unknown_tags:
                 raise absent("topics.unknown_tags", item.unknown_tags)
-            out += (string[item.name], length(item.partitions, flexible))
+            check_uuid(item.topic_id)
+            if version <= 5:
+                out.append(string[item.name])
+            if version >= 6:
+                out.append(_pack_uuid(item.topic_id))
+            out.append(length(item.partitions, flexible))
             TxnOffsetCommitRequestPartition.write_all(out, item.partitions, version)
             if flexible:
                 put_unknown_tags(out, item.unknown_tags)
@@ -149,26 +167,26 @@ class TxnOffsetCommitRequest(Message, frozen=True, gc=False):
     """The request of TxnOffsetCommit."""
 
     transactional_id: str = ""
-    """The transactional id. (0 to 5)"""
+    """The transactional id. (0 to 6)"""
     group_id: str = ""
-    """The group's id. (0 to 5)"""
+    """The group's id. (0 to 6)"""
     producer_id: int = 0
-    """The producer's id. (0 to 5)"""
+    """The producer's id. (0 to 6)"""
     producer_epoch: int = 0
-    """The producer's epoch. (0 to 5)"""
+    """The producer's epoch. (0 to 6)"""
     generation_id: int = -1
-    """The generation, or the member's epoch; -1 without a member. (3 to 5)"""
+    """The generation, or the member's epoch; -1 without a member. (3 to 6)"""
     member_id: str = ""
-    """The member's id. (3 to 5)"""
+    """The member's id. (3 to 6)"""
     group_instance_id: str | None = None
-    """The id of a static member; null for others. (3 to 5)"""
+    """The id of a static member; null for others. (3 to 6)"""
     topics: tuple[TxnOffsetCommitRequestTopic, ...] = ()
-    """The topics. (0 to 5)"""
+    """The topics. (0 to 6)"""
     unknown_tags: Tags = ()
 
     API_KEY: ClassVar[int] = 28
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_FROM: ClassVar[int] = 3
 
     @staticmethod
@@ -189,7 +207,7 @@ class TxnOffsetCommitRequest(Message, frozen=True, gc=False):
             generation_id = -1
             member_id = ""
             group_instance_id = None
-        size, at = read_count(data, at, flexible, (6, 6, 6, 3, 3, 3)[version], "topics")
+        size, at = read_count(data, at, flexible, (6, 6, 6, 3, 3, 3, 18)[version], "topics")
         topics, at = TxnOffsetCommitRequestTopic.read_all(data, at, size, version)
         unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
         return TxnOffsetCommitRequest(
@@ -237,9 +255,9 @@ class TxnOffsetCommitResponsePartition(Record, frozen=True, gc=False):
     """Of partitions: the partitions."""
 
     partition_index: int = 0
-    """The partition's number. (0 to 5)"""
+    """The partition's number. (0 to 6)"""
     error_code: int = 0
-    """0, or the reason for the failure. (0 to 5)"""
+    """0, or the reason for the failure. (0 to 6)"""
     unknown_tags: Tags = ()
 
     @staticmethod
@@ -283,8 +301,10 @@ class TxnOffsetCommitResponseTopic(Record, frozen=True, gc=False):
 
     name: str = ""
     """The topic's name. (0 to 5)"""
+    topic_id: bytes = b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+    """The topic's id. (6)"""
     partitions: tuple[TxnOffsetCommitResponsePartition, ...] = ()
-    """The partitions. (0 to 5)"""
+    """The partitions. (0 to 6)"""
     unknown_tags: Tags = ()
 
     @staticmethod
@@ -294,13 +314,21 @@ class TxnOffsetCommitResponseTopic(Record, frozen=True, gc=False):
         found = []
         flexible = version >= 3
         for _ in range(n):
-            name, at = read_text(data, at, flexible, "topics.name")
+            if version <= 5:
+                name, at = read_text(data, at, flexible, "topics.name")
+            else:
+                name = ""
+            if version >= 6:
+                (topic_id,) = fixed(_layout_uuid, data, at, "topics.topic_id")
+                at += 16
+            else:
+                topic_id = b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
             size, at = read_count(
-                data, at, flexible, (6, 6, 6, 7, 7, 7)[version], "topics.partitions"
+                data, at, flexible, (6, 6, 6, 7, 7, 7, 7)[version], "topics.partitions"
             )
             partitions, at = TxnOffsetCommitResponsePartition.read_all(data, at, size, version)
             unknown_tags, at = read_tags(data, at, "topics.unknown_tags") if flexible else ((), at)
-            found.append(TxnOffsetCommitResponseTopic(name, partitions, unknown_tags))
+            found.append(TxnOffsetCommitResponseTopic(name, topic_id, partitions, unknown_tags))
         return tuple(found), at
 
     @staticmethod
@@ -312,7 +340,12 @@ class TxnOffsetCommitResponseTopic(Record, frozen=True, gc=False):
         for item in items:
             if not flexible and item.unknown_tags:
                 raise absent("topics.unknown_tags", item.unknown_tags)
-            out += (string[item.name], length(item.partitions, flexible))
+            check_uuid(item.topic_id)
+            if version <= 5:
+                out.append(string[item.name])
+            if version >= 6:
+                out.append(_pack_uuid(item.topic_id))
+            out.append(length(item.partitions, flexible))
             TxnOffsetCommitResponsePartition.write_all(out, item.partitions, version)
             if flexible:
                 put_unknown_tags(out, item.unknown_tags)
@@ -322,14 +355,14 @@ class TxnOffsetCommitResponse(Message, frozen=True, gc=False):
     """The response of TxnOffsetCommit."""
 
     throttle_time_ms: int = 0
-    """For how long the client should hold back, in milliseconds. (0 to 5)"""
+    """For how long the client should hold back, in milliseconds. (0 to 6)"""
     topics: tuple[TxnOffsetCommitResponseTopic, ...] = ()
-    """The topics. (0 to 5)"""
+    """The topics. (0 to 6)"""
     unknown_tags: Tags = ()
 
     API_KEY: ClassVar[int] = 28
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_FROM: ClassVar[int] = 3
 
     @staticmethod
@@ -337,7 +370,7 @@ class TxnOffsetCommitResponse(Message, frozen=True, gc=False):
         flexible = version >= 3
         (throttle_time_ms,) = fixed(_layout_int32, data, at, "throttle_time_ms")
         at += 4
-        size, at = read_count(data, at, flexible, (6, 6, 6, 3, 3, 3)[version], "topics")
+        size, at = read_count(data, at, flexible, (6, 6, 6, 3, 3, 3, 18)[version], "topics")
         topics, at = TxnOffsetCommitResponseTopic.read_all(data, at, size, version)
         unknown_tags, at = read_tags(data, at, "unknown_tags") if flexible else ((), at)
         return TxnOffsetCommitResponse(throttle_time_ms, topics, unknown_tags), at

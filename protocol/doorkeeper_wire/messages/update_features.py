@@ -41,10 +41,10 @@ class FeatureUpdateKey(Record, frozen=True, gc=False):
     """The feature's name. (0 to 2)"""
     max_version_level: int = 0
     """The level wanted; below 1 removes the feature. (0 to 2)"""
-    upgrade_type: int = 1
-    """1 raises the level, 2 lowers it without loss, 3 lowers it at any price. (1 to 2)"""
     allow_downgrade: bool = False
     """Whether the level may go down (version 0). (0)"""
+    upgrade_type: int = 1
+    """1 raises the level, 2 lowers it without loss, 3 lowers it at any price. (1 to 2)"""
     unknown_tags: Tags = ()
 
     @staticmethod
@@ -58,11 +58,6 @@ class FeatureUpdateKey(Record, frozen=True, gc=False):
                 _layout_int16, data, at, "feature_updates.max_version_level"
             )
             at += 2
-            if version >= 1:
-                (upgrade_type,) = fixed(_layout_int8, data, at, "feature_updates.upgrade_type")
-                at += 1
-            else:
-                upgrade_type = 1
             if version <= 0:
                 (allow_downgrade,) = fixed(
                     _layout_bool, data, at, "feature_updates.allow_downgrade"
@@ -70,10 +65,15 @@ class FeatureUpdateKey(Record, frozen=True, gc=False):
                 at += 1
             else:
                 allow_downgrade = False
+            if version >= 1:
+                (upgrade_type,) = fixed(_layout_int8, data, at, "feature_updates.upgrade_type")
+                at += 1
+            else:
+                upgrade_type = 1
             unknown_tags, at = read_tags(data, at, "feature_updates.unknown_tags")
             found.append(
                 FeatureUpdateKey(
-                    feature, max_version_level, upgrade_type, allow_downgrade, unknown_tags
+                    feature, max_version_level, allow_downgrade, upgrade_type, unknown_tags
                 )
             )
         return tuple(found), at
@@ -81,15 +81,15 @@ class FeatureUpdateKey(Record, frozen=True, gc=False):
     @staticmethod
     def write_all(out: list[bytes], items: "Iterable[FeatureUpdateKey]", version: int) -> None:
         for item in items:
-            if version < 1 and item.upgrade_type != 1:
-                raise absent("feature_updates.upgrade_type", item.upgrade_type)
             if version > 0 and item.allow_downgrade:
                 raise absent("feature_updates.allow_downgrade", item.allow_downgrade)
+            if version < 1 and item.upgrade_type != 1:
+                raise absent("feature_updates.upgrade_type", item.upgrade_type)
             out += (COMPACT_TEXT[item.feature], _pack_int16(item.max_version_level))
-            if version >= 1:
-                out.append(_pack_int8(item.upgrade_type))
             if version <= 0:
                 out.append(_pack_bool(item.allow_downgrade))
+            if version >= 1:
+                out.append(_pack_int8(item.upgrade_type))
             put_unknown_tags(out, item.unknown_tags)
 
 

@@ -9,29 +9,33 @@ KIP-630.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, ClassVar, Final, NamedTuple, cast
 
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.connection import ClientConnection
 from doorkeeper.client.errors import ApiFailure, ConnectionLost, Unreachable
-from doorkeeper_wire.interpreted import Values, decode, encode
-from doorkeeper_wire.message import Message
+from doorkeeper_wire.declared import tree
 from doorkeeper_wire.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
     PartitionRequest,
     TopicRequest,
 )
-from doorkeeper_wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from doorkeeper_wire.unserved import UNSERVED
+from doorkeeper_wire.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+)
 
 TOPIC: Final = "__cluster_metadata"
 TOPIC_ID: Final = bytes(15) + b"\1"
 
 _BYTES: Final = 8 << 20
 _SNAPSHOT_BYTES_MAX: Final = 1 << 30
-_FETCH, _FETCH_SNAPSHOT = 1, 59
+_NO_PARTITION: Final = "the answer has no partition of the metadata log"
 
 
 class LogPosition(NamedTuple):
@@ -119,26 +123,35 @@ class MetadataLog:
                 ),
             ),
         )
-        answer = await self._call(request, _FETCH)
-        partition = _partition(answer, "Responses")
-        snapshot, other = partition["SnapshotId"], partition["DivergingEpoch"]
-        return LogPart(
-            partition["Records"] or b"",
-            partition["HighWatermark"],
-            None if snapshot is None or snapshot["EndOffset"] < 0 else _position(snapshot),
-            is_other=other is not None and other["EndOffset"] >= 0,
-        )
+        answer = await self._connection.call(request, FetchResponse)
+        _check(answer.error_code)
+        for topic in answer.responses:
+            for partition in topic.partitions:
+                _check(partition.error_code)
+                snapshot = partition.snapshot_id
+                return LogPart(
+                    partition.records or b"",
+                    partition.high_watermark,
+                    None
+                    if snapshot.end_offset < 0
+                    else LogPosition(snapshot.end_offset, snapshot.epoch),
+                    is_other=partition.diverging_epoch.end_offset >= 0,
+                )
+        raise ConnectionLost(_NO_PARTITION)
 
     async def snapshot(self, position: LogPosition) -> bytes:
         """Return the batches of a snapshot."""
+        # In a thread: the first use of a tree imports construct, for 50 ms.
+        await asyncio.to_thread(tree, "FetchSnapshotRequest", 0)
         parts: list[bytes] = []
         at = 0
         while True:
-            request = _SnapshotRequest(position, self._leader_epoch, at)
-            partition = _partition(await self._call(request, _FETCH_SNAPSHOT), "Topics")
-            part, size = partition["UnalignedRecords"], partition["Size"]
+            request: Any = _SnapshotRequest(position, self._leader_epoch, at)
+            answer: Any = await self._connection.call(request, cast("type[Any]", _SnapshotResponse))
+            partition = _partition(answer)
+            part, size = partition["unaligned_records"], partition["size"]
             # A size from the wire bounds how much is collected.
-            if partition["Position"] != at or not 0 < size <= _SNAPSHOT_BYTES_MAX:
+            if partition["position"] != at or not 0 < size <= _SNAPSHOT_BYTES_MAX:
                 raise ConnectionLost(f"the snapshot {position} is not readable at byte {at}")
             parts.append(part)
             at += len(part)
@@ -148,49 +161,36 @@ class MetadataLog:
             if not part:
                 raise ConnectionLost(f"the snapshot {position} ends at byte {at} of {size}")
 
-    async def _call(self, request: Message | _SnapshotRequest, key: int) -> Values:
-        reader = cast("type[Any]", _Answer(key))
-        answer: Values = await self._connection.call(cast("Message", request), reader)
-        return answer
-
-
-class _Answer:
-    """Decodes responses by the declarations of Kafka's messages, in the place of a class."""
-
-    def __init__(self, key: int) -> None:
-        self._key = key
-
-    def decode(self, frame: bytes, at: int, version: int) -> tuple[Values, int]:
-        return decode(UNSERVED[self._key].response, frame, at, version, flexible=True)
-
 
 class _SnapshotRequest:
-    """A FetchSnapshot request, written by its declaration."""
+    """A FetchSnapshot request, written by its tree."""
 
-    API_KEY: ClassVar[int] = _FETCH_SNAPSHOT
+    API_KEY: ClassVar[int] = 59
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
 
     def __init__(self, position: LogPosition, leader_epoch: int, at: int) -> None:
-        self._values = {
-            "MaxBytes": _BYTES,
-            "Topics": [
-                {
-                    "Name": TOPIC,
-                    "Partitions": [
-                        {
-                            "Partition": 0,
-                            "CurrentLeaderEpoch": leader_epoch,
-                            "SnapshotId": {"EndOffset": position.offset, "Epoch": position.epoch},
-                            "Position": at,
-                        }
-                    ],
-                }
-            ],
+        partition = {
+            "partition": 0,
+            "current_leader_epoch": leader_epoch,
+            "snapshot_id": {"end_offset": position.offset, "epoch": position.epoch},
+            "position": at,
         }
+        topics = [{"name": TOPIC, "partitions": [partition]}]
+        self._values = {"max_bytes": _BYTES, "topics": topics}
 
     def encode(self, version: int) -> bytes:
-        return encode(UNSERVED[_FETCH_SNAPSHOT].request, self._values, version, flexible=True)
+        encoded: bytes = tree("FetchSnapshotRequest", version).build(self._values)
+        return encoded
+
+
+class _SnapshotResponse:
+    """Decodes FetchSnapshot responses by their tree, in the place of a class."""
+
+    @staticmethod
+    def decode(frame: bytes, at: int, version: int) -> tuple[Any, int]:
+        values: tuple[Any, int] = tree("FetchSnapshotResponse", version).decode(frame, at)
+        return values
 
 
 async def _leader_epoch(connection: ClientConnection) -> int:
@@ -206,19 +206,15 @@ async def _leader_epoch(connection: ClientConnection) -> int:
     raise ConnectionLost(f"{connection.address}: the answer does not describe the quorum")
 
 
-def _partition(answer: Values, topics: str) -> Values:
-    """Return the one partition of an answer."""
-    _check(answer["ErrorCode"])
-    for topic in answer[topics]:
-        for values in topic["Partitions"]:
-            _check(values["ErrorCode"])
-            partition: Values = values
-            return partition
-    raise ConnectionLost("the answer has no partition of the metadata log")
-
-
-def _position(values: Values) -> LogPosition:
-    return LogPosition(values["EndOffset"], values["Epoch"])
+def _partition(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the one partition of a FetchSnapshot response."""
+    _check(answer["error_code"])
+    for topic in answer["topics"]:
+        for partition in topic["partitions"]:
+            _check(partition["error_code"])
+            found: dict[str, Any] = partition
+            return found
+    raise ConnectionLost(_NO_PARTITION)
 
 
 def _check(code: int) -> None:

@@ -13,7 +13,13 @@ from doorkeeper.server.api.node import DelayedResponse
 from doorkeeper_broker import fetch
 from doorkeeper_broker.records import Records
 from doorkeeper_wire.errors import Malformed
-from doorkeeper_wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from doorkeeper_wire.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ReplicaState,
+)
 from testkit.acl import allow, topic
 from testkit.batches import base_offsets, batch
 from testkit.load import scaled
@@ -92,7 +98,7 @@ async def test_a_replica_needs_cluster_action() -> None:
         allow("alice", READ, topic("*")), allow("bob", AclOperation.CLUSTER_ACTION, CLUSTER)
     )
     old = request("orders", replica_id=2)
-    new = request("orders", unknown_tags=((1, (2).to_bytes(4) + bytes(8) + b"\0"),))
+    new = request("orders", replica_state=ReplicaState(replica_id=2))
 
     for tagged, version in ((old, 12), (new, 15)):
         topics = (tagged.topics[0].replace(topic_id=node.topics.get("orders").topic_id),)  # type: ignore[union-attr]
@@ -106,14 +112,16 @@ async def test_a_replica_needs_cluster_action() -> None:
 
 def test_the_tag_of_a_replica_is_refused_before_version_15() -> None:
     """As by Kafka's class, whose ReplicaState came with version 15; from then on it is read."""
-    tagged = FetchRequest(unknown_tags=((1, b"\0"),))
+    tag = b"\1" + b"\1\x0d" + (2).to_bytes(4) + bytes(8) + b"\0"
 
     for version in (12, 14):
+        data = FetchRequest().encode(version)
         with pytest.raises(Malformed, match="tag 1 is not valid in this version"):
-            FetchRequest.decode(tagged.encode(version), 0, version)
+            FetchRequest.decode(data[:-1] + tag, 0, version)
     for version in (15, 18):
-        decoded, _ = FetchRequest.decode(tagged.encode(version), 0, version)
-        assert decoded.unknown_tags == tagged.unknown_tags
+        data = FetchRequest().encode(version)
+        decoded, _ = FetchRequest.decode(data[:-1] + tag, 0, version)
+        assert decoded.replica_state == ReplicaState(2, 0)
 
 
 async def test_sessions_are_not_kept() -> None:

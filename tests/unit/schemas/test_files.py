@@ -10,7 +10,6 @@ from doorkeeper.server.api.operations import REQUIRED
 from doorkeeper_schemas import __main__ as command
 from doorkeeper_schemas.apis import OPERATIONS, RESOURCES, ApiEntry, check_messages, read_apis
 from doorkeeper_schemas.operations import operations_source
-from doorkeeper_schemas.unserved import unserved_source
 from doorkeeper_wire.api_keys import ApiKey
 from doorkeeper_wire.declared.schema_file import SchemaError
 from testkit.schema_files import ODD, module_of
@@ -117,7 +116,7 @@ def test_errors_of_operations(tmp_path: Path, before: str, after: str, text: str
         ("name: Names", "name: Level", "Odd: a field stands there twice"),
         ("name: Blob", "name: Size", "Odd.Size: the name is taken by the generated code"),
         ("name: Blob", "name: Text", "Odd.Text: the name is taken by the generated code"),
-        ("    default: null\n", "", "Odd.Inner: a struct that is no array needs default: null"),
+        ("    default: null\n", "", "Odd.Inner: a struct that may be null needs default: null"),
         ("tag: 3", "tag: 3\n    nullable: 0+", "Odd.Level: int16 cannot be nullable"),
         ("ignorable: true", "ignorable: 1", "ignorable must be true or false, found 1"),
         ("type: bytes", "type: bytes\n    fields: []", "Odd.Blob: bytes has no fields"),
@@ -138,47 +137,47 @@ def test_errors_of_messages(tmp_path: Path, before: str, after: str, text: str) 
     assert text in str(caught.value)
 
 
-NAMES = {7: "Sample"}
-
-SAMPLE = """\
-- api: Sample
-  key: 7
-  versions: 1-3
-  flexible: 2+
-  listeners: [broker]
-  request:
-    - "Name string 1+ null=2+ default=null"
-    - "Rows []Row 1-2":
-        - "Id uuid 1+"
-        - "Flag bool 1+ default=true"
-    - "Limit int32 3+ tag=4 default=0x7fffffff"
-  response: []
+REFUSED = """
+api: Refused
+key: 9
+versions: 1-3
+flexible: 2+
+listeners: [broker]
+request:
+  - {name: Size, type: int32}
+  - {name: Group, type: string, versions: 2+, resource: GROUP}
+response: []
 """
 
 
-def source(path: Path, text: str) -> str:
-    file = path / "unserved.yaml"
-    file.write_text(text, encoding="utf-8")
-    return unserved_source(file, NAMES)
+def test_a_refused_api_needs_no_meanings(tmp_path: Path) -> None:
+    """It has no generated code, whose docstrings and variables its fields would be."""
+    refused = module_of(tmp_path, REFUSED, "refused")
+
+    assert not refused.meaning
+    assert refused.listeners == {"broker"}
+    assert [field.resource for field in refused.messages[0].fields] == ["", "GROUP"]
+    assert refused.messages[1].fields == ()
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    ("before", "after", "text"),
     [
-        ("key: 7", "key: 8"),
-        ("api: Sample", "api: Other"),
-        ("[broker]", "[zookeeper]"),
-        ("  flexible: 2+\n", ""),
-        ("1-3", "all"),
-        ("Name string 1+", "Name text 1+"),
-        ("Name string 1+", "Name string"),
-        ("response: []", "response: none"),
+        ("[broker]", "[zookeeper]", "refused: listeners are of ['broker', 'controller'], not"),
+        ("listeners: [broker]\n", "", "RefusedRequest: meaning must be a text, found None"),
+        ("int32", "int33", "RefusedRequest.Size: a list of fields is missing"),
+        ("resource: GROUP", "resource: USER", "RefusedRequest.Group: resource is one of"),
+        ("response: []", "response: none", "RefusedResponse: a list of fields is missing"),
     ],
 )
-def test_a_wrong_line_is_named(tmp_path: Path, before: str, after: str) -> None:
-    """With the file and what was found."""
-    with pytest.raises(SchemaError, match=r"unserved.yaml: .*(expected|written as)"):
-        source(tmp_path, SAMPLE.replace(before, after))
+def test_errors_of_refused_apis(tmp_path: Path, before: str, after: str, text: str) -> None:
+    """As those of other messages."""
+    assert before in REFUSED
+
+    with pytest.raises(SchemaError) as caught:
+        module_of(tmp_path, REFUSED.replace(before, after, 1), "refused")
+
+    assert text in str(caught.value)
 
 
 def test_a_stale_file_is_named(

@@ -30,7 +30,7 @@ def odd(module: Module) -> ModuleType:
 def test_as_its_tree(module: Module, odd: ModuleType, version: int) -> None:
     """Code and tree write and read the same, null struct or not."""
     declared = message_tree(module.messages[0], version)
-    tagged: dict[str, Any] = {"names": ("a", "b")} if version else {}
+    tagged: dict[str, Any] = {"names": ("a", "b"), "held": odd.Holder(owner=4)} if version else {}
     tagged |= {"level": 5} if version == 2 else {}
     weight = 2**40 if version else -1
     part = odd.Piece(id=bytes(range(16)), weight=weight)
@@ -69,9 +69,21 @@ def test_null_by_version(module: Module, odd: ModuleType, monkeypatch: pytest.Mo
 
 def test_what_must_not_be_dropped(odd: ModuleType) -> None:
     """A tag that is set is refused in a version without it; an ignorable field is dropped."""
-    with pytest.raises(Unsupported, match="names"):
-        odd.Odd(names=("a",)).encode(0)
+    for name, value in (("names", ("a",)), ("held", odd.Holder(owner=4))):
+        with pytest.raises(Unsupported, match=name):
+            odd.Odd(**{name: value}).encode(0)
     assert odd.Odd(inner=odd.Piece(weight=4)).encode(0)[-16:] == bytes(16)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_tagged_struct_with_its_defaults(module: Module, odd: ModuleType, version: int) -> None:
+    """It is not written, and what was not written is read as it; so by the tree, of any part."""
+    declared = message_tree(module.messages[0], version)
+    encoded = odd.Odd(blob=b"").encode(version)
+
+    assert encoded == declared.build({"held": {}, "blob": b""}) == declared.build({"blob": b""})
+    assert odd.Odd.decode(encoded, 0, version)[0].held == odd.Holder(owner=-1)
+    assert declared.parse(encoded)["held"] == {"owner": -1, "unknown_tags": ()}
 
 
 def test_a_struct_at_two_places_is_one_class(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ class Api(NamedTuple):
     for the whole request. The request of both is an instance of ``request``; they are ``Any`` here
     because each handler names its own class. ``in_thread``: large requests are handled in a thread;
     not where the handler changes something, as a cache. ``is_optional``: it is served only with
-    ``doorkeeper.clients.join.group``.
+    ``doorkeeper.clients.join.group``. ``slow``: small requests are handled in a thread too.
     """
 
     key: int
@@ -36,6 +36,7 @@ class Api(NamedTuple):
     on_controller: bool = False
     in_thread: bool = True
     is_optional: bool = False
+    slow: bool = False
 
 
 def declare(
@@ -46,13 +47,17 @@ def declare(
     on_controller: bool = False,
     in_thread: bool = True,
     is_optional: bool = False,
+    max_version: int | None = None,
 ) -> Api:
-    """Return an API that serves all versions of its request class, on listeners of brokers too."""
+    """Return an API that serves the versions of its request class, on listeners of brokers too.
+
+    ``max_version`` is the highest that is served, if it is not the highest of the class.
+    """
     return Api(
         request.API_KEY,
         request.__name__.removesuffix("Request"),
         request.MIN_VERSION,
-        request.MAX_VERSION,
+        request.MAX_VERSION if max_version is None else max_version,
         request,
         handle,
         refuse,

@@ -88,4 +88,4 @@ def refuse(
     )
 
 
-API = declare(DeleteGroupsRequest, handle, refuse)
+API = declare(DeleteGroupsRequest, handle, refuse, max_version=2)

@@ -80,5 +80,8 @@ def _check_allowed(transactional_id: str | None, context: RequestContext, node: 
 
 
 API = declare(
-    InitProducerIdRequest, handle, refuse_as(InitProducerIdResponse, producer_epoch=_NONE)
+    InitProducerIdRequest,
+    handle,
+    refuse_as(InitProducerIdResponse, producer_epoch=_NONE),
+    max_version=5,
 )

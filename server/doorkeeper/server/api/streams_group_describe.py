@@ -43,5 +43,8 @@ def handle(
 
 
 API = declare(
-    StreamsGroupDescribeRequest, handle, refuse_groups(StreamsGroupDescribeResponse, DescribedGroup)
+    StreamsGroupDescribeRequest,
+    handle,
+    refuse_groups(StreamsGroupDescribeResponse, DescribedGroup),
+    max_version=0,
 )

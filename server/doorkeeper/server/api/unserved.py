@@ -8,9 +8,11 @@ Kafka 4.4 that the kind of listener has in Kafka gets a whole response:
     all others      35 UNSUPPORTED_VERSION, which clients expect of an older broker
 
 The code is at the top where the response has one there, and otherwise in each row. If some rows are
-denied, each row has its own code, as in a broker's answer. Bodies are read as strictly as those of
-other requests, without generated code: this module, and the declarations that it reads, are
-imported when the first such request arrives.
+denied, each row has its own code, as in a broker's answer.
+
+An API is refused if its file in schemas/messages has `listeners`; `resource` marks the fields that
+name what is authorized. Requests are read, as strictly as others, and answers are written by the
+construct trees of these files. The first needs an import of 50 ms: hence `slow`.
 
 Source: ``KafkaApis`` and the ``getErrorResponse`` of each request (4.3.1).
 """
@@ -25,109 +27,59 @@ from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import Api
 from doorkeeper.server.api.operations import REQUIRED
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, is_allowed_on_any, needs
-from doorkeeper_wire.interpreted import decode, encode
-from doorkeeper_wire.unserved import UNSERVED
+from doorkeeper_wire.api_keys import API_NAMES
+from doorkeeper_wire.declared import module, tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
 
     from doorkeeper.server.api.node import Node
     from doorkeeper.server.api.permissions import Need
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper_wire.interpreted import Declared, Field, Values
+    from doorkeeper_wire.declared.model import Field, Module
 
-ROWS: Final[dict[int, dict[str, str]]] = {
-    1: {"Responses": "Topics", "Partitions": "Partitions", "PartitionIndex": "Partition"},
-    24: {
-        "ResultsByTransaction": "Transactions",
-        "TopicResults": "Topics",
-        "ResultsByTopicV3AndBelow": "V3AndBelowTopics",
-        "ResultsByPartition": "Partitions",
-        "PartitionIndex": "*",
-    },
-    27: {
-        "Markers": "Markers",
-        "Topics": "Topics",
-        "Partitions": "PartitionIndexes",
-        "PartitionIndex": "*",
-    },
-    28: {"Topics": "Topics", "Partitions": "Partitions"},
-    42: {"Results": "GroupsNames", "GroupId": "*"},
-    78: {"Responses": "Topics", "Partitions": "Partitions"},
-    79: {"Responses": "Topics", "Partitions": "Partitions"},
-    83: {"Results": "Topics", "Partitions": "Partitions"},
-    84: {"Results": "Topics", "Partitions": "Partitions"},
-    85: {"Results": "Topics", "Partitions": "Partitions"},
-    86: {"Results": "Topics", "Partitions": "Partitions"},
-    87: {"Results": "Topics", "Partitions": "Partitions"},
-    89: {"Groups": "GroupIds", "GroupId": "*"},
-    90: {
-        "Groups": "Groups",
-        "Topics": "Topics",
-        "Partitions": "Partitions",
-        "PartitionIndex": "*",
-    },
-    91: {"Responses": "Topics", "Partitions": "Partitions"},
-    92: {"Responses": "Topics"},
+Values = dict[str, Any]
+"""The fields of a struct by name."""
+
+SOURCES: Final[dict[str, tuple[str, ...]]] = {
+    "group_id": ("group_id", "*"),
+    "groups": ("groups", "group_ids"),
+    "partition_index": ("partition_index", "partition", "*"),
+    "partitions": ("partitions", "partition_indexes"),
+    "responses": ("topics",),
+    "results": ("topics", "groups_names"),
+    "results_by_partition": ("partitions",),
+    "results_by_topic_v3_and_below": ("v3_and_below_topics",),
+    "results_by_transaction": ("transactions",),
+    "topic_results": ("topics",),
 }
-"""Which array of the request each array of a response has its rows from, and which field of a row
-has another name there; "*" is the element itself, of an array of texts or numbers."""
+"""Which array of the request an array of a response has its rows from, and which field of an
+element a field that identifies a row, where it has not the same name alone: the first that the
+request has. "*" is the element itself, of an array of texts or numbers."""
 
-SAME: Final = frozenset(
+IDENTIFYING: Final = frozenset(
     {
-        "GroupId",
-        "Name",
-        "Partition",
-        "PartitionIndex",
-        "ProducerId",
-        "Topic",
-        "TopicId",
-        "TopicName",
-        "TransactionalId",
+        "group_id",
+        "name",
+        "partition",
+        "partition_index",
+        "producer_id",
+        "topic",
+        "topic_id",
+        "topic_name",
+        "transactional_id",
     }
 )
-"""The fields that identify a row; in the request they have the same names."""
-
-NAMES: Final[dict[ResourceType, tuple[str, ...]]] = {
-    ResourceType.GROUP: ("GroupId",),
-    ResourceType.TRANSACTIONAL_ID: ("TransactionalId",),
-    ResourceType.TOPIC: ("Topics.Name", "Topics.TopicId"),
-}
-"""The fields of requests that name resources, without those in ``NAMES_OF``."""
-
-_SUBTOPOLOGIES: Final = "Topology.Subtopologies"
-
-NAMES_OF: Final[dict[tuple[int, ResourceType], tuple[str, ...]]] = {
-    (1, ResourceType.TOPIC): ("Topics.Topic", "Topics.TopicId"),
-    (24, ResourceType.TRANSACTIONAL_ID): (
-        "V3AndBelowTransactionalId",
-        "Transactions.TransactionalId",
-    ),
-    (24, ResourceType.TOPIC): ("V3AndBelowTopics.Name",),
-    (42, ResourceType.GROUP): ("GroupsNames",),
-    (68, ResourceType.TOPIC): ("SubscribedTopicNames",),
-    (76, ResourceType.TOPIC): ("SubscribedTopicNames",),
-    (88, ResourceType.TOPIC): (
-        f"{_SUBTOPOLOGIES}.SourceTopics",
-        f"{_SUBTOPOLOGIES}.RepartitionSinkTopics",
-        f"{_SUBTOPOLOGIES}.RepartitionSourceTopics.Name",
-        f"{_SUBTOPOLOGIES}.StateChangelogTopics.Name",
-    ),
-    (89, ResourceType.GROUP): ("GroupIds",),
-    (90, ResourceType.GROUP): ("Groups.GroupId",),
-    (90, ResourceType.TOPIC): ("Groups.Topics.TopicName",),
-    (91, ResourceType.TOPIC): ("Topics.TopicName",),
-    (92, ResourceType.TOPIC): ("Topics.TopicName",),
-}
+"""The fields that identify a row."""
 
 FETCH, INIT_PRODUCER_ID, ADD_PARTITIONS_TO_TXN = 1, 22, 24
 
 Denials = dict[str, dict[object, ErrorCode]]
-"""The code of each denied name, or topic id, by its place in the request."""
+"""The code of each denied name, or topic id, by the path of its field in the request."""
 
 
 class Asked(NamedTuple):
-    """A request that was decoded by its declaration."""
+    """A request that was decoded by its tree."""
 
     values: Values
     version: int
@@ -136,44 +88,47 @@ class Asked(NamedTuple):
 class Refusal(NamedTuple):
     """A response with an error; ``error_code`` stands for all of it."""
 
-    fields: tuple[Field, ...]
-    values: Mapping[str, Any]
+    name: str
+    values: Values
     error_code: int
-    flexible_from: int
 
     def encode(self, version: int) -> bytes:
         """Return the body for a version of the API."""
-        flexible = version >= self.flexible_from
-        return encode(self.fields, self.values, version, flexible=flexible)
+        body: bytes = tree(self.name, version).build(self.values)
+        return body
 
 
 @cache
 def api_of(key: int) -> Api | None:
     """Return an API that refuses; None for an API unknown to Kafka or served in all versions."""
-    declared = UNSERVED.get(key)
-    return None if declared is None else _Unserved(key, declared).api()
+    try:
+        declared = module(API_NAMES[key])
+    except LookupError:
+        return None
+    return _Unserved(key, declared).api() if declared.listeners else None
 
 
 class _Unserved:
     """One API without a handler."""
 
-    def __init__(self, key: int, declared: Declared) -> None:
+    def __init__(self, key: int, declared: Module) -> None:
         self._key = key
-        self._declared = declared
-        self._rows = ROWS.get(key, {})
+        self._name = API_NAMES[key]
+        self._request, self._response = declared.messages
+        self._listeners = declared.listeners
 
     def api(self) -> Api:
-        declared = self._declared
         return Api(
             key=self._key,
-            name=declared.name,
-            min_version=declared.low,
-            max_version=declared.high,
+            name=self._name,
+            min_version=self._request.versions.low,
+            max_version=self._request.versions.high,
             request=cast("type[Any]", self),  # has ``decode``, which is all that is called
             handle=self.handle,
             refuse=self.refuse,
-            on_broker=declared.on_broker,
-            on_controller=declared.on_controller,
+            on_broker="broker" in self._listeners,
+            on_controller="controller" in self._listeners,
+            slow=True,
         )
 
     def decode(self, frame: bytes, offset: int, version: int) -> tuple[Asked, int]:
@@ -182,9 +137,7 @@ class _Unserved:
         Raises:
             Malformed: the bytes are no request of this API.
         """
-        declared = self._declared
-        flexible = version >= declared.flexible_from
-        values, end = decode(declared.request, frame, offset, version, flexible=flexible)
+        values, end = tree(self._request.name, version).decode(frame, offset)
         return Asked(values, version), end
 
     def handle(self, request: Asked, context: RequestContext, node: Node) -> Refusal:
@@ -192,23 +145,23 @@ class _Unserved:
         denials: Denials = {}
         granted = False
         required = REQUIRED[self._key]
-        for place, (row, need) in enumerate(zip(required, needs(self._key), strict=True)):
+        for index, (row, need) in enumerate(zip(required, needs(self._key), strict=True)):
             alternative = "without " in row.when
-            if not _applies(self._key, place, request) or (alternative and granted):
+            if not _applies(self._key, index, request) or (alternative and granted):
                 continue
             granted = False
             if need.resource_type is ResourceType.CLUSTER:
                 granted = self._ask_cluster(context, node, need)
             elif need.refusal is not ErrorCode.NONE:
                 self._ask_names(request, context, node, need, denials)
-        return self._response(request, ErrorCode.UNSUPPORTED_VERSION, self._text(), denials)
+        return self._answer(request, ErrorCode.UNSUPPORTED_VERSION, self._text(), denials)
 
     def _text(self) -> str:
-        return f"Doorkeeper does not serve {self._declared.name}."
+        return f"Doorkeeper does not serve {self._name}."
 
     def refuse(self, request: Asked, version: int, error: BaseException) -> Refusal:
         code, text = answer_of(error)
-        return self._response(request, code, text, {})
+        return self._answer(request, code, text, {})
 
     def _ask_cluster(self, context: RequestContext, node: Node, need: Need) -> bool:
         """Return whether the caller has this permission on the cluster.
@@ -239,70 +192,53 @@ class _Unserved:
         if self._key == INIT_PRODUCER_ID and need.resource_type is ResourceType.TOPIC:
             _ask_any_topic(context, node, need)
             return
-        by_place = {
-            place: _resources_at(request.values, place, node)
-            for place in self._places(request, need)
+        by_path = {
+            path: _resources_at(request.values, path, node)
+            for path in _paths(self._request.fields, request.version, need.resource_type.name)
         }
-        names = [name for found in by_place.values() for _, name in found]
+        names = [name for resources in by_path.values() for _, name in resources]
         allowed = allowed_names(node, context, need, names)
-        for place, found in by_place.items():
-            denied = {value for value, name in found if name not in allowed}
-            if denied and not self._has_rows(place):
+        sources = set(_sources(self._request.fields, self._response.fields, request.version))
+        for path, resources in by_path.items():
+            denied = {value for value, name in resources if name not in allowed}
+            # The response has a row for each element of the array: a name, or a struct with one.
+            if denied and not {path, path.rpartition(".")[0]} & sources:
                 raise ApiError(need.refusal)
-            denials.setdefault(place, {}).update(dict.fromkeys(denied, need.refusal))
+            denials.setdefault(path, {}).update(dict.fromkeys(denied, need.refusal))
 
-    def _places(self, request: Asked, need: Need) -> Iterator[str]:
-        """Yield the places where this version of the request names resources of a type."""
-        kind = need.resource_type
-        for place in NAMES_OF.get((self._key, kind), NAMES[kind]):
-            if _is_present(self._declared.request, place.split("."), request.version):
-                yield place
-
-    def _has_rows(self, place: str) -> bool:
-        """Return whether the response has a row for each resource named there."""
-        array, _, _ = place.rpartition(".")
-        return bool({place, array.rpartition(".")[2]} & set(self._rows.values()))
-
-    def _response(
+    def _answer(
         self, request: Asked, code: ErrorCode, text: str | None, denials: Denials
     ) -> Refusal:
-        declared = self._declared
+        fields, version = self._response.fields, request.version
         is_denied = any(denials.values())
-        values: Values = {}
-        if not is_denied:
-            values = _error(code, text)
-        if is_denied or not _is_present(declared.response, ["ErrorCode"], request.version):
-            rows = _Rows(self._rows, request.version, denials)
-            values |= rows.of(declared.response, request.values, "", (code, text))
-        first = next((each for found in denials.values() for each in found.values()), code)
-        return Refusal(declared.response, values, first.value, declared.flexible_from)
+        values = {} if is_denied else _error(fields, version, code, text)
+        if "error_code" not in values:
+            rows = _Rows(version, denials)
+            values |= rows.of(fields, request.values, "", (code, text))
+        first = next((code for codes in denials.values() for code in codes.values()), code)
+        return Refusal(self._response.name, values, first.value)
 
 
 class _Rows:
     """Builds the rows of a response from those of its request."""
 
-    def __init__(self, sources: Mapping[str, str], version: int, denials: Denials) -> None:
-        self._sources = sources
+    def __init__(self, version: int, denials: Denials) -> None:
         self._version = version
         self._denials = denials
 
     def of(
         self,
         fields: tuple[Field, ...],
-        asked: Mapping[str, Any],
+        asked: Values,
         path: str,
         error: tuple[ErrorCode, str | None],
     ) -> Values:
         """Return the arrays of a struct whose rows come from the request."""
         return {
             field.name: [
-                self._row(field, item, f"{path}{self._sources[field.name]}", error)
-                for item in _items(asked, self._sources[field.name])
+                self._row(field, item, f"{path}{source}", error) for item in _items(asked, source)
             ]
-            for field in fields
-            if field.is_array
-            and field.name in self._sources
-            and field.low <= self._version <= field.high
+            for field, source in _arrays(fields, asked, self._version)
         }
 
     def _row(
@@ -316,45 +252,80 @@ class _Rows:
         denied = self._denial(asked, path)
         if denied is not None:
             error = denied, None
-        row = _error(*error)
-        for each in field.fields:
-            source = self._sources.get(each.name, each.name if each.name in SAME else "")
-            if not each.is_array and source in asked:
-                row[each.name] = asked[source]
+        row = _error(field.fields, self._version, *error)
+        for inner in field.fields:
+            source = _source(inner.name, asked)
+            if inner.name in IDENTIFYING and self._version in inner.versions and source:
+                row[inner.name] = asked[source]
         return row | self.of(field.fields, asked, f"{path}.", error)
 
     def _denial(self, asked: Mapping[str, Any], path: str) -> ErrorCode | None:
-        for place, codes in self._denials.items():
-            if place == path and "*" in asked:
+        for denied_path, codes in self._denials.items():
+            if denied_path == path and "*" in asked:
                 return codes.get(asked["*"])
-            array, _, name = place.rpartition(".")
+            array, _, name = denied_path.rpartition(".")
             if array == path and asked[name] in codes:
                 return codes[asked[name]]
         return None
 
 
-def _error(code: ErrorCode, text: str | None) -> Values:
-    """Return the fields of an error, under all their names."""
-    found: Values = {"ErrorCode": code.value, "PartitionErrorCode": code.value}
-    if text is not None:
-        found["ErrorMessage"] = text
-    return found
+def _source(name: str, asked: Container[str]) -> str:
+    """Return the field of an element of the request that a field of a row comes from, or ""."""
+    return next((source for source in SOURCES.get(name, (name,)) if source in asked), "")
 
 
-def _applies(key: int, place: int, request: Asked) -> bool:
+def _arrays(
+    fields: tuple[Field, ...], asked: Container[str], version: int
+) -> Iterator[tuple[Field, str]]:
+    """Yield the arrays of a struct of a response, with those of the request that they follow."""
+    for field in fields:
+        if field.is_struct and field.is_array and version in field.versions:
+            source = _source(field.name, asked)
+            if source:
+                yield field, source
+
+
+def _sources(
+    request: tuple[Field, ...], response: tuple[Field, ...], version: int, path: str = ""
+) -> Iterator[str]:
+    """Yield the paths of the arrays of a request for whose elements the response has rows."""
+    asked = {field.name: field for field in request}
+    for field, source in _arrays(response, asked, version):
+        yield f"{path}{source}"
+        yield from _sources(asked[source].fields, field.fields, version, f"{path}{source}.")
+
+
+def _paths(fields: tuple[Field, ...], version: int, resource: str, path: str = "") -> Iterator[str]:
+    """Yield the paths of the fields that name resources of a type in a version of a request."""
+    for field in fields:
+        if version in field.versions:
+            if field.resource == resource:
+                yield f"{path}{field.name}"
+            yield from _paths(field.fields, version, resource, f"{path}{field.name}.")
+
+
+def _error(fields: tuple[Field, ...], version: int, code: ErrorCode, text: str | None) -> Values:
+    """Return the fields of an error that a struct has."""
+    error = {"error_code": code.value, "partition_error_code": code.value}
+    values: Values = error if text is None else error | {"error_message": text}
+    names = {field.name for field in fields if version in field.versions}
+    return {name: value for name, value in values.items() if name in names}
+
+
+def _applies(key: int, index: int, request: Asked) -> bool:
     """Return whether a row of the table of operations applies to a request."""
     values = request.values
-    when = REQUIRED[key][place].when
+    when = REQUIRED[key][index].when
     if when.startswith("internal topics"):
         # Nothing is created, so nothing is asked.
         return False
     if key == FETCH:
-        replica = max(values["ReplicaId"], values["ReplicaState"]["ReplicaId"])
-        return (replica >= 0) is (place == 0)
+        replica = max(values["replica_id"], values["replica_state"]["replica_id"])
+        return (replica >= 0) is (index == 0)
     if key == INIT_PRODUCER_ID:
-        has_id = values["TransactionalId"] is not None
-        return (has_id, has_id and values["Enable2Pc"], not has_id, not has_id)[place]
-    if key == ADD_PARTITIONS_TO_TXN and place == 0:
+        has_id = values["transactional_id"] is not None
+        return (has_id, has_id and values["enable2_pc"], not has_id, not has_id)[index]
+    if key == ADD_PARTITIONS_TO_TXN and index == 0:
         return request.version >= 4
     return True
 
@@ -369,35 +340,26 @@ def _ask_any_topic(context: RequestContext, node: Node, need: Need) -> None:
         raise ApiError(need.refusal)
 
 
-def _is_present(fields: tuple[Field, ...], names: list[str], version: int) -> bool:
-    """Return whether a version of a message has the field at the end of a path."""
-    first, *rest = names
-    for field in fields:
-        if field.name == first and field.low <= version <= field.high:
-            return not rest or _is_present(field.fields, rest, version)
-    return False
-
-
 def _items(values: Mapping[str, Any], path: str) -> Iterator[Any]:
     """Yield the values at the end of a path, through arrays; none for null."""
     first, _, rest = path.partition(".")
-    found = values[first]
-    if found is None:
+    value = values[first]
+    if value is None:
         return
-    for each in found if isinstance(found, list | tuple) else (found,):
+    for item in value if isinstance(value, list | tuple) else (value,):
         if rest:
-            yield from _items(each, rest)
+            yield from _items(item, rest)
         else:
-            yield each
+            yield item
 
 
-def _resources_at(values: Values, place: str, node: Node) -> list[tuple[object, str]]:
-    """Return the values at a place, each with the name of its resource.
+def _resources_at(values: Values, path: str, node: Node) -> list[tuple[object, str]]:
+    """Return the values of a field, each with the name of its resource.
 
     An unknown topic id has no name, and is not checked.
     """
-    found = list(_items(values, place))
-    if not place.endswith("TopicId"):
-        return [(each, each) for each in found]
-    topics = ((each, node.topics.by_id(each)) for each in found)
-    return [(each, topic.name) for each, topic in topics if topic is not None]
+    items = list(_items(values, path))
+    if not path.endswith("topic_id"):
+        return [(name, name) for name in items]
+    topics = ((topic_id, node.topics.by_id(topic_id)) for topic_id in items)
+    return [(topic_id, topic.name) for topic_id, topic in topics if topic is not None]

@@ -21,13 +21,12 @@ from doorkeeper.server.api.registry import (
     apis,
 )
 from doorkeeper.server.api.unserved import api_of
-from doorkeeper_wire.api_keys import API_NAMES, FLEXIBLE_FROM
+from doorkeeper_wire.api_keys import API_NAMES
+from doorkeeper_wire.declared import tree
 from doorkeeper_wire.errors import Malformed
-from doorkeeper_wire.interpreted import Values, decode, encode
-from doorkeeper_wire.unserved import UNSERVED
 from testkit.acl import DESCRIBE, READ, WRITE, allow, group, topic
 from testkit.nodes import CLUSTER, ANode, a_topic, context_of, node_of
-from testkit.unserved import filled
+from testkit.wire_values import Filling, refused_apis
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
@@ -113,6 +112,16 @@ def test_controllers_offer_what_kafkas_tools_ask_of_them() -> None:
 REMOVED = {4, 5, 6, 7}
 """What went with Kafka 4.0."""
 
+REFUSED = refused_apis()
+
+Values = dict[str, Any]
+
+
+def filled(key: int, version: int) -> Values:
+    """Return a value for each field of a request."""
+    request: Any = tree(REFUSED[key].messages[0].name, version)
+    return Filling(sparse=False).record(request)
+
 
 def transaction(name: str) -> ResourcePattern:
     return ResourcePattern(ResourceType.TRANSACTIONAL_ID, name, PatternType.LITERAL)
@@ -120,46 +129,40 @@ def transaction(name: str) -> ResourcePattern:
 
 def refused(key: int, version: int, values: Values, node: ANode, user: str = "alice") -> Values:
     """Return the response as a client reads it."""
-    api, declared = api_of(key), UNSERVED[key]
+    api = api_of(key)
     assert api is not None
-    flexible = version >= FLEXIBLE_FROM[key]
-    body = encode(declared.request, values, version, flexible=flexible)
+    asked, answer = (tree(message.name, version) for message in REFUSED[key].messages)
+    body = asked.build(values)
     request, end = api.request.decode(body, 0, version)
     assert end == len(body)
     try:
         response: Any = api.handle(request, context_of(api, version, user), node)
     except ApiError as error:
         response = api.refuse(request, version, error)
-    found, _ = decode(declared.response, response.encode(version), 0, version, flexible=flexible)
+    found: Values = answer.parse(response.encode(version))
     return found
 
 
 def test_every_api_has_a_handler_or_a_refusal() -> None:
     """All keys that Kafka 4.4 knows, by the names and headers that they have here."""
-    assert set(UNSERVED) | set(registry.APIS) == set(API_NAMES) - REMOVED
-    for key, declared in UNSERVED.items():
-        assert declared.name == API_NAMES[key]
-        assert declared.flexible_from == FLEXIBLE_FROM[key]
-        assert declared.on_broker or declared.on_controller
+    assert set(REFUSED) | set(registry.APIS) == set(API_NAMES) - REMOVED
     assert api_of(3) is None
     assert api_of(4) is None
 
 
-@pytest.mark.parametrize("key", UNSERVED)
+@pytest.mark.parametrize("key", REFUSED)
 async def test_a_super_user_is_refused_by_version_alone(key: int) -> None:
     """With 35 at the top, or in every row; the text names the API where there is room for one."""
-    declared = UNSERVED[key]
+    versions = REFUSED[key].messages[0].versions
     node = await node_of()
-    for version in range(declared.low, declared.high + 1):
-        values = filled(declared.request, version, sparse=False)
+    for version in range(versions.low, versions.high + 1):
+        response = refused(key, version, filled(key, version), node, "admin")
 
-        response = refused(key, version, values, node, "admin")
-
-        codes = list(found("ErrorCode", response)) + list(found("PartitionErrorCode", response))
-        assert 35 in codes or (key, version) in {(35, 1), (35, 2)}
+        codes = list(found("error_code", response)) + list(found("partition_error_code", response))
+        assert 35 in codes
         assert set(codes) <= {0, 35}
-        texts = {text for text in found("ErrorMessage", response) if text}
-        assert texts <= {f"Doorkeeper does not serve {declared.name}."}
+        texts = {text for text in found("error_message", response) if text}
+        assert texts <= {f"Doorkeeper does not serve {API_NAMES[key]}."}
 
 
 def found(name: str, value: Any) -> Any:
@@ -168,13 +171,13 @@ def found(name: str, value: Any) -> Any:
         if key == name:
             yield item
         yield from found(name, item)
-    for item in value if isinstance(value, list) else ():
+    for item in value if isinstance(value, list | tuple) else ():
         yield from found(name, item)
 
 
 CLUSTER_ONLY = [
     key
-    for key in UNSERVED
+    for key in REFUSED
     if [(row.resource, row.when, row.refusal) for row in REQUIRED[key]]
     == [("CLUSTER", "always", 31)]
 ]
@@ -185,18 +188,18 @@ async def test_who_lacks_the_permission_on_the_cluster_is_denied(key: int) -> No
     """With 31, and the operation in the text; with the permission the answer is 35."""
     [row] = REQUIRED[key]
     operation = AclOperation[row.operation]
-    version = UNSERVED[key].high
-    values = filled(UNSERVED[key].request, version, sparse=False)
+    version = REFUSED[key].messages[0].versions.high
+    values = filled(key, version)
     denying, allowing = await node_of(), await node_of(allow("alice", operation, CLUSTER))
 
     denied = refused(key, version, values, denying)
     passed = refused(key, version, values, allowing)
 
-    assert set(found("ErrorCode", denied)) == {31}
-    texts = {text for text in found("ErrorMessage", denied) if text}
+    assert set(found("error_code", denied)) == {31}
+    texts = {text for text in found("error_message", denied) if text}
     assert texts <= {f"Request Request(described) needs {operation.name} permission."}
     assert denying.lines() == [f"INFO Denied {operation.name} Cluster:LITERAL:kafka-cluster 1"]
-    assert set(found("ErrorCode", passed)) == {35}
+    assert set(found("error_code", passed)) == {35}
 
 
 async def test_rows_are_denied_one_by_one() -> None:
@@ -206,15 +209,15 @@ async def test_rows_are_denied_one_by_one() -> None:
         allow("alice", READ, group("g")),
         allow("alice", READ, topic("orders")),
     )
-    partitions = [{"PartitionIndex": 0}, {"PartitionIndex": 3}]
-    topics = [{"Name": name, "Partitions": partitions} for name in ("secret", "orders")]
-    asked: Values = {"TransactionalId": "t", "GroupId": "g", "Topics": topics}
+    partitions = [{"partition_index": 0}, {"partition_index": 3}]
+    topics = [{"name": name, "partitions": partitions} for name in ("secret", "orders")]
+    asked: Values = {"transactional_id": "t", "group_id": "g", "topics": topics}
 
     response = refused(28, 2, asked, node)
 
     rows = [
-        (each["Name"], [(row["PartitionIndex"], row["ErrorCode"]) for row in each["Partitions"]])
-        for each in response["Topics"]
+        (each["name"], [(row["partition_index"], row["error_code"]) for row in each["partitions"]])
+        for each in response["topics"]
     ]
     assert rows == [("secret", [(0, 29), (3, 29)]), ("orders", [(0, 35), (3, 35)])]
     assert node.lines()[2:] == [
@@ -230,52 +233,51 @@ async def test_denied_rows_are_shown_in_place_of_an_error_at_the_top() -> None:
 
     def fetched(version: int, *names: str) -> Values:
         topics = [
-            {"Topic": name, "TopicId": ids.get(name, b"?" * 16), "Partitions": [{"Partition": 7}]}
+            {"topic": name, "topic_id": ids.get(name, b"?" * 16), "partitions": [{"partition": 7}]}
             for name in names
         ]
-        return refused(1, version, {"Topics": topics}, node)
+        return refused(1, version, {"topics": topics}, node)
 
     whole = fetched(12, "orders")
     by_rows = fetched(12, "orders", "secret")
     older = fetched(4, "orders")
     by_id = fetched(13, "orders", "nothing")
 
-    assert (whole["ErrorCode"], whole["Responses"]) == (35, [])
-    assert by_rows["ErrorCode"] == 0
-    assert [each["Partitions"][0]["ErrorCode"] for each in by_rows["Responses"]] == [35, 29]
-    assert [each["Partitions"][0]["PartitionIndex"] for each in by_rows["Responses"]] == [7, 7]
-    assert older["Responses"][0]["Partitions"][0]["ErrorCode"] == 35
-    assert by_id["ErrorCode"] == 35
+    assert (whole["error_code"], whole["responses"]) == (35, [])
+    assert by_rows["error_code"] == 0
+    assert [each["partitions"][0]["error_code"] for each in by_rows["responses"]] == [35, 29]
+    assert [each["partitions"][0]["partition_index"] for each in by_rows["responses"]] == [7, 7]
+    assert older["responses"][0]["partitions"][0]["error_code"] == 35
+    assert by_id["error_code"] == 35
 
 
 async def test_a_follower_needs_cluster_action() -> None:
     """Whatever the version names the replica by; a consumer does not."""
     node = await node_of(allow("alice", READ, topic("orders")))
-    topics = [{"Topic": "orders", "Partitions": [{"Partition": 0}]}]
+    topics = [{"topic": "orders", "partitions": [{"partition": 0}]}]
 
-    assert refused(1, 14, {"ReplicaId": 2, "Topics": []}, node)["ErrorCode"] == 29
-    assert refused(1, 12, {"ReplicaId": -1, "Topics": topics}, node)["ErrorCode"] == 35
+    assert refused(1, 14, {"replica_id": 2, "topics": []}, node)["error_code"] == 29
+    assert refused(1, 12, {"replica_id": -1, "topics": topics}, node)["error_code"] == 35
     assert node.lines()[0] == "INFO Denied CLUSTER_ACTION Cluster:LITERAL:kafka-cluster 1"
 
 
 async def test_one_denied_topic_denies_a_heartbeat() -> None:
     """Its response has no rows: 29 for all of it. No subscription asks for nothing."""
     node = await node_of(allow("alice", READ, group("g")), allow("alice", DESCRIBE, topic("a")))
-    asked: Values = {"GroupId": "g", "MemberId": "m", "SubscribedTopicNames": ["a", "b"]}
+    asked: Values = {"group_id": "g", "member_id": "m", "subscribed_topic_names": ["a", "b"]}
 
-    assert refused(68, 1, asked, node)["ErrorCode"] == 29
-    assert refused(68, 1, asked | {"SubscribedTopicNames": ["a"]}, node)["ErrorCode"] == 35
-    assert refused(68, 1, asked | {"SubscribedTopicNames": None}, node)["ErrorCode"] == 35
+    assert refused(68, 1, asked, node)["error_code"] == 29
+    assert refused(68, 1, asked | {"subscribed_topic_names": ["a"]}, node)["error_code"] == 35
+    assert refused(68, 1, asked | {"subscribed_topic_names": None}, node)["error_code"] == 35
 
 
-@pytest.mark.parametrize("key", UNSERVED)
+@pytest.mark.parametrize("key", REFUSED)
 def test_a_request_that_is_cut_short_is_malformed(key: int) -> None:
     """Wherever it is cut: the connection then ends, as for any API."""
-    api, declared = api_of(key), UNSERVED[key]
+    api = api_of(key)
     assert api is not None
-    version = declared.high
-    values = filled(declared.request, version, sparse=False)
-    whole = encode(declared.request, values, version, flexible=version >= FLEXIBLE_FROM[key])
+    version = api.max_version
+    whole = tree(f"{api.name}Request", version).build(filled(key, version))
 
     for size in (0, len(whole) // 2, len(whole) - 1):
         with pytest.raises(Malformed):
@@ -284,14 +286,14 @@ def test_a_request_that_is_cut_short_is_malformed(key: int) -> None:
 
 async def test_either_of_two_permissions_will_do() -> None:
     """WriteTxnMarkers takes ALTER or CLUSTER_ACTION; the denial of the first is quiet."""
-    topics = [{"Name": "a", "PartitionIndexes": [4]}]
-    asked: Values = {"Markers": [{"ProducerId": 9, "Topics": topics}]}
+    topics = [{"name": "a", "partition_indexes": [4]}]
+    asked: Values = {"markers": [{"producer_id": 9, "topics": topics}]}
     node = await node_of(allow("alice", AclOperation.ALTER, CLUSTER))
     nothing = await node_of()
 
     passed = refused(27, 1, asked, node)
     denied = refused(27, 1, asked, nothing)
 
-    assert passed["Markers"][0]["Topics"][0]["Partitions"][0]["ErrorCode"] == 35
-    assert (denied["Markers"][0]["ProducerId"], list(found("ErrorCode", denied))) == (9, [31])
+    assert passed["markers"][0]["topics"][0]["partitions"][0]["error_code"] == 35
+    assert (denied["markers"][0]["producer_id"], list(found("error_code", denied))) == (9, [31])
     assert [line.split()[0] for line in nothing.lines()] == ["TRACE", "INFO"]

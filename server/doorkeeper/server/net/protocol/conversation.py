@@ -195,7 +195,7 @@ class Conversation:
         if not api.min_version <= header.api_version <= api.max_version:
             return self.answer_unsupported(api, header)
         # After the version check: an unsupported version must not cost a thread.
-        if len(body.frame) > DECODED_HERE_BYTES_MAX:
+        if len(body.frame) > DECODED_HERE_BYTES_MAX or api.slow:
             return self._large(api, header, body, None)
         request = self.decode(api, header, body)
         if len(body.frame) > HANDLED_HERE_ELEMENTS_MAX and self._is_large(api, body):
@@ -468,7 +468,7 @@ def _refusing_api(header: RequestHeader, served: Api | None) -> Api | None:
     """Return the API that refuses this version, if Kafka has it; else ``served``."""
     if header.api_key == API_VERSIONS:
         return served
-    # Imported when such a request arrives: the declarations of sixty APIs would cost every start.
+    # Imported when such a request arrives: it would cost every start.
     from doorkeeper.server.api.unserved import api_of  # noqa: PLC0415
 
     api = api_of(header.api_key)
