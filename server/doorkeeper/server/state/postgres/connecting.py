@@ -12,6 +12,7 @@ from typing import Any, Final
 import asyncpg
 
 from doorkeeper.server.config.shared_store import SharedStore, password_in
+from doorkeeper.server.state.postgres.connection_loss import LOST, opened
 from doorkeeper.server.state.postgres.host_selection import connect_to_primary
 from doorkeeper.server.state.store import StorageError
 
@@ -32,19 +33,9 @@ def connector(store: SharedStore) -> Callable[..., Awaitable[asyncpg.Connection]
 async def connection_to(store: SharedStore) -> AsyncIterator[asyncpg.Connection]:
     """Connect for the duration of a command; errors name the store."""
     connect = connector(store)
-    import asyncpg  # noqa: PLC0415 - the extra postgres, which connector() has checked
-
-    from doorkeeper.server.state.postgres.connection_loss import (  # noqa: PLC0415 - imports it at once
-        LOST,
-        close_connection,
-    )
-
     try:
-        connection = await connect()
-        try:
+        async with opened(connect()) as connection:
             yield connection
-        finally:
-            await close_connection(connection)
     except (*LOST, asyncpg.PostgresError) as error:
         text = " ".join(str(error).split()) or type(error).__name__
         if isinstance(error, TimeoutError) and not str(error):

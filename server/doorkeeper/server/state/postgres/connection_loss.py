@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
 from typing import Final
 
 import asyncpg
@@ -37,3 +39,15 @@ async def close_connection(connection: asyncpg.Connection) -> None:
             await connection.close(timeout=_CLOSING_S)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
         connection.terminate()
+
+
+@asynccontextmanager
+async def opened(
+    connecting: Awaitable[asyncpg.Connection],
+) -> AsyncIterator[asyncpg.Connection]:
+    """Connect, and close the connection at the end."""
+    connection = await connecting
+    try:
+        yield connection
+    finally:
+        await close_connection(connection)

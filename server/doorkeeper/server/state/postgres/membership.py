@@ -21,7 +21,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from doorkeeper.server.resources.cluster import Member
-from doorkeeper.server.state.postgres.connection_loss import LOST, close_connection
+from doorkeeper.server.state.postgres.connection_loss import LOST, opened
 from doorkeeper.server.state.postgres.health import BackOff, reason
 from doorkeeper.server.state.postgres.schema import VERSION
 from doorkeeper.server.state.store import StorageError, StoreReplaced
@@ -162,13 +162,10 @@ class Membership:
     async def enter(self) -> None:
         """Claim this node's id, and start the heartbeats."""
         try:
-            connection = await self._connect()
-            try:
+            async with opened(self._connect()) as connection:
                 self._store_id = await connection.fetchval(_STORE_ID)
                 await self._take_place(connection)
                 self._take(await registered(connection))
-            finally:
-                await close_connection(connection)
         except (*LOST, asyncpg.PostgresError) as error:
             raise StorageError(f"the nodes of the store cannot be read: {reason(error)}") from error
         self._task = asyncio.get_running_loop().create_task(self._beat_always())
@@ -183,24 +180,18 @@ class Membership:
             await asyncio.wait((self._task,), timeout=LOOK_S)
         self._task = None
         with suppress(*LOST, asyncpg.PostgresError):
-            connection = await self._connect()
-            try:
+            async with opened(self._connect()) as connection:
                 await leave(connection, self._own().node_id, self._run)
-            finally:
-                await close_connection(connection)
 
     async def unregister(self, node_id: int) -> bool:
         """Remove a node from the cluster; return False if it is not registered."""
         try:
-            connection = await self._connect()
-            try:
+            async with opened(self._connect()) as connection:
                 if await connection.fetchval(_STORE_ID) != self._store_id:
                     raise StorageError("this is another store")
                 was_registered = await unregister(connection, node_id)
                 # The caller shall not see the node again.
                 self._take(await registered(connection))
-            finally:
-                await close_connection(connection)
         except (*LOST, asyncpg.PostgresError) as error:
             text = f"the nodes of the store cannot be changed: {reason(error)}"
             raise StorageError(text) from error

@@ -29,7 +29,7 @@ from doorkeeper.server.runtime.lean_structlog import structlog
 from doorkeeper.server.runtime.metrics.hooks import StoreMeter
 from doorkeeper.server.schema.change import NO_CHANGE
 from doorkeeper.server.state.postgres import digest, rows
-from doorkeeper.server.state.postgres.connection_loss import LOST, close_connection
+from doorkeeper.server.state.postgres.connection_loss import LOST, close_connection, opened
 from doorkeeper.server.state.postgres.creating import prepare
 from doorkeeper.server.state.postgres.health import FOLLOWER, WRITER, BackOff, Health, reason
 from doorkeeper.server.state.postgres.named_leases import NamedLeases, SessionLease
@@ -201,14 +201,11 @@ class PostgresStore(Store):
             check_expected_store(identity_file, name, expected, actual)
 
         try:
-            connection = await connect(check)
-            try:
+            async with opened(connect(check)) as connection:
                 is_new = await prepare(connection, random_bytes, initial, create=create)
                 store_identity = await identity(connection)
                 async with connection.transaction(isolation="repeatable_read", readonly=True):
                     state = await rows.read_items(connection)
-            finally:
-                await close_connection(connection)
         except _FAILED as error:
             raise StorageError(f"{name}: {reason(error)}") from error
         except StorageError as error:

@@ -54,14 +54,11 @@ def backup(
     if not path.is_file():
         raise StorageError(f"{data_dir}: there is no store ({DATABASE_NAME}) in this folder")
     _check_target(path, target, overwrite=overwrite)
-    source = connect_readonly(path)
     partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
-    try:
+    with closing(connect_readonly(path)) as source:
         with sqlite_errors(path):
             schema.check_readable(source, path)
         copy_database(source, partial, progress)
-    finally:
-        source.close()
     try:
         # Checked again: the copy may have taken minutes.
         _check_target(path, target, overwrite=overwrite)
@@ -103,24 +100,18 @@ def restore(
     path = data_dir / DATABASE_NAME
     if source.exists() and path.exists() and source.samefile(path):
         raise StorageError(f"{source}: this is the store itself")
-    connection = connect_readonly(source)
-    try:
+    with closing(connect_readonly(source)) as connection:
         with sqlite_errors(source):
             expected = expected_store_of(connection, source)
         check_integrity(connection, source)
         prepare_folder(data_dir)
-        lock = DataLock.acquire(data_dir)
-        try:
+        with DataLock.acquire(data_dir):
             store_id = random_uuid(os.urandom)
             aside = _swap(connection, path, store_id, now_ms(), progress)
             replace_identity_file(
                 identity_file or data_dir / IDENTITY_NAME, expected._replace(store_id=store_id)
             )
             return aside
-        finally:
-            lock.release()
-    finally:
-        connection.close()
 
 
 def _swap(
@@ -166,30 +157,27 @@ def _fold_wal(path: Path) -> None:
 
 def remove_identity_file(data_dir: Path, identity_file: Path) -> None:
     """Remove the identity file, so that the next start accepts the store as it is."""
-    lock = DataLock.acquire(data_dir)
-    try:
+    with DataLock.acquire(data_dir):
         replace_identity_file(identity_file, None)
-    finally:
-        lock.release()
 
 
 def accept_rows(data_dir: Path) -> None:
     """Write the digest of the rows as they are."""
     path = data_dir / DATABASE_NAME
-    lock = DataLock.acquire(data_dir)
-    try:
-        with sqlite_errors(path), closing(connect(path)) as connection, connection:
-            digest.write_anew(connection)
-    finally:
-        lock.release()
+    with (
+        DataLock.acquire(data_dir),
+        sqlite_errors(path),
+        closing(connect(path)) as connection,
+        connection,
+    ):
+        digest.write_anew(connection)
 
 
 def set_store_aside(data_dir: Path, identity_file: Path, *, now_ms: int) -> Path | None:
     """Make room for a new store; return the path of the previous one, None without one."""
     path = data_dir / DATABASE_NAME
     prepare_folder(data_dir)
-    lock = DataLock.acquire(data_dir)
-    try:
+    with DataLock.acquire(data_dir):
         replace_identity_file(identity_file, None)
         if not path.exists():
             for beside in companions(path):  # of a database that was removed
@@ -199,8 +187,6 @@ def set_store_aside(data_dir: Path, identity_file: Path, *, now_ms: int) -> Path
         path.unlink(missing_ok=True)
         sync_folder(data_dir)
         return aside
-    finally:
-        lock.release()
 
 
 # --- copies of a database in use, as one file of mode 0600
@@ -226,8 +212,7 @@ def copy_database(source: apsw.Connection, target: Path, progress: Progress | No
 
 
 def _copy_pages(source: apsw.Connection, target: Path, progress: Progress | None) -> None:
-    copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
-    try:
+    with closing(apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)) as copy:
         # Neither journal nor syncs: an incomplete copy is deleted, and the end syncs the file once.
         copy.pragma("journal_mode", "off")
         copy.pragma("synchronous", "off")
@@ -242,15 +227,10 @@ def _copy_pages(source: apsw.Connection, target: Path, progress: Progress | None
                         progress(backup.page_count - backup.remaining, backup.page_count)
         finally:
             source.execute("COMMIT")
-    finally:
-        copy.close()
 
 
 def _finish(target: Path) -> None:
-    copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
-    try:
+    with closing(apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)) as copy:
         # The copied header says WAL; a backup is one file without companions.
         copy.pragma("journal_mode", "delete")
         check_integrity(copy, target)
-    finally:
-        copy.close()

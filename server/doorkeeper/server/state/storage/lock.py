@@ -47,6 +47,12 @@ class DataLock:
         _sign(descriptor)
         return cls(path, descriptor)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.release()
+
     def release(self) -> None:
         if self._descriptor >= 0:
             os.close(self._descriptor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import asynccontextmanager, closing, nullcontext
 from typing import TYPE_CHECKING, Final
 
 import apsw
@@ -33,7 +33,7 @@ from doorkeeper.server.state.storage.reading import identity_of
 from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
 _REVISION_MAX: Final = (1 << 63) - 1
@@ -105,7 +105,7 @@ async def reading(data_dir: Path, *, alone: bool) -> AsyncIterator[EmbeddedPorta
     path = data_dir / DATABASE_NAME
     if not path.is_file():
         raise StorageError(f"{data_dir}: there is no store ({DATABASE_NAME}) in this folder")
-    with _lock(data_dir) if alone else nullcontext():
+    with DataLock.acquire(data_dir) if alone else nullcontext():
         async with reading_file(path, str(data_dir)) as store:
             yield store
 
@@ -113,24 +113,11 @@ async def reading(data_dir: Path, *, alone: bool) -> AsyncIterator[EmbeddedPorta
 @asynccontextmanager
 async def reading_file(path: Path, name: str) -> AsyncIterator[EmbeddedPortable]:
     """Open the database of a store, or a backup of one, for reading."""
-    with sqlite_errors(path):
-        connection = connect_readonly(path)
-        try:
-            schema.check_readable(connection, path)
-            # A read fixes the snapshot; BEGIN alone does not.
-            connection.execute("BEGIN; SELECT count(*) FROM sqlite_schema")
-            yield EmbeddedPortable(connection, path, name)
-        finally:
-            connection.close()
-
-
-@contextmanager
-def _lock(data_dir: Path) -> Iterator[None]:
-    lock = DataLock.acquire(data_dir)
-    try:
-        yield
-    finally:
-        lock.release()
+    with sqlite_errors(path), closing(connect_readonly(path)) as connection:
+        schema.check_readable(connection, path)
+        # A read fixes the snapshot; BEGIN alone does not.
+        connection.execute("BEGIN; SELECT count(*) FROM sqlite_schema")
+        yield EmbeddedPortable(connection, path, name)
 
 
 async def write(
@@ -152,8 +139,7 @@ async def write(
             if not (await present.header()).empty:
                 raise StorageError(f"{data_dir}: the store is not empty (--overwrite replaces it)")
     prepare_folder(data_dir)
-    with _lock(data_dir):
-        pass  # fail early if a server uses the folder
+    DataLock.acquire(data_dir).release()  # fail early if a server uses the folder
     partial = path.with_name(f".{path.name}.copied-{os.getpid()}")
     try:
         with sqlite_errors(partial):
@@ -168,8 +154,7 @@ async def _fill(
     path: Path, header: Header, rows: Callable[[str], AsyncIterator[list[Row]]], now_ms: int
 ) -> None:
     """Write all rows into a new database, without triggers: the rows are their result."""
-    connection = connect(path)
-    try:
+    with closing(connect(path)) as connection:
         connection.pragma("synchronous", "off")  # restore() copies and syncs it
         create(
             connection,
@@ -189,5 +174,3 @@ async def _fill(
             schema.set_base(connection, *header.base)
             connection.execute(schema.TRIGGERS)
             digest.write_anew(connection)
-    finally:
-        connection.close()

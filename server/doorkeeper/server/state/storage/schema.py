@@ -147,12 +147,12 @@ def last_revision(connection: apsw.Connection) -> int:
     return newest if isinstance(newest, int) else 0
 
 
+_NEWEST: Final = "item = 0 AND revision = (SELECT max(revision) FROM change_log)"
+
+
 def last_hash(connection: apsw.Connection) -> str:
     """Return the hash of the newest revision; empty where it has none."""
-    hash_ = connection.execute(
-        "SELECT hash FROM change_log WHERE item = 0 AND revision = ("
-        "SELECT max(revision) FROM change_log)"
-    ).get
+    hash_ = connection.execute(f"SELECT hash FROM change_log WHERE {_NEWEST}").get
     return hash_ if isinstance(hash_, str) else ""
 
 
@@ -160,10 +160,7 @@ def last_digest(connection: apsw.Connection) -> str:
     """Return the digest of the newest revision, or of a new store; empty where it has none."""
     if last_revision(connection) == 0:
         return str(meta(connection, "digest"))
-    digest = connection.execute(
-        "SELECT digest FROM change_log WHERE item = 0 AND revision = ("
-        "SELECT max(revision) FROM change_log)"
-    ).get
+    digest = connection.execute(f"SELECT digest FROM change_log WHERE {_NEWEST}").get
     return digest if isinstance(digest, str) else ""
 
 
@@ -171,12 +168,8 @@ def set_last_digest(connection: apsw.Connection, digest: str) -> None:
     """Replace what ``last_digest`` returns."""
     if last_revision(connection) == 0:
         set_meta(connection, "digest", digest)
-        return
-    connection.execute(
-        "UPDATE change_log SET digest = ? WHERE item = 0 AND revision = ("
-        "SELECT max(revision) FROM change_log)",
-        (digest,),
-    )
+    else:
+        connection.execute(f"UPDATE change_log SET digest = ? WHERE {_NEWEST}", (digest,))
 
 
 def base(connection: apsw.Connection) -> Base:
