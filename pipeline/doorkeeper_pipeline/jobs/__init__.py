@@ -4,8 +4,8 @@ read       files to bronze: the decisions of each input file, and its unreadable
 topics     the ranges of topics that a run reads
 belonging  inputs that must not be together in a folder are refused; the cluster of a run
 copies     decisions of several files, each counted once
-silver     bronze to decisions, an hour of a day a file
-sums       distinct decisions of hours, of old hours and of the whole history, kept and added to
+silver     bronze to decisions, partitioned by day
+sums       distinct decisions of days, of old days and of the whole history, kept and added to
 succession ACL sets and change logs to bindings, with when each came and went
 gold       the list of the jobs that make gold tables, and their input
 drift, new_access

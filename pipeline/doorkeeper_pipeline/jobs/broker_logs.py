@@ -27,7 +27,6 @@ FEW_DAYS = 3
 
 _DATE = re.compile(r"[./_-]?\d{4}([./_-]?)\d\d\1\d\d(?:[T./_-]\d\d(?!\d))*(?=\D|\Z)")
 _ROTATION = re.compile(r"(?:\.\d{1,6})?(?:\.(?:gz|zst|bz2|xz))?\Z")
-_DAY = len("2026-11-22")
 
 
 def broker_logs(files: Iterable[File]) -> tuple[BrokerLog, ...] | None:
@@ -90,8 +89,7 @@ def _allowed_days(file: File) -> frozenset[dt.date]:
 
 
 def _days(files: list[File]) -> frozenset[dt.date]:
-    hours = {hour for each in files for hour in each["hours"]}
-    return frozenset(dt.date.fromisoformat(hour[:_DAY]) for hour in hours)
+    return frozenset(dt.date.fromisoformat(day) for file in files for day in file["days"])
 
 
 def _first(files: list[File]) -> dt.datetime:

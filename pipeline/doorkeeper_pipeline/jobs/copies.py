@@ -25,6 +25,10 @@ _SUMS = (
     pl.col("first_ts").min(),
     pl.col("last_ts").max(),
 )
+_SUMMED = ("count", "lines", TIME_MARK, "first_ts", "last_ts")
+_ORDER = ("principal", *(name for name in KEY if name != "principal"))
+"""Most questions are about a principal: so files are read in part."""
+
 ROWS_MAX = 10_000
 """About so many rows of an hour are searched for copies that lack lines, those of few lines."""
 LINES_MAX = 3
@@ -42,9 +46,20 @@ def sum_files(lines: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Return rows of the table lines as decisions, sorted, and the number of copied decisions."""
     if lines[_FILE].str.contains(_RANGE).any():
         lines = lines.with_columns(pl.col(_FILE).str.replace(_RANGE, "$1"))
-    origins = origins_of(lines)
     copied = 0
-    if origins:
+    if lines[_FILE].n_unique() > 1:
+        # Files may be of one origin in an hour and of two later: where a name was given anew.
+        hours = lines.group_by(pl.col("minute").dt.truncate("1h"), maintain_order=True)
+        once = [_once(rows) for _, rows in hours]
+        lines = pl.concat(rows for rows, _ in once)
+        copied = sum(count for _, count in once)
+    return lines.group_by(list(KEY)).agg(*_SUMS).sort(_ORDER), copied
+
+
+def _once(lines: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Return the rows of an hour without those that are copies, and the number of the latter."""
+    copied = 0
+    if origins := origins_of(lines):
         by_file = lines.group_by(_FILE, *KEY).agg(*_SUMS)
         of_origin = pl.col(_FILE).replace(origins).alias(_ORIGIN)
         once = (
@@ -53,14 +68,16 @@ def sum_files(lines: pl.DataFrame) -> tuple[pl.DataFrame, int]:
             .unique([_ORIGIN, *KEY], keep="first", maintain_order=True)
         )
         copied = int(by_file["count"].sum()) - int(once["count"].sum())
-        lines = once
-    return lines.group_by(list(KEY)).agg(*_SUMS).sort(list(KEY)), copied
+        lines = once.select(_FILE, *KEY, *_SUMMED)
+    else:
+        lines = lines.select(_FILE, *KEY, *_SUMMED)
+    return lines, copied
 
 
 def origins_of(lines: pl.DataFrame) -> dict[str, str]:
     """Return for each file that shares a minute with others the first file of its origin."""
     if lines[_FILE].n_unique() < 2:
-        return {}  # nearly every hour of a small log
+        return {}
     minutes = lines.group_by(_FILE, "minute").agg(pl.len().alias("rows"), *_SUMS)
     shared = (
         minutes.sort(_FILE)

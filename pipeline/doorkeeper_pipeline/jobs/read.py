@@ -80,7 +80,7 @@ class ReadResult:
     missing: int = 0
     first_ts: dt.datetime | None = None
     last_ts: dt.datetime | None = None
-    hours: tuple[str, ...] = ()
+    days: tuple[str, ...] = ()
     allowed_days: frozenset[str] = frozenset()
     clusters: frozenset[str] = frozenset()
     unread: UnreadLines = NOTHING_UNREAD
@@ -194,7 +194,7 @@ def _sum_results(file_id: str, results: Sequence[ReadResult], failure: str) -> R
         missing=sum(result.missing for result in results),
         first_ts=min((at for result in results if (at := result.first_ts)), default=None),
         last_ts=max((at for result in results if (at := result.last_ts)), default=None),
-        hours=tuple(sorted({hour for result in results for hour in result.hours})),
+        days=tuple(sorted({day for result in results for day in result.days})),
         allowed_days=frozenset().union(*(result.allowed_days for result in results)),
         clusters=frozenset().union(*(result.clusters for result in results)),
         unread=sum_unread(result.unread for result in results),
@@ -307,7 +307,7 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
         contents.check("quarantine", quarantine)
         parts.append(write_part(task.out, "quarantine", quarantine, name))
     allowed = lines.filter(pl.col("outcome") == "ALLOWED")
-    hours = lines["minute"].dt.strftime("%Y-%m-%dT%H").unique().sort().to_list()
+    days = lines["minute"].dt.strftime("%Y-%m-%d").unique().sort().to_list()
     return ReadResult(
         file_id=task.file_id,
         lines=parsed.lines,
@@ -317,7 +317,7 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
         missing=parsed.missing,
         first_ts=_time(lines["first_ts"].min()),
         last_ts=_time(lines["last_ts"].max()),
-        hours=tuple(hours),
+        days=tuple(days),
         allowed_days=frozenset(allowed["minute"].dt.strftime("%Y-%m-%d").unique()),
         clusters=frozenset(lines["cluster"].unique()) - {""},
         unread=unread_in(parsed.quarantine, lines["principal"].unique()),

@@ -1,4 +1,4 @@
-"""Everything in one go: new input files to bronze, hours to silver, and the gold tables anew.
+"""Everything in one go: new input files to bronze, days to silver, and the gold tables anew.
 
 Nothing of the output folder changes before all of it is there: then one commit swaps it in.
 """
@@ -39,7 +39,7 @@ from doorkeeper_pipeline.jobs.findings import groups_of, lines_of
 from doorkeeper_pipeline.jobs.gold import GoldInput, GoldJob
 from doorkeeper_pipeline.jobs.left_out import LeftOut, leave_out
 from doorkeeper_pipeline.jobs.options import RunOptions
-from doorkeeper_pipeline.jobs.silver import HourTask, build_hour
+from doorkeeper_pipeline.jobs.silver import build_day, tasks_of
 from doorkeeper_pipeline.jobs.succession import digest_of, follow_places, times_of
 from doorkeeper_pipeline.jobs.topics import TopicsRequest, compare_topics
 from doorkeeper_pipeline.sources.files import identify, list_files
@@ -66,7 +66,6 @@ FAILURES_TOLD = 10
 REASONS_TOLD = 3
 MAX_QUARANTINED = 5.0
 FEW_LINES = 10
-DAY_LENGTH = len("2026-11-22")
 EMPTY_SET = (
     "the set of ACLs that was given is empty, as a listing that failed: leave out --acls if the"
     " cluster has none"
@@ -225,7 +224,7 @@ class _Run:
             check_name(known_name(self._tables), self._request.cluster)
         self._write_bindings(bindings)
         self._unread_lines = unread_in_files(files.values(), self._cluster.name)
-        self._decisions(self._hours(work, files), files)
+        self._decisions(self._days(work, files), files)
         rows = {"decisions files": len(self._change.parts("decisions"))}
         gold_rows, proof = self._gold(bindings, broker_logs(files.values()))
         rows.update(gold_rows)
@@ -474,43 +473,47 @@ class _Run:
             "first_offset": file.records and file.records.first,
             "end_offset": file.records and file.records.end,
             "allowed_days": sorted(frozenset().union(*(result.allowed_days for result in results))),
-            "hours": sorted({hour for result in results for hour in result.hours}),
+            "days": sorted({day for result in results for day in result.days}),
             "unread_principals": sorted(unread.principals),
             "nameless": unread.nameless,
             "run_id": self._around.run_id,
         }
 
-    def _hours(self, work: manifest.Work, files: dict[str, dict[str, Any]]) -> list[str]:
-        """Return the hours of the rows that were read now, or earlier from the same files."""
+    def _days(self, work: manifest.Work, files: dict[str, dict[str, Any]]) -> list[str]:
+        """Return the days of the rows that were read now, or earlier from the same files."""
         read_now = {file_id for file_id, _ in work.read}
         rows = [row for row in (*self._known, *files.values()) if row["file_id"] in read_now]
-        hours = {hour for row in rows for hour in row["hours"]}
+        days = {day for row in rows for day in row["days"]}
         if self._cluster.ids:
             # Those of the time when there was one cluster are not named for it.
             unnamed = (part.path for part in self._tables.parts("decisions"))
-            hours |= {places.hour_of(path) for path in unnamed if places.is_of_cluster(path, "")}
-        return sorted(hours)
+            days |= {places.day_of(path) for path in unnamed if places.is_of_cluster(path, "")}
+        return sorted(days)
 
-    def _decisions(self, hours: list[str], files: dict[str, dict[str, Any]]) -> None:
-        parts: dict[str, list[str]] = {hour: [] for hour in hours}
+    def _decisions(self, days: list[str], files: dict[str, dict[str, Any]]) -> None:
+        parts: dict[str, list[str]] = {day: [] for day in days}
+        lines = dict.fromkeys(days, 0)
         for file_id, row in sorted(files.items()):
-            touched = parts.keys() & set(row["hours"])
-            names = self._change.files("lines", places.of_file(file_id)) if touched else []
-            for hour in touched:
-                parts[hour] += names
+            touched = parts.keys() & set(row["days"])
+            found = self._change.parts("lines", places.of_file(file_id)) if touched else []
+            for day in touched:
+                parts[day] += map(self._tables.place_of, found)
+                lines[day] += sum(part.rows for part in found) // len(row["days"])
         clusters = tuple(
             (file_id, row["clusters"][0])
             for file_id, row in files.items()
             if len(row["clusters"] or ()) == 1
         )
         tasks = [
-            HourTask(hour=hour, parts=tuple(found), out=self._tables.root, clusters=clusters)
-            for hour, found in parts.items()
+            task
+            for day in days
+            for task in tasks_of(day, parts[day], lines[day], self._tables.root, clusters)
         ]
-        self._around.tell(f"decisions of {len(tasks)} hours")
-        for result in self._around.engine.map(build_hour, tasks, None):
+        self._around.tell(f"decisions of {len(days)} days")
+        for day in days:
+            self._change.remove("decisions", places.of_day(day))
+        for result in self._around.engine.map(build_day, tasks, None):
             self._copied += result.copied
-            self._change.remove("decisions", places.of_hour(result.hour))
             self._change.add(result.parts)
 
     def _bindings(self) -> pl.DataFrame:
@@ -648,7 +651,10 @@ class _Run:
         """Add the rows of the table days that the last run made of the same decisions."""
         last = self._cluster.files_of(self._tables.parts("decisions"))
         before, now = (
-            {day: list(parts) for day, parts in groupby(found, lambda part: part.path[:DAY_LENGTH])}
+            {
+                day: list(parts)
+                for day, parts in groupby(found, lambda part: places.day_of(part.path))
+            }
             for found in (last, self._own_decisions())
         )
         values = {

@@ -2,17 +2,17 @@
 
 The table ``distinct_decisions`` has them for three kinds of spans:
 
-    hours/2026-11-22/07-<...>    an hour, made with the file of its decisions and named for it
-    before/2026-11-21/<digest>/  all hours before a day, so that old hours are not read again
+    days/2026-11-22/00-<...>     a file of decisions of a day, made with it and named for it
+    before/2026-11-21/<digest>/  all days before one, so that old days are not read again
     all/<digest>/                the whole history
 
-A file is of one cluster: that of an hour as its decisions, and the others are in ``before~<mark>/``
+A file is of one cluster: that of a day as its decisions, and the others are in ``before~<mark>/``
 and ``all~<mark>/`` where the cluster has a name.
 
-Files of decisions have random names and never change, so a digest of the names of the hours that a
-sum covers says whether it still holds. Where hours only came, they are added to the sum of the
-whole history. Where one of the last two days has changed, all hours since ``before`` are added to
-that; where an older one has, the hours are summed up anew. Decisions are not read again for that.
+Files of decisions have random names and never change, so a digest of the names of the files that a
+sum covers says whether it still holds. Where days only came, they are added to the sum of the whole
+history. Where one of the last two days has changed, these days are added to ``before``; where an
+older one has, the days are summed up anew. Decisions are not read again for that.
 
 A sum of many rows is cut into buckets by principal and resource name, a task each.
 """
@@ -46,12 +46,12 @@ ROWS_A_BUCKET = 4_000_000
 OPEN_DAYS = 1
 """How many days before the newest one change so often that ``before`` leaves them out."""
 
-_HOURS = "hours/"
+_DAYS = "days/"
 _BEFORE, _ALL = "before", "all"
 _DIGEST_LENGTH = 16
 
 
-class HourFile(NamedTuple):
+class DecisionsFile(NamedTuple):
     """A file of decisions: its path below the table's folder, and where it is."""
 
     path: str
@@ -79,15 +79,15 @@ class _Sum(NamedTuple):
 _NOTHING = _Sum((), frozenset())
 
 
-def write_hour(out: str, decisions: pl.LazyFrame, path: str) -> DataFile:
-    """Write the distinct decisions of an hour, whose decisions are in the file of that path."""
+def write_distinct(out: str, decisions: pl.LazyFrame, path: str) -> DataFile:
+    """Write the distinct decisions of the file of decisions at that path."""
     rows = distinct(decisions).sort(DISTINCT).collect()
-    return _write(out, rows, places.hour_of(path), _name_of_hour(path))
+    return _write(out, rows, places.day_of(path), _name_of(path))
 
 
-def sum_hour(out: str, hour: HourFile) -> DataFile:
+def sum_file(out: str, file: DecisionsFile) -> DataFile:
     """Write the distinct decisions of a file of decisions: the function of the tasks."""
-    return write_hour(out, contents.scan("decisions", [hour.place]), hour.path)
+    return write_distinct(out, contents.scan("decisions", [file.place]), file.path)
 
 
 def sum_bucket(out: str, task: SumTask) -> DataFile:
@@ -131,53 +131,53 @@ class _Sums:
         self._cluster = cluster
         self._before = _folder_of(_BEFORE, cluster.name)
         self._all = _folder_of(_ALL, cluster.name)
-        self._hours = self._renew_hours()
-        self._days = sorted({_day_of(path) for path in self._hours})
+        self._files = self._renew_files()
+        self._days = sorted({places.day_of(path) for path in self._files})
         self._today = today.isoformat()
 
     def renew(self) -> list[DataFile]:
         """Return the files of the sum of the whole history, which are made."""
         before = self._renew_before()
         beginning = max(self._last_all(), before, key=lambda each: len(each.covered))
-        paths = sorted(self._hours)
+        paths = sorted(self._files)
         return self._replace(_ALL, "all", _sum_name(self._all, paths), beginning, paths)
 
-    def _renew_hours(self) -> dict[str, DataFile]:
+    def _renew_files(self) -> dict[str, DataFile]:
         """Return the distinct decisions of each file of decisions, by its path; make new ones.
 
         They are made of all clusters, and those of the cluster are returned.
         """
         change = self._change
-        there = {_before_random(part.path): part for part in change.parts(TABLE, _HOURS)}
-        decisions = {_name_of_hour(part.path): part for part in change.parts("decisions")}
+        there = {_before_random(part.path): part for part in change.parts(TABLE, _DAYS)}
+        decisions = {_name_of(part.path): part for part in change.parts("decisions")}
         for name in there.keys() - decisions.keys():
             change.remove(TABLE, there.pop(name).path)
         missing = [
-            HourFile(part.path, change.tables.place_of(part))
+            DecisionsFile(part.path, change.tables.place_of(part))
             for name, part in decisions.items()
             if name not in there
         ]
-        made = self._map(sum_hour, missing)
+        made = self._map(sum_file, missing)
         there.update((_before_random(part.path), part) for part in made)
         own = self._cluster.files_of(change.parts("decisions"))
-        return {part.path: there[_name_of_hour(part.path)] for part in own}
+        return {part.path: there[_name_of(part.path)] for part in own}
 
     def _last_all(self) -> _Sum:
-        """Return the sum of the last run if each hour that it covers is as it was."""
+        """Return the sum of the last run if each file that it covers is as it was."""
         tables = self._change.tables
         covered = [part.path for part in self._cluster.files_of(tables.parts("decisions"))]
         parts = tables.parts(TABLE, _sum_name(self._all, covered))
-        if not parts or not self._hours.keys() >= set(covered):
+        if not parts or not self._files.keys() >= set(covered):
             return _NOTHING
         return _Sum(tuple(parts), frozenset(covered))
 
     def _renew_before(self) -> _Sum:
-        """Return the sum of all hours before a day, with another day if that is too long ago."""
+        """Return the sum of all days before one, with another day if that is too long ago."""
         last, day = self._last_before()
         past = [each for each in self._days if each <= self._today]
         newest = dt.date.fromisoformat(past[-1] if past else self._today)
         wanted = (newest - dt.timedelta(days=OPEN_DAYS)).isoformat()
-        paths = sorted(path for path in self._hours if _day_of(path) < wanted)
+        paths = sorted(path for path in self._files if places.day_of(path) < wanted)
         if day >= wanted or not paths:
             return last
         name = _sum_name(f"{self._before}{wanted}/", paths)
@@ -185,12 +185,12 @@ class _Sums:
         return _Sum(tuple(parts), frozenset(paths))
 
     def _last_before(self) -> tuple[_Sum, str]:
-        """Return the sum of old hours if it still holds, and the day before which they are."""
+        """Return the sum of old days if it still holds, and the day before which they are."""
         parts = self._change.tables.parts(TABLE, self._before)
         if not parts:
             return _NOTHING, ""
         day = parts[0].path.split("/")[1]
-        paths = sorted(path for path in self._hours if _day_of(path) < day)
+        paths = sorted(path for path in self._files if places.day_of(path) < day)
         if not parts[0].path.startswith(_sum_name(f"{self._before}{day}/", paths)):
             return _NOTHING, ""
         return _Sum(tuple(parts), frozenset(paths)), day
@@ -198,8 +198,8 @@ class _Sums:
     def _replace(
         self, kind: str, span: str, name: str, beginning: _Sum, paths: list[str]
     ) -> list[DataFile]:
-        """Write the sum of the hours of some paths in place of another one; return its files."""
-        more = [self._hours[path] for path in paths if path not in beginning.covered]
+        """Write the sum of the files of some paths in place of another one; return its files."""
+        more = [self._files[path] for path in paths if path not in beginning.covered]
         parts = [*beginning.parts, *more]
         buckets = -(-sum(part.rows for part in parts) // ROWS_A_BUCKET)
         files = tuple(self._change.tables.place_of(part) for part in parts)
@@ -245,17 +245,13 @@ def _folder_of(kind: str, cluster: str) -> str:
     return f"{kind}{places.mark_of(cluster)}/"
 
 
-def _name_of_hour(path: str) -> str:
-    return f"{_HOURS}{path.removesuffix('.parquet')}"
+def _name_of(path: str) -> str:
+    return f"{_DAYS}{path.removeprefix(places.DAY).removesuffix('.parquet')}"
 
 
 def _before_random(path: str) -> str:
     """Return the beginning of a file's path that ``write_part`` was given."""
     return path.rpartition("-")[0]
-
-
-def _day_of(path: str) -> str:
-    return path.partition("/")[0]
 
 
 def _sum_name(folder: str, paths: Iterable[str]) -> str:

@@ -50,8 +50,9 @@ _ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}|\\")
 class DataFile:
     """A Parquet file of a table: its path below the table's folder, its bytes and rows, its time.
 
-    ``days`` are the first and the last day of its rows where the table has days: with them readers
-    pass over files.
+    ``days`` are the first and the last day of its rows where the table has days, and is not
+    partitioned by them: with them readers pass over files. ``partition`` has the value of each
+    column by which the table is partitioned, which its rows have too.
     """
 
     table: str
@@ -60,6 +61,7 @@ class DataFile:
     rows: int
     modified_ms: int
     days: tuple[str, str] | None = None
+    partition: tuple[tuple[str, str], ...] = ()
 
 
 class Tables:
@@ -137,11 +139,17 @@ class Tables:
         from deltalake.exceptions import DeltaError, TableNotFoundError
 
         try:
-            return DeltaTable(self.folder_of(table))
+            found = DeltaTable(self.folder_of(table))
         except TableNotFoundError:
             return None
         except (DeltaError, OSError, ValueError) as error:
             raise Unreadable(f"{self.folder_of(table)}: {_first_line(error)}") from error
+        if found.metadata().partition_columns != list(TABLES[table].partitioned_by):
+            raise Unreadable(
+                f"{self.folder_of(table)}: the table is of another release, which partitioned it in"
+                " another way: read the logs again, with another --out"
+            )
+        return found
 
 
 class Change:
@@ -269,7 +277,8 @@ def write_part(root: str, table: str, frame: pl.DataFrame, name: str) -> DataFil
     place = f"{root}/{places.folder_of(table)}/{path}"
     written = contents.write(frame, place)
     days = None
-    if "day" in frame.columns and not frame.is_empty():
+    partitioned_by = TABLES[table].partitioned_by
+    if "day" in frame.columns and "day" not in partitioned_by and not frame.is_empty():
         days = (str(frame["day"].min()), str(frame["day"].max()))
     return DataFile(
         table=table,
@@ -278,6 +287,7 @@ def write_part(root: str, table: str, frame: pl.DataFrame, name: str) -> DataFil
         rows=len(frame),
         modified_ms=written.modified_ms,
         days=days,
+        partition=tuple((column, str(frame[column][0])) for column in partitioned_by),
     )
 
 
@@ -300,7 +310,14 @@ def _write(
 
     stamp = CommitProperties(app_transactions=[Transaction(APPLICATION, number)])
     adds = [
-        AddAction(part.path, part.size, {}, part.modified_ms, data_change=True, stats=_stats(part))
+        AddAction(
+            part.path,
+            part.size,
+            dict(part.partition),
+            part.modified_ms,
+            data_change=True,
+            stats=_stats(part),
+        )
         for part in new
     ]
     if newest is None:
@@ -309,6 +326,7 @@ def _write(
             folder,
             schema,
             adds,
+            partition_by=list(TABLES[table].partitioned_by),
             name=table,
             description=TABLES[table].meaning,
             commit_properties=stamp,
@@ -319,7 +337,10 @@ def _write(
     if not known.issuperset(column.name for column in stored_columns(TABLES[table])):
         schema = Schema.from_arrow(stored_schema(TABLES[table]))
         newest.alter.add_columns([field for field in schema.fields if field.name not in known])
-    removes = [RemoveAction(part.path, True, contents.now_ms(), part.size) for part in gone]
+    removes = [
+        RemoveAction(part.path, True, contents.now_ms(), part.size, dict(part.partition))
+        for part in gone
+    ]
     newest.create_write_transaction([*adds, *removes], "append", schema, commit_properties=stamp)
 
 
@@ -347,8 +368,9 @@ def _parts_of(table: str, opened: DeltaTable | None) -> list[DataFile]:
     import polars as pl  # noqa: PLC0415  0.2 s, which other commands do without
 
     actions = pl.DataFrame(opened.get_add_actions(flatten=True))
-    wanted = [name for name in _ACTION if name in actions.columns]
-    rows = actions.select(wanted).to_dicts()
+    partitioned_by = TABLES[table].partitioned_by
+    columns = (*_ACTION, *(f"partition.{column}" for column in partitioned_by))
+    rows = actions.select([name for name in columns if name in actions.columns]).to_dicts()
     found = [
         DataFile(
             table=table,
@@ -357,6 +379,7 @@ def _parts_of(table: str, opened: DeltaTable | None) -> list[DataFile]:
             rows=row["num_records"],
             modified_ms=row["modification_time"],
             days=None if row.get("min.day") is None else (str(row["min.day"]), str(row["max.day"])),
+            partition=tuple((column, str(row[f"partition.{column}"])) for column in partitioned_by),
         )
         for row in rows
     ]

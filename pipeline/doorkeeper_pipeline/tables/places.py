@@ -1,8 +1,8 @@
 """Where each table is in an output folder, and the beginnings of the names of its files.
 
-bronze/lines/<file id>/00000-*.parquet              bronze/quarantine/<file id>/00000-*.parquet
-silver/decisions/2026-11-22/07-*.parquet            silver/bindings/bindings-*.parquet
-silver/decisions/2026-11-22/07~<digest>-*.parquet   of a cluster that the events name
+bronze/lines/file_id=<id>/00000-*.parquet           bronze/quarantine/file_id=<id>/00000-*.parquet
+silver/decisions/day=2026-11-22/00-*.parquet        silver/bindings/bindings-*.parquet
+silver/decisions/day=2026-11-22/00~<digest>-*.parquet  of a cluster that the events name
 aggregate/distinct_decisions/...                    see ``jobs.sums``
 gold/<table>/<table>-*.parquet                      manifest/files/files-*.parquet, runs
 stream/batch=00000042/...                           files of ``stream``, see ``streaming``
@@ -19,6 +19,9 @@ from doorkeeper_pipeline.schemas import TABLES
 if TYPE_CHECKING:
     from pathlib import Path
 
+DAY = "day="
+"""What the folder of a partition by day begins with, as in Hive and in Delta."""
+
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
@@ -34,28 +37,28 @@ def folder_of(table: str) -> str:
 
 def of_file(file_id: str) -> str:
     """Return the beginning of the paths of bronze files of an input file."""
-    return f"{file_id}/"
+    return f"file_id={file_id}/"
 
 
-def of_hour(hour: str, cluster: str = "") -> str:
-    """Return the beginning of the paths of decisions of an hour, such as 2026-11-22T07.
-
-    Those of one cluster begin as those of all.
-    """
-    day, _, number = hour.partition("T")
-    return f"{day}/{number}{mark_of(cluster)}"
+def of_day(day: str) -> str:
+    """Return the beginning of the paths of decisions of a day, such as 2026-11-22."""
+    return f"{DAY}{day}/"
 
 
-def hour_of(path: str) -> str:
-    """Return the hour of decisions at a path."""
-    day, _, name = path.partition("/")
-    return f"{day}T{name[:2]}"
+def of_span(day: str, number: int, cluster: str = "") -> str:
+    """Return the beginning of the paths of decisions of a span of a day, of a cluster."""
+    return f"{of_day(day)}{number:02}{mark_of(cluster)}"
+
+
+def day_of(path: str) -> str:
+    """Return the day of decisions at a path."""
+    return path.removeprefix(DAY).partition("/")[0]
 
 
 def is_of_cluster(path: str, cluster: str) -> bool:
     """Return whether decisions of a cluster, or of none that is named, are at a path."""
-    name = path.rpartition("/")[2]
-    return name.startswith(f"{name[:2]}{mark_of(cluster)}-")
+    _, _, mark = path.rpartition("/")[2].rpartition("-")[0].partition("~")
+    return mark == mark_of(cluster)[1:]
 
 
 def mark_of(cluster: str) -> str:

@@ -20,7 +20,7 @@ def file(path: str, first: int, last: int, **changed: Any) -> dict[str, Any]:
         "head_sha256": f"{path} {first}",
         "first_ts": days[0],
         "last_ts": days[-1] + dt.timedelta(minutes=5),
-        "hours": [f"{day:%Y-%m-%dT%H}" for day in days],
+        "days": [f"{day:%Y-%m-%d}" for day in days],
         "allowed_days": [f"{day:%Y-%m-%d}" for day in days],
         **changed,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -11,8 +12,9 @@ from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import BrokenContract
 from doorkeeper_pipeline.jobs.history import history, keep
-from doorkeeper_pipeline.tables import contents, delta
+from doorkeeper_pipeline.tables import contents, delta, places
 from doorkeeper_pipeline.tables.delta import Change, Tables
+from testkit.report_tables import table_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
 def test_the_tables_and_the_acls(tmp_path: Path) -> None:
     """Decisions are all files of the table; ACLs are the tables own or those given."""
     change = Change(Tables(tmp_path))
-    change.write("decisions", contents.empty("decisions"), "2026-11-22/07")
+    row = {"day": dt.date(2026, 11, 22)}
+    decisions = contents.as_frame("decisions", table_of("decisions", [row]).collect())
+    change.write("decisions", decisions, places.of_span("2026-11-22", 0))
     change.replace("runs", contents.empty("runs"))
     change.commit()
     (tmp_path / "acls.yaml").write_text(
@@ -32,7 +36,7 @@ def test_the_tables_and_the_acls(tmp_path: Path) -> None:
     given = history(tmp_path, LocalEngine(), Policy(), [str(tmp_path / "acls.yaml")])
 
     (path,) = asked.decisions
-    assert path.startswith(f"{tmp_path}/silver/decisions/2026-11-22/07-")
+    assert path.startswith(f"{tmp_path}/silver/decisions/day=2026-11-22/00-")
     assert (asked.bindings.num_rows, given.bindings.num_rows) == (0, 1)
 
 

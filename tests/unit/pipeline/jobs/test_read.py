@@ -70,7 +70,7 @@ def test_a_compressed_file_is_written_in_parts(
     result = read_range(None, task)
 
     assert (result.lines, result.decisions, result.quarantined) == (10, 8, 2)
-    assert result.hours == ("2026-11-22T07", "2026-11-22T08")
+    assert result.days == ("2026-11-22",)
     files = {
         name: [
             tmp_path / "out" / "bronze" / name / each.path

@@ -71,8 +71,8 @@ def test_all_layers(site: Site) -> None:
     assert (summary.run["lines"], summary.run["decisions"], summary.run["quarantined"]) == (4, 3, 1)
     assert delta.read(site.out, "quarantine")["text"].to_list() == ["garbage"]
     assert [Path(name).parent.name for name in delta.files_of(site.out, "decisions")] == [
-        "2026-11-21",
-        "2026-11-22",
+        "day=2026-11-21",
+        "day=2026-11-22",
     ]
     assert delta.read(site.out, "new_access")["resource_name"].to_list() == ["x"]
     assert delta.read(site.out, "runs")["run_id"].to_list() == ["run-1"]

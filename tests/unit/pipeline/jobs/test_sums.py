@@ -27,7 +27,7 @@ UNNAMED = Cluster("")
 
 
 class History(LocalEngine):
-    """A folder with decisions by the hour, and the tasks that each change asked for."""
+    """A folder with decisions by day, and the tasks that each change asked for."""
 
     def __init__(self, out: Path) -> None:
         """Begin with an empty folder."""
@@ -42,23 +42,23 @@ class History(LocalEngine):
 
     def change(
         self,
-        hours: Mapping[str, Sequence[str]],
+        days: Mapping[str, Sequence[str]],
         *,
         summed: bool = True,
         cluster: Cluster = UNNAMED,
     ) -> None:
-        """Write hours with a refusal of each name in place of what they were, and sum up.
+        """Write days with a refusal of each name in place of what they were, and sum up.
 
-        The hours are of the cluster that is summed up.
+        The days are of the cluster that is summed up.
         """
         self.asked.clear()
         change = Change(Tables(self.out))
-        for hour, names in hours.items():
-            name = places.of_hour(hour, cluster.name if cluster.ids else "")
+        for day, names in days.items():
+            name = places.of_span(day, 0, cluster.name if cluster.ids else "")
             change.remove("decisions", f"{name}-")
             if not names:
                 continue
-            at = dt.datetime.fromisoformat(f"{hour}:00:00+00:00")
+            at = dt.datetime.fromisoformat(f"{day}T03:00:00+00:00")
             rows = [
                 {"day": at.date(), "minute": at, "principal": "User:a", "resource_name": refused}
                 | {"outcome": "DENIED", "count": 1}
@@ -103,60 +103,60 @@ def is_whole(out: str) -> bool:
     return bool(found.sort(DISTINCT).equals(wanted))
 
 
-def test_new_hours_are_added(history: History) -> None:
-    """The sum of the last run and the new hour are read, and no older hour."""
-    history.change({f"2026-11-22T0{hour}": ["a", "b"] for hour in range(5)})
+def test_new_days_are_added(history: History) -> None:
+    """The sum of the last run and the new day are read, and no older day."""
+    history.change({f"2026-11-1{day}": ["a", "b"] for day in range(5)})
 
-    history.change({"2026-11-22T07": ["a", "c"]})
+    history.change({"2026-11-22": ["a", "c"]})
 
     assert counts(history.out) == {"a": 6, "b": 5, "c": 1}
     [beginning, new] = history.files_read("all/")
-    assert (beginning.partition("/")[0], new) == ("all", "hours/2026-11-22")
+    assert (beginning.partition("/")[0], new) == ("all", "days/2026-11-22")
     assert is_whole(history.out)
 
 
-def test_an_hour_of_the_last_two_days_that_changes(history: History) -> None:
+def test_one_of_the_last_two_days_changes(history: History) -> None:
     """What was before these days is not read again."""
-    history.change({f"2026-11-{day}T03": ["a"] for day in range(10, 23)})
+    history.change({f"2026-11-{day}": ["a"] for day in range(10, 23)})
 
-    history.change({"2026-11-21T03": ["b"]})
+    history.change({"2026-11-21": ["b"]})
 
     assert counts(history.out) == {"a": 12, "b": 1}
-    assert history.files_read("all/")[1:] == ["hours/2026-11-21", "hours/2026-11-22"]
+    assert history.files_read("all/")[1:] == ["days/2026-11-21", "days/2026-11-22"]
     assert history.files_read("all/")[0].startswith("before/2026-11-21/")
     assert is_whole(history.out)
 
 
-def test_an_old_hour_that_changes(history: History) -> None:
-    """All hours are added up again, of their sums and not of their decisions."""
-    history.change({f"2026-11-{day}T03": ["a"] for day in range(10, 23)})
+def test_an_old_day_changes(history: History) -> None:
+    """All days are added up again, of their sums and not of their decisions."""
+    history.change({f"2026-11-{day}": ["a"] for day in range(10, 23)})
 
-    history.change({"2026-11-12T03": ["b"], "2026-11-13T03": []})
+    history.change({"2026-11-12": ["b"], "2026-11-13": []})
 
     assert counts(history.out) == {"a": 11, "b": 1}
     assert len(history.files_read("before/")) == 10
     assert not any(
-        isinstance(each, sums.HourFile) and "11-10" in each.path for each in history.asked
+        isinstance(each, sums.DecisionsFile) and "11-10" in each.path for each in history.asked
     )
     assert is_whole(history.out)
 
 
 def test_days_go_into_the_past(history: History) -> None:
-    """A day later the sum of old hours gets the day that became old, and no other."""
-    history.change({f"2026-11-{day}T03": ["a"] for day in range(10, 22)})
+    """A day later the sum of old days gets the day that became old, and no other."""
+    history.change({f"2026-11-{day}": ["a"] for day in range(10, 22)})
 
-    history.change({"2026-11-22T03": ["b"]})
+    history.change({"2026-11-22": ["b"]})
 
     [beginning, new] = history.files_read("before/")
-    assert (beginning.rpartition("/")[0], new) == ("before/2026-11-20", "hours/2026-11-20")
+    assert (beginning.rpartition("/")[0], new) == ("before/2026-11-20", "days/2026-11-20")
     assert is_whole(history.out)
 
 
 def test_a_time_in_the_future_makes_nothing_old(history: History) -> None:
-    """A forged line of another century would make today's hours old ones for ever."""
-    history.change({"2126-01-01T00": ["x"], "2026-11-20T03": ["a"], "2026-11-22T03": ["a"]})
+    """A forged line of another century would make today an old day for ever."""
+    history.change({"2126-01-01": ["x"], "2026-11-20": ["a"], "2026-11-22": ["a"]})
 
-    history.change({"2026-11-22T03": ["b"]})
+    history.change({"2026-11-22": ["b"]})
 
     assert history.files_read("all/")[0].startswith("before/2026-11-21/")
     assert is_whole(history.out)
@@ -165,8 +165,8 @@ def test_a_time_in_the_future_makes_nothing_old(history: History) -> None:
 def test_decisions_that_no_sum_knows(history: History) -> None:
     """After a run of a release without sums they are made of the decisions; until then none are
     taken for them."""
-    history.change({"2026-11-21T03": ["a"]})
-    history.change({"2026-11-21T03": ["b"], "2026-11-22T03": ["a"]}, summed=False)
+    history.change({"2026-11-21": ["a"]})
+    history.change({"2026-11-21": ["b"], "2026-11-22": ["a"]}, summed=False)
     assert files_of(Tables(history.out), UNNAMED) == ()
 
     history.change({})
@@ -179,7 +179,7 @@ def test_large_sums_are_cut(history: History, monkeypatch: pytest.MonkeyPatch) -
     """Each bucket is a task and a file; together they have each decision once."""
     monkeypatch.setattr(sums, "ROWS_A_BUCKET", 10)
 
-    history.change({f"2026-11-22T0{hour}": list("abcdefghij") for hour in range(3)})
+    history.change({f"2026-11-2{day}": list("abcdefghij") for day in range(3)})
 
     assert len(files_of(Tables(history.out), UNNAMED)) == 3
     assert counts(history.out) == dict.fromkeys("abcdefghij", 3)
@@ -190,11 +190,11 @@ def test_sums_are_by_cluster(history: History) -> None:
     """News of one cluster are added to its sum, and that of the other stays."""
     first, second = (Cluster(name, ("lkc-1", "lkc-2")) for name in ("lkc-1", "lkc-2"))
     for cluster, name in ((first, "a"), (second, "b")):
-        days = {f"2026-11-{day}T03": [name] for day in range(18, 23)}
+        days = {f"2026-11-{day}": [name] for day in range(18, 23)}
         history.change(days, cluster=cluster)
     other = files_of(Tables(history.out), second)
 
-    history.change({"2026-11-22T04": ["c"]}, cluster=first)
+    history.change({"2026-11-23": ["c"]}, cluster=first)
 
     assert counts(history.out, first) == {"a": 5, "c": 1}
     assert counts(history.out, second) == {"b": 5}

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from doorkeeper_pipeline.errors import Busy, PipelineError, Unreadable
 from doorkeeper_pipeline.tables import contents, places
@@ -85,6 +85,39 @@ def test_versions(tmp_path: Path) -> None:
     table = DeltaTable(str(tmp_path / "gold" / "denied"), version=0)
     assert pa.table(table.get_add_actions()).column("num_records").to_pylist() == [1]
     assert table.metadata().name == "denied"
+
+
+def test_partitions(tmp_path: Path) -> None:
+    """Readers of the format see by which column a table is partitioned, and its value in a file."""
+    for day in (22, 23):
+        change = Change(Tables(tmp_path))
+        row = filled("decisions", day=dt.date(2026, 11, day))
+        frame = contents.as_frame(
+            "decisions", pl.DataFrame([row], schema=contents.empty("decisions").schema)
+        )
+        change.write("decisions", frame, places.of_span(f"2026-11-{day}", 0))
+        change.replace("runs", runs(day))
+        change.commit()
+
+    table = DeltaTable(str(tmp_path / "silver" / "decisions"))
+    assert table.metadata().partition_columns == ["day"]
+    assert pl.scan_delta(table).filter(pl.col("day") == dt.date(2026, 11, 23)).collect().rows() == (
+        read(tmp_path, "decisions").filter(pl.col("day") == dt.date(2026, 11, 23)).rows()
+    )
+    change = Change(Tables(tmp_path))
+    change.remove("decisions", places.of_day("2026-11-22"))
+    change.replace("runs", runs(24))
+    change.commit()
+    assert read(tmp_path, "decisions")["day"].to_list() == [dt.date(2026, 11, 23)]
+
+
+def test_a_table_of_another_layout(tmp_path: Path) -> None:
+    """A table that is partitioned in another way is not read as ours, nor changed."""
+    folder = str(tmp_path / "silver" / "decisions")
+    write_deltalake(folder, pa.table({"day": pa.array([NOON.date()])}))
+
+    with pytest.raises(Unreadable, match=r"decisions: the table is of another release.*--out"):
+        read(tmp_path, "decisions")
 
 
 KILLED = """
