@@ -27,7 +27,7 @@ compared.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -214,7 +214,7 @@ class Snapshot:
         for kind, edit in edits.items():
             if edit.has_effect:
                 types[kind] = edit.index()
-                touched += edit.patterns()
+                touched += edit.patterns
         return Snapshot(
             tuple(types),
             count,
@@ -297,10 +297,12 @@ _Groups = dict[str, tuple["ResourcePattern", _Mutation]]
 class _TypeEdit:
     """The changes of one resource type: literals and prefixes apart."""
 
-    __slots__ = ("_before", "_cells", "_groups", "has_effect")
+    __slots__ = ("_before", "_cells", "_groups", "has_effect", "patterns")
 
     def __init__(self, before: TypeIndex) -> None:
         self.has_effect = False
+        self.patterns: list[ResourcePattern] = []
+        """Those that were looked at."""
         self._before = before
         self._groups: tuple[_Groups, _Groups] = ({}, {})
         self._cells: dict[str, tuple[_Cells, _Cells]] = {}
@@ -309,58 +311,52 @@ class _TypeEdit:
         """Create a binding; return whether it is new."""
         pattern, entry = binding
         _, name, pattern_type = pattern
-        kind = pattern_type is _PREFIXED
-        pattern, group = self._groups[kind].get(name) or self._group(pattern)
+        is_prefixed = pattern_type is _PREFIXED
+        pattern, group = self._groups[is_prefixed].get(name) or self._group(pattern, is_prefixed)
         if binding in group:
             return False
         # A pattern is one object for all of its bindings.
         group[AclBinding(pattern, entry)] = binding_id
         principal, host, operation, permission_type = entry
-        cells = (self._cells.get(principal) or self._cells_of(principal))[kind]
-        cell = cells.get(name)
-        if cell is None:
-            cell = self._cell(principal, name, pattern_type)
-        cells[name] = with_bit(cell, host, ENTRY_BITS[permission_type][operation])
+        cells = self._cells_of(principal, name, is_prefixed)
+        cells[name] = with_bit(cells[name], host, ENTRY_BITS[permission_type][operation])
         return True
 
     def delete(self, binding: AclBinding) -> bool:
         """Delete a binding; return whether it was there."""
         pattern, entry = binding
         _, name, pattern_type = pattern
-        kind = pattern_type is _PREFIXED
-        _, group = self._groups[kind].get(name) or self._group(pattern)
+        is_prefixed = pattern_type is _PREFIXED
+        _, group = self._groups[is_prefixed].get(name) or self._group(pattern, is_prefixed)
         if group.pop(binding, None) is None:
             return False
         principal, host, operation, permission_type = entry
-        cells = (self._cells.get(principal) or self._cells_of(principal))[kind]
-        cell = cells.get(name)
-        if cell is None:
-            cell = self._cell(principal, name, pattern_type)
-        cells[name] = without_bit(cell, host, ENTRY_BITS[permission_type][operation])
+        cells = self._cells_of(principal, name, is_prefixed)
+        cells[name] = without_bit(cells[name], host, ENTRY_BITS[permission_type][operation])
         return True
 
-    def _group(self, pattern: ResourcePattern) -> tuple[ResourcePattern, _Mutation]:
-        _, name, pattern_type = pattern
-        before = self._before.patterns.get(name, pattern_type)
+    def _group(
+        self, pattern: ResourcePattern, is_prefixed: bool
+    ) -> tuple[ResourcePattern, _Mutation]:
+        names = self._before.patterns
+        before = (names.prefixes if is_prefixed else names.literals).get(pattern.name)
         if before is not None:
             pattern = next(iter(before)).pattern
         mutated = (pattern, (_NOTHING if before is None else before).mutate())
-        self._groups[pattern_type is _PREFIXED][name] = mutated
+        self._groups[is_prefixed][pattern.name] = mutated
+        self.patterns.append(pattern)
         return mutated
 
-    def _cells_of(self, principal: str) -> tuple[_Cells, _Cells]:
-        cells = self._cells[principal] = ({}, {})
+    def _cells_of(self, principal: str, name: str, is_prefixed: bool) -> _Cells:
+        """Return the cells of a principal, that of the pattern among them."""
+        both = self._cells.get(principal)
+        if both is None:
+            both = self._cells[principal] = ({}, {})
+        cells = both[is_prefixed]
+        if name not in cells:
+            names = self._before.principals.get(principal, _NO_NAMES)
+            cells[name] = (names.prefixes if is_prefixed else names.literals).get(name, 0)
         return cells
-
-    def _cell(self, principal: str, name: str, pattern_type: PatternType) -> Cell:
-        names = self._before.principals.get(principal)
-        return 0 if names is None else names.get(name, pattern_type) or 0
-
-    def patterns(self) -> Iterator[ResourcePattern]:
-        """Return the patterns that were looked at."""
-        for groups in self._groups:
-            for pattern, _ in groups.values():
-                yield pattern
 
     def index(self) -> TypeIndex:
         """Return the changed index."""
