@@ -349,7 +349,14 @@ class Channel(Accepted):
         if isinstance(result, Closed):
             self._end = result
         elif isinstance(result, PendingUpdate):
-            return self._start_update(result, began_s)
+            update, peer_id = result.update, self._connection.peer.connection_id
+            if (refusal := admit(update, self._server, peer_id)) is not None:
+                return self._take(self._connection.complete(result, None, refusal), began_s)
+            on_done = partial(self._go_on, result, began_s) if update.wait else None
+            begun = UpdateInFlight(result, self._server, peer_id, began_s, on_done)
+            if not update.wait:
+                return self._take(self._connection.complete(result), began_s)
+            self._request, self._task = result, begun
         elif isinstance(result, Refused):
             log_refusal(result, self.peer_id, self._server)
             loop = self._server.loop
@@ -358,19 +365,6 @@ class Channel(Accepted):
         elif result is not None:
             waiting = self._wait(result, began_s)
             self._request, self._task = result, self._server.loop.create_task(waiting)
-        return None
-
-    def _start_update(self, pending: PendingUpdate, began_s: float) -> bytes | bytearray | None:
-        """Begin a change, whose task goes on without its client."""
-        update, peer_id = pending.update, self._connection.peer.connection_id
-        refusal = admit(update, self._server, peer_id)
-        if refusal is not None:
-            return self._take(self._connection.complete(pending, None, refusal), began_s)
-        on_done = partial(self._go_on, pending, began_s) if update.wait else None
-        begun = UpdateInFlight(pending, self._server, peer_id, began_s, on_done)
-        if not update.wait:
-            return self._take(self._connection.complete(pending), began_s)
-        self._request, self._task = pending, begun
         return None
 
     async def _wait(self, request: Waiting, began_s: float) -> None:

@@ -72,7 +72,15 @@ def _overload(update: Update, server: ServerContext, peer_id: str) -> ApiError |
 class UpdateInFlight:
     """A change that has begun. It survives its connection and the time-out of its request."""
 
-    __slots__ = ("_began_s", "_on_done", "_peer_id", "_pending", "_server", "_wait_began_s")
+    __slots__ = (
+        "_began_s",
+        "_on_done",
+        "_peer_id",
+        "_pending",
+        "_server",
+        "_wait_began_s",
+        "_waits",
+    )
 
     def __init__(
         self,
@@ -92,6 +100,8 @@ class UpdateInFlight:
         self._began_s = began_s
         self._wait_began_s: float | None = None
         self._on_done = on_done
+        self._waits = pending.update.wait
+        """Whether the request has no answer yet; its client may have left."""
         # The event loop has only weak references to tasks.
         server.updates.tasks.add(server.loop.create_task(self._run()))
         if server.requests is not None or server.request_log is not None:
@@ -134,11 +144,8 @@ class UpdateInFlight:
             in_flight.items[operation] -= update.items
             if not in_flight.tasks:
                 in_flight.none.set()
-        if self._on_done is None:
-            if error is not None and not isinstance(error, ApiError):
-                result = Results((), (error,))
-            if update.wait and server.requests is not None and server.loop.time() < timeout.when():
-                server.requests.record_abandoned(self._pending.api.key, self._waited())
+        if self._on_done is None and error is not None and not isinstance(error, ApiError):
+            result = Results((), (error,))
         self._finish(result, error)
         del error  # its traceback refers to this frame: a circle, which the collector may never see
 
@@ -148,23 +155,23 @@ class UpdateInFlight:
         self._finish(results, ApiError(ErrorCode.REQUEST_TIMED_OUT))
 
     def _finish(self, result: object, error: BaseException | None) -> None:
-        """Log what has failed; answer the request, if it still waits."""
-        server, on_done, waited = self._server, self._on_done, self._waited()
-        self._on_done = None
+        """Log what has failed; answer the request, if it still waits, or count that nobody does."""
+        server, on_done, waits = self._server, self._on_done, self._waits
+        self._on_done, self._waits = None, False
+        # The local and the remote time: before the first wait, and after.
+        now_s = server.clock()
+        wait_began_s = now_s if self._wait_began_s is None else self._wait_began_s
+        waited = Waited(wait_began_s - self._began_s, now_s - wait_began_s)
         # The items of an authorizer fail alone; any other change has succeeded as a whole.
         if isinstance(result, Results) and (result.errors or result.timed_out):
             server.observe(_log_failures, result, self._pending, self._peer_id, server)
         if on_done is not None:
             on_done(result, error, waited)
+        elif waits and server.requests is not None:
+            server.requests.record_abandoned(self._pending.api.key, waited)
 
     def _begin_wait(self) -> None:
         self._wait_began_s = self._server.clock()
-
-    def _waited(self) -> Waited:
-        """Return the local and the remote time: before the first wait, and after."""
-        now_s = self._server.clock()
-        wait_began_s = now_s if self._wait_began_s is None else self._wait_began_s
-        return Waited(wait_began_s - self._began_s, now_s - wait_began_s)
 
 
 def _log_failures(
