@@ -239,32 +239,32 @@ class GuardedAuthorizer:
         """
         return None if self._at_once is None else self._at_once.snapshot
 
-    async def create(
+    def create(
         self,
         context: AuthorizableRequestContext | None,
         bindings: Sequence[AclBinding],
         timeout_s: float,
-    ) -> Results:
+    ) -> Coroutine[Any, Any, Results]:
         """Create ACLs; the values are ``AclCreateResult``, in order.
 
         Raises:
             AuthorizerFault: the authorizer raised, or returned too few or too many awaitables or
                 results.
         """
-        return await self._change(CREATION, context, bindings, timeout_s)
+        return self._change(CREATION, context, bindings, timeout_s)
 
-    async def delete(
+    def delete(
         self,
         context: AuthorizableRequestContext | None,
         filters: Sequence[AclBindingFilter],
         timeout_s: float,
-    ) -> Results:
+    ) -> Coroutine[Any, Any, Results]:
         """Delete ACLs; the values are ``AclDeleteResult``, in order.
 
         Raises:
             AuthorizerFault: as ``create``.
         """
-        return await self._change(DELETION, context, filters, timeout_s)
+        return self._change(DELETION, context, filters, timeout_s)
 
     async def _change(
         self,
