@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from doorkeeper.acls.cases import clients_within, hosts_about
 from doorkeeper.acls.decision import Question, allows, permissions_mask
-from doorkeeper.acls.explanation import ANY_HOST
 from doorkeeper.acls.model import (
+    ANY_HOST,
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclOperation,

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acls.cells import masks
 from doorkeeper.acls.decision import Question, allows, explain
-from doorkeeper.acls.explanation import ANY_HOST
-from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL
+from doorkeeper.acls.model import ANY_HOST, WILDCARD, WILDCARD_PRINCIPAL
 from doorkeeper.acls.partition import extent_of, host_classes, name_examples
 from doorkeeper.acls.regions import covering_patterns, single
 from doorkeeper.base.garbage_collection import collection_paused

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.acls.access import probes, unnamed_principal
 from doorkeeper.acls.cells import masks
 from doorkeeper.acls.decision import Question, allows
-from doorkeeper.acls.explanation import ANY_HOST
 from doorkeeper.acls.host_sets import clients_of, tree_of
 from doorkeeper.acls.model import (
+    ANY_HOST,
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclBinding,

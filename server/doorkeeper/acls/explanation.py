@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acls.decision import RuleKind, allows, explain
 from doorkeeper.acls.model import (
-    WILDCARD,
     WILDCARD_PRINCIPAL,
     AccessControlEntry,
     AclBinding,
@@ -39,9 +38,6 @@ if TYPE_CHECKING:
 
 _TOPIC_LETTERS = 65
 """The letters of names of topics: a to z, A to Z, digits, dot, underscore and hyphen."""
-
-ANY_HOST = WILDCARD
-"""The host of a question about an address that no binding names."""
 
 
 class Bearing(Enum):

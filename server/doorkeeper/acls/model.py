@@ -16,6 +16,9 @@ from typing import NamedTuple, Self
 WILDCARD = "*"
 """The resource name, and the host, that stands for all of them."""
 
+ANY_HOST = WILDCARD
+"""The host of a question about an address that no binding names."""
+
 WILDCARD_PRINCIPAL = "User:*"
 """The only principal that stands for others; it covers principals of every type."""
 

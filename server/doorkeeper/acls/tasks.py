@@ -21,8 +21,7 @@ from doorkeeper.acls.cases import (
     names_about,
     together,
 )
-from doorkeeper.acls.explanation import ANY_HOST
-from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
+from doorkeeper.acls.model import ANY_HOST, WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
 from doorkeeper.acls.partition import extent_of
 from doorkeeper.acls.regions import ALL_NAMES
 

@@ -6,9 +6,8 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.decision import Question, RuleKind
-from doorkeeper.acls.explanation import ANY_HOST
 from doorkeeper.acls.hosts import java_text
-from doorkeeper.acls.model import CLUSTER_NAME, AclOperation, Principal, ResourceType
+from doorkeeper.acls.model import ANY_HOST, CLUSTER_NAME, AclOperation, Principal, ResourceType
 
 if TYPE_CHECKING:
     from doorkeeper.acls.explanation import Explanation

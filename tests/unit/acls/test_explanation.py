@@ -11,14 +11,13 @@ from hypothesis import given, settings
 
 from doorkeeper.acls.decision import Policy, Question, RuleKind, allows, explain
 from doorkeeper.acls.explanation import (
-    ANY_HOST,
     Bearing,
     Flip,
     apply_change,
     explanation,
     split_size,
 )
-from doorkeeper.acls.model import ResourceType
+from doorkeeper.acls.model import ANY_HOST, ResourceType
 from testkit import acl_worlds
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, group, topic
 from testkit.acl_worlds import loaded

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from doorkeeper.acls.decision import Decision, Policy, Question, RuleKind
 from doorkeeper.acls.explanation import (
-    ANY_HOST,
     Bearing,
     Considered,
     Explanation,
@@ -18,6 +17,7 @@ from doorkeeper.acls.explanation import (
 from doorkeeper.acls.formats.csv import COLUMNS
 from doorkeeper.acls.formats.records import records
 from doorkeeper.acls.model import (
+    ANY_HOST,
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclBinding,

@@ -8,11 +8,10 @@ from typing import Any, Final, NamedTuple, TypeVar
 import click
 
 from doorkeeper.acls.decision import Policy
-from doorkeeper.acls.explanation import ANY_HOST
 from doorkeeper.acls.formats.commands import kafkas_word
 from doorkeeper.acls.formats.names import FormatError, operation
 from doorkeeper.acls.hosts import java_host
-from doorkeeper.acls.model import CLUSTER_NAME, WILDCARD, AclOperation, ResourceType
+from doorkeeper.acls.model import ANY_HOST, CLUSTER_NAME, WILDCARD, AclOperation, ResourceType
 from doorkeeper.acls.networks import IPV4_BITS, network_of
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.cli.completion import one_of

@@ -19,11 +19,12 @@ from doorkeeper.acls.bulk import load
 from doorkeeper.acls.by_type import allowed_on_some
 from doorkeeper.acls.cases import Verdict
 from doorkeeper.acls.decision import Policy, Question
-from doorkeeper.acls.explanation import ANY_HOST, apply_change, explanation
+from doorkeeper.acls.explanation import apply_change, explanation
 from doorkeeper.acls.formats.csv import binding_of_row
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.model import (
     ANY_BINDING,
+    ANY_HOST,
     CLUSTER_NAME,
     WILDCARD,
     WILDCARD_PRINCIPAL,

@@ -13,11 +13,10 @@ import click
 
 from doorkeeper.acls.cases import Verdict
 from doorkeeper.acls.decision import Policy, Question, explain
-from doorkeeper.acls.explanation import ANY_HOST
 from doorkeeper.acls.formats.built_in_roles import BUILT_IN
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.formats.records import from_document
-from doorkeeper.acls.model import AclBinding, AclOperation, ResourceType
+from doorkeeper.acls.model import ANY_HOST, AclBinding, AclOperation, ResourceType
 from doorkeeper.acls.operations import effects
 from doorkeeper.acls.partition import extent_of
 from doorkeeper.acls.regions import Extent, single
