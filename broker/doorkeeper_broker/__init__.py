@@ -15,6 +15,11 @@ classic_group the state machine of a group of the classic protocol
 classic_apis  the handlers of its members, whose answers come at once or later
 consumer_group the state machine of a group of the newer protocol; assignors: its targets
 consumer_apis the handler of its members
+share_group   the state machine of a share group; share_apis: the handler of its members
+share_partition the state of the records of a partition; share_fetch: the handlers of records
+share_sessions which partitions a member reads
+share_offsets where share groups read, and the handlers of it
+group_settings the settings of groups; waits: the wait for records
 coordinator   the live groups, their time-outs, and their publication
 transactions  the state machine of transactions; transaction_apis: its handlers
 data_path     all of it, as the server opens it

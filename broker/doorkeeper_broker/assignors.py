@@ -3,12 +3,15 @@
     uniform  the same number for each member, with as few moves as possible
     range    a run of partitions of each topic for each member, the same of topics of one size
 
-Source: the behaviour of ``UniformAssignor`` and ``RangeAssignor`` of Kafka 4.3.1. Which partition
-moves where several would do may differ from a broker.
+Those of share groups may give a partition to several members: see ``assign_shared``.
+
+Source: the behaviour of ``UniformAssignor``, ``RangeAssignor`` and ``SimpleAssignor`` of Kafka
+4.3.1. Which partition moves where several would do may differ from a broker.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -80,6 +83,21 @@ def assign_uniform(members: Sequence[Subscriber], sizes: Mapping[bytes, int]) ->
     while _balance(targets, readers):
         pass
     return {member_id: frozenset(found) for member_id, found in targets.items()}
+
+
+def assign_shared(members: Sequence[Subscriber], sizes: Mapping[bytes, int]) -> Targets:
+    """Return balanced targets in which members that have no partition of their own share one."""
+    targets = assign_uniform(members, sizes)
+    readers = Counter(partition for found in targets.values() for partition in found)
+    for member in sorted(members, key=lambda each: each.member_id):
+        if targets[member.member_id]:
+            continue
+        possible = [each for each in readers if each.topic_id in member.topic_ids]
+        if possible:
+            partition = min(possible, key=lambda each: (readers[each], each))
+            readers[partition] += 1
+            targets[member.member_id] = frozenset([partition])
+    return targets
 
 
 def _least(targets: Mapping[str, set[Partition]], of: Sequence[str]) -> set[Partition]:

@@ -4,14 +4,15 @@ Each needs READ on the group (30). An empty group id is 24. A declared group can
 joined (23), nor one with members of the newer protocol; a member of a group that does not exist is
 25.
 
-    JoinGroup 0-9     session time-outs below 6 s or above 30 minutes are 26; from version 4 on a
-                      new member joins a second time with the id that it gets (79)
+    JoinGroup 0-9     session time-outs out of ``group.{min,max}.session.timeout.ms`` are 26, and a
+                      member beyond ``group.max.size`` 81; from version 4 on a new member joins a
+                      second time with the id that it gets (79)
     SyncGroup 0-5     from version 5 on with type and name of the protocol, else 23
     Heartbeat 0-4     27 asks the member to join again
     LeaveGroup 0-5    from version 3 on several members, with an error for each
 
-The first rebalance of a group does not wait for further members: a broker does so for
-``group.initial.rebalance.delay.ms``.
+The first rebalance of a group waits for further members where
+``group.initial.rebalance.delay.ms`` is set.
 
 Source: ``KafkaApis`` and ``GroupCoordinatorService`` of the broker 4.3.1.
 """
@@ -27,7 +28,20 @@ from doorkeeper.server.api import join_group, leave_group
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.node import DelayedResponse, Outcome, Response
 from doorkeeper.server.api.permissions import is_allowed, needs
-from doorkeeper_broker.classic_group import ClassicGroup, Join, JoinAnswer, Sync, SyncAnswer
+from doorkeeper.server.config.test_broker_keys import (
+    GROUP_INITIAL_REBALANCE_DELAY_MS,
+    GROUP_MAX_SESSION_TIMEOUT_MS,
+    GROUP_MAX_SIZE,
+    GROUP_MIN_SESSION_TIMEOUT_MS,
+)
+from doorkeeper_broker.classic_group import (
+    SIZE_MAX,
+    ClassicGroup,
+    Join,
+    JoinAnswer,
+    Sync,
+    SyncAnswer,
+)
 from doorkeeper_wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from doorkeeper_wire.messages.join_group import (
     JoinGroupRequest,
@@ -82,9 +96,6 @@ _JOIN, _SYNC, _HEARTBEAT = (
     needs(request.API_KEY)[0] for request in (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest)
 )
 
-SESSION_TIMEOUT_MS: Final = (6_000, 1_800_000)
-"""The defaults of ``group.min.session.timeout.ms`` and ``group.max.session.timeout.ms``."""
-
 KNOWN_ID_FROM: Final = 4
 SKIP_ASSIGNMENT_FROM: Final = 9
 PROTOCOL_FROM: Final = 5
@@ -108,7 +119,8 @@ class ClassicApis:
         """Join a group; the answer comes when the rebalance ends."""
         version = context.authorizable.request_version
         error = _error_of(request.group_id, context, node, _JOIN)
-        low, high = SESSION_TIMEOUT_MS
+        low = node.settings[GROUP_MIN_SESSION_TIMEOUT_MS]
+        high = node.settings[GROUP_MAX_SESSION_TIMEOUT_MS]
         if error is ErrorCode.NONE and not low <= request.session_timeout_ms <= high:
             return join_group.refusal(version, ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
         if error is ErrorCode.NONE:
@@ -135,6 +147,8 @@ class ClassicApis:
             requires_known_id=version >= KNOWN_ID_FROM,
             can_skip_assignment=version >= SKIP_ASSIGNMENT_FROM,
             answer=wait.take,
+            size_max=min(node.settings[GROUP_MAX_SIZE], SIZE_MAX),
+            initial_delay_ms=_initial_delay_ms(node),
         )
         group.join(join, node.now_ms())
         self._coordinator.update(group)
@@ -204,6 +218,12 @@ class ClassicApis:
             return error
 
         return leave_group.handle(request, context, node, leave)
+
+
+def _initial_delay_ms(node: Node) -> int:
+    """Return how long a first rebalance waits: not at all, unless the key is set."""
+    key = GROUP_INITIAL_REBALANCE_DELAY_MS
+    return node.settings[key] if node.settings.values_of(key.name) else 0
 
 
 def _error_of(group_id: str, context: RequestContext, node: Node, need: Need) -> ErrorCode:

@@ -26,6 +26,10 @@ COMPLETING: Final = "CompletingRebalance"
 STABLE: Final = "Stable"
 
 NO_GENERATION: Final = -1
+
+SIZE_MAX: Final = 1_000
+"""The members of a group. A broker has no bound by default (``group.max.size``)."""
+
 Protocols = tuple[tuple[str, bytes], ...]
 """Names of assignors and the metadata for each, the preferred one first."""
 
@@ -75,6 +79,8 @@ class Join(NamedTuple):
     requires_known_id: bool
     can_skip_assignment: bool
     answer: Callable[[JoinAnswer], None]
+    size_max: int = SIZE_MAX
+    initial_delay_ms: int = 0
 
 
 class Sync(NamedTuple):
@@ -135,6 +141,11 @@ class ClassicGroup:
         """Ids that were given to members that have not joined yet, and when they expire."""
         self._deadline_ms: int | None = None
         """The end of the present stage of a rebalance."""
+        self._first_join_ms = 0
+        self._first_join_ends_ms: int | None = None
+        """Until when the first rebalance waits for further members, at least."""
+        self._has_more = False
+        """Whether a member has joined since that time was set."""
 
     # --- requests
 
@@ -219,10 +230,26 @@ class ClassicGroup:
         times += self._pending.values()
         if self._deadline_ms is not None:
             times.append(self._deadline_ms)
+        if self._first_join_ends_ms is not None:
+            times.append(self._first_join_ends_ms)
         return min(times, default=None)
 
     def advance(self, now_ms: int) -> None:
         """Remove members whose session has ended, and end a stage whose time is over."""
+        self._expire(now_ms)
+        if self._first_join_ends_ms is not None and self._first_join_ends_ms <= now_ms:
+            self._end_first_join(now_ms)
+        if self._deadline_ms is None or self._deadline_ms > now_ms:
+            return
+        if self.state == PREPARING:
+            self._complete_join(now_ms)
+        elif self.state == COMPLETING:
+            for member in tuple(self._members.values()):
+                if member.answer_sync is None:
+                    self._remove(member, ErrorCode.UNKNOWN_MEMBER_ID)
+            self._prepare(now_ms)
+
+    def _expire(self, now_ms: int) -> None:
         expired = [each for each, deadline in self._pending.items() if deadline <= now_ms]
         for member_id in expired:
             del self._pending[member_id]
@@ -237,15 +264,6 @@ class ClassicGroup:
             self._rebalance_without(now_ms)
         elif expired:
             self._complete_join_if_ready(now_ms)
-        if self._deadline_ms is None or self._deadline_ms > now_ms:
-            return
-        if self.state == PREPARING:
-            self._complete_join(now_ms)
-        elif self.state == COMPLETING:
-            for member in tuple(self._members.values()):
-                if member.answer_sync is None:
-                    self._remove(member, ErrorCode.UNKNOWN_MEMBER_ID)
-            self._prepare(now_ms)
 
     def describe(self) -> Group:
         """Return the group for those that list and describe groups."""
@@ -291,6 +309,9 @@ class ClassicGroup:
             is_supported = is_supported and bool(names & self._common_protocols())
         if not is_supported:
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        is_known = join.member_id in self._members or join.instance_id in self._instances
+        if not is_known and len(self._members) >= join.size_max:
+            return ErrorCode.GROUP_MAX_SIZE_REACHED
         if not join.member_id or join.member_id in self._pending:
             return ErrorCode.NONE
         try:
@@ -313,9 +334,11 @@ class ClassicGroup:
         member.join = join
         member.answer_join = join.answer
         if self.state == PREPARING:
+            self._has_more = True
             self._complete_join_if_ready(now_ms)
-        else:
-            self._prepare(now_ms)
+            return
+        is_first = self.state == EMPTY
+        self._prepare(now_ms, join.initial_delay_ms if is_first else 0)
 
     def _join_again(self, member: _Member, join: Join, now_ms: int) -> None:
         is_changed = member.join.protocols != join.protocols
@@ -352,12 +375,16 @@ class ClassicGroup:
 
     # --- rebalances
 
-    def _prepare(self, now_ms: int) -> None:
+    def _prepare(self, now_ms: int, first_join_ms: int = 0) -> None:
         for member in self._members.values():
             member.reply_sync(SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS))
             member.assignment = b"" if self.state == COMPLETING else member.assignment
         self.state = PREPARING
         self._deadline_ms = now_ms + self._rebalance_timeout_ms
+        self._has_more = False
+        if first_join_ms:
+            self._first_join_ms = first_join_ms
+            self._first_join_ends_ms = min(now_ms + first_join_ms, self._deadline_ms)
         self._complete_join_if_ready(now_ms)
 
     @property
@@ -365,13 +392,22 @@ class ClassicGroup:
         return max((each.join.rebalance_timeout_ms for each in self._members.values()), default=0)
 
     def _complete_join_if_ready(self, now_ms: int) -> None:
-        if self.state != PREPARING or self._pending:
+        if self.state != PREPARING or self._pending or self._first_join_ends_ms is not None:
             return
         if all(each.answer_join is not None for each in self._members.values()):
             self._complete_join(now_ms)
 
+    def _end_first_join(self, now_ms: int) -> None:
+        """End the stage of joining, unless a member has joined meanwhile: wait as long again."""
+        if self._has_more and self._deadline_ms is not None and now_ms < self._deadline_ms:
+            self._has_more = False
+            self._first_join_ends_ms = min(now_ms + self._first_join_ms, self._deadline_ms)
+        else:
+            self._complete_join(now_ms)
+
     def _complete_join(self, now_ms: int) -> None:
         """End the stage of joining: the next generation begins with those that have joined."""
+        self._first_join_ends_ms = None
         for member in tuple(self._members.values()):
             if member.answer_join is None and member.join.instance_id is None:
                 self._remove(member, ErrorCode.UNKNOWN_MEMBER_ID)

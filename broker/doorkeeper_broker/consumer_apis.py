@@ -7,6 +7,8 @@ its pattern are those that it may describe.
     epoch -1    leaves; -2: a static member leaves for a time, and may come back under another id
     others      the epoch of the member, which is 110 if it is another one: the member joins anew
 
+Where ``group.coordinator.rebalance.protocols`` has no ``consumer`` all requests are 35.
+
 A group that does not exist, and one that is declared or has members of the classic protocol, is
 69. An unknown member is 25, an unknown assignor 112, an instance id with a member 111, a pattern
 that cannot be read 128; a request that does not fit is 42 with a text.
@@ -24,6 +26,10 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.server.config.test_broker_keys import (
+    GROUP_CONSUMER_MAX_SIZE,
+    GROUP_COORDINATOR_REBALANCE_PROTOCOLS,
+)
 from doorkeeper_broker.assignors import ASSIGNORS, Partition
 from doorkeeper_broker.consumer_group import (
     JOIN,
@@ -31,7 +37,9 @@ from doorkeeper_broker.consumer_group import (
     Beat,
     BeatAnswer,
     ConsumerGroup,
+    GroupLimits,
 )
+from doorkeeper_broker.group_settings import group_number
 from doorkeeper_wire.messages.consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatRequest,
@@ -50,10 +58,8 @@ _READ, _DESCRIBE = needs(ConsumerGroupHeartbeatRequest.API_KEY)
 _DESCRIBE_MATCHED = _DESCRIBE._replace(log_if_denied=False)
 """Of the topics of a pattern: a member is not refused those that it did not name."""
 
-HEARTBEAT_INTERVAL_MS: Final = 5_000
-"""The default of ``group.consumer.heartbeat.interval.ms``."""
-
 OWN_IDS_FROM: Final = 1
+_PROTOCOL: Final = "consumer"
 
 
 class ConsumerApis:
@@ -74,6 +80,8 @@ class ConsumerApis:
         Raises:
             ApiError: see the module.
         """
+        if _PROTOCOL not in node.settings[GROUP_COORDINATOR_REBALANCE_PROTOCOLS]:
+            raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
         if not is_allowed(node, context, _READ, request.group_id):
             raise ApiError(_READ.refusal)
         topics = sorted(set(request.subscribed_topic_names or ()))
@@ -92,7 +100,9 @@ class ConsumerApis:
         return ConsumerGroupHeartbeatResponse(
             member_id=answer.member_id,
             member_epoch=answer.epoch,
-            heartbeat_interval_ms=0 if is_gone else HEARTBEAT_INTERVAL_MS,
+            heartbeat_interval_ms=0
+            if is_gone
+            else group_number(node, request.group_id, "consumer.heartbeat.interval.ms"),
             assignment=None if answer.assignment is None else _assignment(answer.assignment),
         )
 
@@ -138,7 +148,11 @@ class ConsumerApis:
             client_host=f"/{context.authorizable.client_address}",
         )
         describable = partial(allowed_names, node, context, _DESCRIBE_MATCHED)
-        return group.heartbeat(beat, node.topics, describable, node.now_ms())
+        limits = GroupLimits(
+            node.settings[GROUP_CONSUMER_MAX_SIZE],
+            group_number(node, request.group_id, "consumer.session.timeout.ms"),
+        )
+        return group.heartbeat(beat, node.topics, describable, limits, node.now_ms())
 
 
 def _check(request: ConsumerGroupHeartbeatRequest, version: int) -> None:
@@ -188,13 +202,18 @@ def _partitions_of(request: ConsumerGroupHeartbeatRequest) -> Partitions | None:
     )
 
 
-def _assignment(partitions: Partitions) -> Assignment:
-    by_topic: dict[bytes, list[int]] = {}
+def by_topic(partitions: Partitions) -> dict[bytes, list[int]]:
+    """Return the numbers of partitions by the id of their topic, both sorted."""
+    found: dict[bytes, list[int]] = {}
     for each in sorted(partitions):
-        by_topic.setdefault(each.topic_id, []).append(each.number)
+        found.setdefault(each.topic_id, []).append(each.number)
+    return found
+
+
+def _assignment(partitions: Partitions) -> Assignment:
     return Assignment(
         topic_partitions=tuple(
             TopicPartitions(topic_id=topic_id, partitions=tuple(indexes))
-            for topic_id, indexes in by_topic.items()
+            for topic_id, indexes in by_topic(partitions).items()
         )
     )

@@ -43,11 +43,15 @@ LEAVE: Final = -1
 LEAVE_FOR_A_TIME: Final = -2
 """The epochs with which members join and leave; the last one is for static members."""
 
-SESSION_TIMEOUT_MS: Final = 45_000
-"""The default of ``group.consumer.session.timeout.ms``."""
-
 SIZE_MAX: Final = 1_000
 """The members of a group. A broker has no bound by default (``group.consumer.max.size``)."""
+
+
+class GroupLimits(NamedTuple):
+    """The settings of a group that its members feel."""
+
+    size_max: int
+    session_timeout_ms: int
 
 
 class Beat(NamedTuple):
@@ -175,6 +179,7 @@ class ConsumerGroup:
         beat: Beat,
         topics: TopicReads,
         describable: Callable[[Sequence[str]], Collection[str]],
+        limits: GroupLimits,
         now_ms: int,
     ) -> BeatAnswer:
         """Let a member join or go on.
@@ -185,7 +190,7 @@ class ConsumerGroup:
             ApiError: the member is refused; nothing has changed.
         """
         if beat.epoch == JOIN:
-            self._check_size(beat.member_id)
+            self._check_size(beat.member_id, min(limits.size_max, SIZE_MAX))
         found = None if beat.pattern is None else self._match(beat.pattern, topics, describable)
         member, is_new = self._find_or_join(beat)
         before = member.assigned
@@ -201,7 +206,7 @@ class ConsumerGroup:
             self._assign()
         if not member.is_reconciled(self.assignment_epoch):
             self._reconcile(member, beat.owned, now_ms)
-        member.session_ends_ms = now_ms + SESSION_TIMEOUT_MS
+        member.session_ends_ms = now_ms + limits.session_timeout_ms
         is_told = beat.is_full or member.assigned != before
         return BeatAnswer(member.member_id, member.epoch, member.assigned if is_told else None)
 
@@ -294,11 +299,11 @@ class ConsumerGroup:
 
     # --- members
 
-    def _check_size(self, member_id: str) -> None:
-        if len(self._members) >= SIZE_MAX and member_id not in self._members:
+    def _check_size(self, member_id: str, size_max: int) -> None:
+        if len(self._members) >= size_max and member_id not in self._members:
             raise ApiError(
                 ErrorCode.GROUP_MAX_SIZE_REACHED,
-                f"The consumer group has reached its maximum capacity of {SIZE_MAX} members.",
+                f"The consumer group has reached its maximum capacity of {size_max} members.",
             )
 
     def _find_or_join(self, beat: Beat) -> tuple[_Consumer, bool]:

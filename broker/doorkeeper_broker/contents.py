@@ -70,6 +70,31 @@ def check_records(batch: RecordBatch) -> None:
         raise ApiError(ErrorCode.INVALID_RECORD, text)
 
 
+def check_keys(batch: RecordBatch, partition: str) -> None:
+    """Check that the records of a batch for a compacted topic have keys.
+
+    ``partition`` is its name in the text of the error.
+
+    Raises:
+        ApiError: a record has none.
+    """
+    opened = _open(batch)
+    if opened is None:
+        return
+    text = f"Compacted topic cannot accept message without key in topic partition {partition}."
+    errors = [
+        f"RecordError(batchIndex={index}, message='{text}')"
+        for index, record in enumerate(batch.records(opened.data))
+        if record.key is None
+    ]
+    if errors:
+        raise ApiError(
+            ErrorCode.INVALID_RECORD,
+            f"One or more records have been rejected due to {len(errors)} record errors in total,"
+            f" and only showing the first three errors at most: [{', '.join(errors[:3])}]",
+        )
+
+
 def find_record(batch: RecordBatch, timestamp: int) -> tuple[int, int] | None:
     """Return offset delta and time of the first record of a time or a later one.
 

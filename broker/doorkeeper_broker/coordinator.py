@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 from uuid import uuid4
 
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.cluster import Group
 from doorkeeper.server.state.log import StateLog
 from doorkeeper_broker.classic_group import ClassicGroup
 from doorkeeper_broker.consumer_group import ConsumerGroup
+from doorkeeper_broker.share_group import ShareGroup
 
-LiveGroup = ClassicGroup | ConsumerGroup
+LiveGroup = ClassicGroup | ConsumerGroup | ShareGroup
 
-G = TypeVar("G", ClassicGroup, ConsumerGroup)
+G = TypeVar("G", ClassicGroup, ConsumerGroup, ShareGroup)
+
+GROUPS_MAX: Final = 10_000
+"""The live groups of a server. A broker has no bound."""
 
 
 class Coordinator:
@@ -36,15 +41,24 @@ class Coordinator:
         return found if isinstance(found, kind) else None
 
     def is_of_other_kind(self, group_id: str, kind: type[LiveGroup]) -> bool:
-        """Return whether a group has members of another kind."""
+        """Return whether a group is of another kind, and cannot become one of this kind."""
         found = self._groups.get(group_id)
-        return found is not None and not isinstance(found, kind) and found.has_members
+        if found is None or isinstance(found, kind):
+            return False
+        return found.has_members or isinstance(found, ShareGroup)
 
     def create(self, group_id: str, kind: type[G]) -> G:
-        """Return a group, which is created if it is missing; it takes the place of an empty one."""
+        """Return a group, which is created if it is missing; it takes the place of an empty one.
+
+        Raises:
+            ApiError: there are too many groups.
+        """
         found = self.find(group_id, kind)
         if found is None:
             self.forget(group_id)
+            if len(self._groups) >= GROUPS_MAX:
+                text = f"The coordinator has {GROUPS_MAX} groups, and takes no more."
+                raise ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
             found = kind(group_id)
             self._groups[group_id] = found
         return found
@@ -56,6 +70,10 @@ class Coordinator:
     def update(self, group: LiveGroup) -> None:
         """Publish a group that may have changed, and set the timer of its next deadline."""
         self._publish(group)
+        self.schedule(group)
+
+    def schedule(self, group: LiveGroup) -> None:
+        """Set the timer of the next deadline of a group."""
         timer = self._timers.pop(group.group_id, None)
         if timer is not None:
             timer.cancel()
@@ -83,12 +101,23 @@ class Coordinator:
             after = {**before, group.group_id: found}
         self._log.amend(live_groups=after)
 
+    def forget_topics(self, is_deleted: Callable[[bytes], bool]) -> None:
+        """Let share groups forget topics that are deleted."""
+        for group in self._groups.values():
+            if isinstance(group, ShareGroup):
+                for topic_id in filter(is_deleted, tuple(group.initialized)):
+                    group.forget_topic(topic_id)
+
     def forget(self, group_id: str) -> None:
         """Forget a group that was deleted or replaced."""
         timer = self._timers.pop(group_id, None)
         if timer is not None:
             timer.cancel()
-        if self._groups.pop(group_id, None) is not None:
+        group = self._groups.pop(group_id, None)
+        if isinstance(group, ShareGroup):
+            for partition in tuple(group.partitions):
+                group.drop(partition)
+        if group is not None:
             before: dict[str, Group] = dict(self._log.state.live_groups)
             if before.pop(group_id, None) is not None:
                 self._log.amend(live_groups=before)

@@ -10,7 +10,9 @@ from doorkeeper.server.api import (
     delete_groups,
     delete_records,
     describe_log_dirs,
+    describe_transactions,
     list_offsets,
+    list_transactions,
     offset_commit,
     offset_fetch,
     offset_for_leader_epoch,
@@ -24,6 +26,9 @@ from doorkeeper_broker.consumer_apis import ConsumerApis
 from doorkeeper_broker.coordinator import Coordinator
 from doorkeeper_broker.produce import Producing
 from doorkeeper_broker.records import Records
+from doorkeeper_broker.share_apis import ShareApis
+from doorkeeper_broker.share_fetch import ShareRecords
+from doorkeeper_broker.share_offsets import ShareOffsets
 from doorkeeper_broker.transaction_apis import TransactionApis
 
 if TYPE_CHECKING:
@@ -50,21 +55,36 @@ class DataPath:
         self.coordinator = Coordinator(log, node.now_ms)
         self._classic = ClassicApis(self.coordinator)
         self._consumers = ConsumerApis(self.coordinator)
+        offsets = ShareOffsets(self.coordinator, self.records, node)
+        self._shares = (
+            ShareApis(self.coordinator),
+            ShareRecords(self.coordinator, self.records, offsets, node),
+            offsets,
+        )
         log.subscribe(self._forget_topics, TOPIC)
 
     @property
     def apis(self) -> tuple[Api, ...]:
         """Return the APIs that are added, or served instead of those of the server."""
-        is_pending = self._transactions.transactions.is_pending
+        transactions = self._transactions.transactions
         return (
             self._producing.api(),
             fetch.api(self.records),
             *(self._with_records(each) for each in _RECORD_APIS),
             *self._classic.apis(),
             *self._consumers.apis(),
+            *(api for part in self._shares for api in part.apis()),
             *self._transactions.apis(),
             offset_commit.API._replace(handle=self._commit_offsets),
-            offset_fetch.API._replace(handle=partial(offset_fetch.handle, is_pending=is_pending)),
+            offset_fetch.API._replace(
+                handle=partial(offset_fetch.handle, is_pending=transactions.is_pending)
+            ),
+            *(
+                module.API._replace(
+                    handle=partial(module.handle, transactions=transactions.described)
+                )
+                for module in (describe_transactions, list_transactions)
+            ),
             delete_groups.API._replace(handle=self._delete_groups),
         )
 
@@ -110,18 +130,26 @@ class DataPath:
     def _forget_topics(self, committed: Committed) -> None:
         """Delete the records of topics that are deleted."""
         edit = committed.change.get(TOPIC)
-        if edit is None or edit.deleted:
-            # Without an edit everything was loaded anew.
-            for topic_id in self.records.topic_ids():
-                if self._node.topics.by_id(topic_id) is None:
-                    self.records.delete_topic(topic_id)
+        if edit is not None and not edit.deleted:
+            return
+
+        def is_deleted(topic_id: bytes) -> bool:
+            return self._node.topics.by_id(topic_id) is None
+
+        # Without an edit everything was loaded anew.
+        for topic_id in filter(is_deleted, self.records.topic_ids()):
+            self.records.delete_topic(topic_id)
+        self.coordinator.forget_topics(is_deleted)
 
 
 _RECORD_APIS = (list_offsets, delete_records, offset_for_leader_epoch, describe_log_dirs)
 """Modules of the server whose answers depend on records."""
 
 
-API_KEYS: Final = (0, 1, 2, 8, 9, 11, 12, 13, 14, 21, 22, 23, 24, 25, 26, 28, 35, 42, 68)
+API_KEYS: Final = (
+    *(0, 1, 2, 8, 9, 11, 12, 13, 14, 21, 22, 23, 24, 25, 26, 28, 35, 42, 65, 66, 68),
+    *(76, 78, 79, 90, 91, 92),
+)
 """The keys of ``DataPath.apis``."""
 
 

@@ -18,7 +18,6 @@ Source: ``handleFetchRequest``, ``ReplicaManager.fetchMessages`` of the broker 4
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -26,8 +25,10 @@ from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import DelayedResponse
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.server.config.test_broker_keys import FETCH_MAX_BYTES
 from doorkeeper.server.resources.topics.leadership import error_of_leader
 from doorkeeper.server.resources.topics.placement import Places
+from doorkeeper_broker.waits import wait_until
 from doorkeeper_wire.messages.fetch import (
     AbortedTransaction,
     FetchableTopicResponse,
@@ -87,7 +88,7 @@ def handle(records: Records, request: FetchRequest, context: RequestContext, nod
     if request.session_id and request.session_epoch not in _FULL:
         raise ApiError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
     reads, refused = _resolve(records, request, context, node)
-    fetch = _Fetch(request, reads, refused)
+    fetch = _Fetch(request, reads, refused, node.settings[FETCH_MAX_BYTES])
     if not reads or request.max_wait_ms <= 0 or fetch.is_ready:
         return fetch.response()
     return DelayedResponse(fetch.wait())
@@ -149,8 +150,13 @@ class _Fetch:
     """One request whose partitions are known."""
 
     def __init__(
-        self, request: FetchRequest, reads: Sequence[_Read], refused: Sequence[_Row]
+        self,
+        request: FetchRequest,
+        reads: Sequence[_Read],
+        refused: Sequence[_Row],
+        bytes_max: int,
     ) -> None:
+        self._bytes_max = min(request.max_bytes, bytes_max)
         self._request = request
         self._reads = reads
         self._refused = refused
@@ -171,33 +177,16 @@ class _Fetch:
 
     async def wait(self) -> FetchResponse:
         """Return the response when it is ready, or the time is over."""
-        loop = asyncio.get_running_loop()
-        ready = loop.create_future()
-
-        def wake() -> None:
-            if not ready.done() and self.is_ready:
-                ready.set_result(None)
-
-        def give_up() -> None:
-            if not ready.done():
-                ready.set_result(None)
-
-        for read in self._reads:
-            read.log.waiters.add(wake)
-        timer = loop.call_later(self._request.max_wait_ms / 1000, give_up)
-        try:
-            # A record may have been appended after `handle` looked and before this task began.
-            wake()
-            await ready
-        finally:
-            timer.cancel()
-            for read in self._reads:
-                read.log.waiters.discard(wake)
+        await wait_until(
+            lambda: self.is_ready,
+            [read.log.waiters for read in self._reads],
+            self._request.max_wait_ms,
+        )
         return self.response()
 
     def response(self) -> FetchResponse:
         """Read all partitions now."""
-        left = self._request.max_bytes
+        left = self._bytes_max
         is_empty = True
         rows: list[_Row] = []
         for read in self._reads:

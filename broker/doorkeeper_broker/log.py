@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from doorkeeper.server.api.records import TimedOffset
@@ -64,8 +64,15 @@ class Segment:
 class Slice(NamedTuple):
     """Batches of a log, from one that has the wanted offset on."""
 
-    data: bytes
+    batches: Sequence[RecordBatch]
     aborted: tuple[AbortedTransaction, ...] = ()
+
+    @property
+    def data(self) -> bytes:
+        """Return the bytes of the batches."""
+        if len(self.batches) == 1:
+            return self.batches[0].data
+        return b"".join(each.data for each in self.batches)
 
 
 class PartitionLog:
@@ -154,22 +161,20 @@ class PartitionLog:
         ``at_least_one`` returns the first batch even if it is larger. The offset is in the log.
         """
         end = self.stable_offset if committed else self.end_offset
-        parts: list[bytes] = []
+        batches: list[RecordBatch] = []
         size = 0
-        upper = offset
         for base, batch in self._batches_from(offset):
             if base >= end:
                 break
             length = len(batch.data)
-            if size + length > bytes_max and (parts or not at_least_one):
+            if size + length > bytes_max and (batches or not at_least_one):
                 break
-            parts.append(batch.data)
+            batches.append(batch)
             size += length
-            upper = base + batch.last_offset_delta + 1
-        data = parts[0] if len(parts) == 1 else b"".join(parts)
-        if not committed or not parts:
-            return Slice(data)
-        return Slice(data, tuple(self.producers.find_aborted(offset, upper)))
+        if not committed or not batches:
+            return Slice(batches)
+        aborted = self.producers.find_aborted(offset, batches[-1].last_offset + 1)
+        return Slice(batches, tuple(aborted))
 
     def readable_bytes(self, offset: int, bytes_max: int, *, committed: bool) -> int:
         """Return how many bytes ``read`` would return, counted up to a maximum."""

@@ -10,10 +10,11 @@ Source: ``TransactionCoordinator`` and ``TransactionMetadata`` of Kafka 4.3.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.api.records import DescribedTransaction
 from doorkeeper.server.schema.declared import StoredOffset
 
 EMPTY: Final = "Empty"
@@ -57,6 +58,7 @@ class Transaction:
         "offsets",
         "partitions",
         "producer",
+        "start_ms",
         "state",
         "timeout_ms",
         "transactional_id",
@@ -68,6 +70,7 @@ class Transaction:
         self.last: Producer | None = None
         """The producer whose end of a transaction raised the epoch (KIP-890)."""
         self.timeout_ms = 0
+        self.start_ms = -1
         self.deadline_ms: int | None = None
         self.state = EMPTY
         self.partitions: set[Partition] = set()
@@ -91,6 +94,7 @@ class Transaction:
         """Begin a transaction where none is open."""
         if self.state != ONGOING:
             self.state = ONGOING
+            self.start_ms = now_ms
             self.deadline_ms = now_ms + self.timeout_ms
 
     def prepare(self, producer: Producer, *, commits: bool) -> Ending:
@@ -156,6 +160,7 @@ class Transactions:
             return found.prepare(self._next(found.producer), commits=False)
         found.producer = self._next(found.producer)
         found.state = EMPTY
+        found.start_ms = -1
         found.timeout_ms = timeout_ms
         found.last = None
         return found.producer
@@ -221,6 +226,15 @@ class Transactions:
             raise ApiError(ErrorCode.INVALID_TXN_STATE)
         found.offsets.update(((group_id, row.partition), row) for row in rows)
 
+    def described(self) -> Mapping[str, DescribedTransaction]:
+        """Return the last transaction of each id, for those that list and describe them."""
+        return {
+            name: DescribedTransaction(
+                *each.producer, each.state, each.timeout_ms, each.start_ms, tuple(each.partitions)
+            )
+            for name, each in self._by_id.items()
+        }
+
     def is_pending(self, group_id: str, partition: str) -> bool:
         """Return whether an open transaction has an offset of a group for a partition."""
         return any((group_id, partition) in each.offsets for each in self._by_id.values())
@@ -244,6 +258,10 @@ class Transactions:
             found.last = producer if raises_epoch else None
             after = self._next(producer) if raises_epoch else producer
             return found.prepare(after, commits=commits)
+        if raises_epoch and not commits:
+            # The producer does not know whether a partition has become part of it.
+            found.last = producer
+            return found.prepare(self._next(producer), commits=False)
         if found.state == done and not raises_epoch:
             return producer
         raise ApiError(ErrorCode.INVALID_TXN_STATE)

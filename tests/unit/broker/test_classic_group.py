@@ -231,3 +231,26 @@ def test_a_static_member_keeps_its_place() -> None:
     assert again.skip_assignment
     assert world.group.heartbeat("a-1", "a", 1, 0) is ErrorCode.FENCED_INSTANCE_ID
     assert world.sync("a-2", instance_id="a").assignment == b"all"
+
+
+def test_the_first_rebalance_waits_for_further_members() -> None:
+    """For a delay that begins again with each member; a later rebalance does not wait."""
+    world = World()
+    assert world.join("", "a", initial_delay_ms=1_000) is None
+    assert world.join("", "b", 900, initial_delay_ms=1_000) is None
+    assert world.group.next_deadline_ms == 1_000
+
+    world.group.advance(1_000)
+    assert (world.group.state, world.group.next_deadline_ms) == ("PreparingRebalance", 2_000)
+    world.group.advance(2_000)
+
+    assert (world.group.state, world.group.generation) == ("CompletingRebalance", 1)
+    assert len(world.answers) == 2
+
+
+def test_the_size_of_a_group_is_bounded() -> None:
+    """A new member is refused; one that is known joins again."""
+    world = stable("a", "b")
+
+    assert world.join("", "c", size_max=2).error is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert world.join("a", size_max=2) is None

@@ -20,10 +20,10 @@ from doorkeeper_broker.assignors import (
 from doorkeeper_broker.consumer_group import (
     LEAVE,
     LEAVE_FOR_A_TIME,
-    SESSION_TIMEOUT_MS,
     Beat,
     BeatAnswer,
     ConsumerGroup,
+    GroupLimits,
 )
 from doorkeeper_wire.consumer_protocol import decode_assignment
 from testkit.nodes import a_topic
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 
 REBALANCE_MS = 10_000
+SESSION_TIMEOUT_MS = 45_000
+LIMITS = GroupLimits(1_000, SESSION_TIMEOUT_MS)
 
 
 class World:
@@ -51,7 +53,7 @@ class World:
             return set(names) - self.hidden
 
         return self.group.heartbeat(
-            Beat(member_id, epoch, **fields), self.topics, describable, now_ms
+            Beat(member_id, epoch, **fields), self.topics, describable, LIMITS, now_ms
         )
 
     def join(self, member_id: str, now_ms: int = 0, **fields: Any) -> BeatAnswer:

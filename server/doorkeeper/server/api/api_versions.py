@@ -5,7 +5,8 @@ Needs no permission, and is answered before authentication too.
     v0-2  a request without fields
     v3    the client's software name and version, which must match a pattern (else 42); the response
           has the features of the server
-    v4    features whose lowest level is 0 may be listed too (KAFKA-17011); there are none here
+    v4    features whose lowest level is 0 are listed too (KAFKA-17011): transaction.version, with
+          the test broker
     v5    the cluster and the node that the client expects (KIP-1242): both or neither (else 42); if
           one differs, the answer is 129 REBOOTSTRAP_REQUIRED, on listeners for brokers only
 
@@ -22,7 +23,14 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.schema.features import LOWEST_LEVEL, METADATA_VERSION, metadata_level
+from doorkeeper.server.config.keys import TEST_BROKER
+from doorkeeper.server.schema.features import (
+    LOWEST_LEVEL,
+    METADATA_VERSION,
+    TRANSACTION_LEVEL,
+    TRANSACTION_VERSION,
+    metadata_level,
+)
 from doorkeeper_wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -37,6 +45,8 @@ if TYPE_CHECKING:
 
 _SOFTWARE_TEXT = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 
+_LOWEST_ZERO_FROM = 4
+
 FEATURES_EPOCH = 0
 """Features change only while no node runs; a negative epoch would mean that they are unknown."""
 
@@ -50,7 +60,11 @@ def handle(request: ApiVersionsRequest, context: RequestContext, node: Node) -> 
     # A broker checks it, a controller does not.
     if not context.controller_listener and _is_misrouted(request, node):
         return refuse(request, version, ApiError(ErrorCode.REBOOTSTRAP_REQUIRED))
-    level = metadata_level(node.state.features)
+    # Clients derive the release of the cluster from the level: kafka-ui needs it to show its ACL
+    # editor.
+    features = [(METADATA_VERSION, LOWEST_LEVEL, metadata_level(node.state.features))]
+    if node.settings[TEST_BROKER]:
+        features.append((TRANSACTION_VERSION, 0, TRANSACTION_LEVEL))
     return ApiVersionsResponse(
         api_keys=tuple(
             ApiVersion(
@@ -58,16 +72,15 @@ def handle(request: ApiVersionsRequest, context: RequestContext, node: Node) -> 
             )
             for api in node.api_ranges(controller=context.controller_listener)
         ),
-        supported_features=(
-            # Clients derive the release of the cluster from the level: kafka-ui needs it to show
-            # its ACL editor.
-            SupportedFeatureKey(name=METADATA_VERSION, min_version=LOWEST_LEVEL, max_version=level),
+        supported_features=tuple(
+            SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
+            for name, lowest, highest in features
+            if lowest or version >= _LOWEST_ZERO_FROM
         ),
         finalized_features_epoch=FEATURES_EPOCH,
-        finalized_features=(
-            FinalizedFeatureKey(
-                name=METADATA_VERSION, max_version_level=level, min_version_level=level
-            ),
+        finalized_features=tuple(
+            FinalizedFeatureKey(name=name, max_version_level=highest, min_version_level=highest)
+            for name, _, highest in features
         ),
     )
 

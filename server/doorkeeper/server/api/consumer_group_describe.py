@@ -18,13 +18,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.acls.model import ResourceType
 from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.permissions import allowed_names, authorized_operations, needs
-from doorkeeper.server.api.typed_groups import FoundGroup, find_groups, refuse_groups
+from doorkeeper.server.api.permissions import needs
+from doorkeeper.server.api.typed_groups import (
+    FoundGroup,
+    assignment_of,
+    authorize_rows,
+    find_groups,
+    refuse_groups,
+    subscription_of,
+)
 from doorkeeper.server.resources.cluster import CONSUMER_EPOCH
-from doorkeeper_wire.consumer_protocol import decode_assignment, decode_subscription
-from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeRequest,
@@ -43,28 +47,20 @@ _DESCRIBE, _DESCRIBE_TOPIC = needs(ConsumerGroupDescribeRequest.API_KEY)
 
 _NEWER_PROTOCOL: Final = 1
 
-_REFUSED_TOPICS: Final = (
-    "The group has described topic(s) that the client is not authorized to describe."
-)
-
 
 def handle(
     request: ConsumerGroupDescribeRequest, context: RequestContext, node: Node
 ) -> ConsumerGroupDescribeResponse:
     found = find_groups(request.group_ids, "consumer", _DESCRIBE, context, node)
-    described = [_describe(each, node) for each in found]
-    if request.include_authorized_operations:
-        shown = [each.group_id for each in found if each.group is not None]
-        masks = authorized_operations(node, context, ResourceType.GROUP, shown)
-        described = [
-            row.replace(authorized_operations=masks[row.group_id]) if not row.error_code else row
-            for row in described
-        ]
-    # Last, as on a broker: the topics of all groups are one question.
-    topics = {name for row in described for name in _topics(row)}
-    allowed = allowed_names(node, context, _DESCRIBE_TOPIC, sorted(topics))
     return ConsumerGroupDescribeResponse(
-        groups=tuple(row if _topics(row) <= allowed else _refusal(row) for row in described)
+        groups=authorize_rows(
+            (_describe(each, node) for each in found),
+            _topics,
+            _DESCRIBE_TOPIC,
+            context,
+            node,
+            shows_operations=request.include_authorized_operations,
+        )
     )
 
 
@@ -94,7 +90,7 @@ def _member(member: GroupMember, node: Node) -> Member:
         member_epoch=member.newer.epoch,
         client_id=member.client_id,
         client_host=member.client_host,
-        subscribed_topic_names=_subscription(member.metadata),
+        subscribed_topic_names=subscription_of(member.metadata),
         subscribed_topic_regex=member.newer.pattern,
         assignment=assignment,
         target_assignment=assignment if target is None else _assignment(target, node),
@@ -102,28 +98,11 @@ def _member(member: GroupMember, node: Node) -> Member:
     )
 
 
-def _subscription(data: bytes) -> tuple[str, ...]:
-    """Return the topics of a member's metadata, sorted; none of bytes that are no subscription."""
-    # A declared group may have any bytes.
-    try:
-        return tuple(sorted(set(decode_subscription(data).topics)))
-    except Malformed:
-        return ()
-
-
 def _assignment(data: bytes, node: Node) -> Assignment:
-    try:
-        assigned = decode_assignment(data).assigned_partitions
-    except Malformed:
-        return Assignment()
-    topics = ((row, node.topics.get(row.topic)) for row in assigned)
     return Assignment(
         topic_partitions=tuple(
-            TopicPartitions(
-                topic_id=topic.topic_id, topic_name=topic.name, partitions=row.partitions
-            )
-            for row, topic in topics
-            if topic is not None
+            TopicPartitions(topic_id=topic.topic_id, topic_name=topic.name, partitions=partitions)
+            for topic, partitions in assignment_of(data, node)
         )
     )
 
@@ -135,14 +114,6 @@ def _topics(group: DescribedGroup) -> frozenset[str]:
         for member in group.members
         for each in (member.assignment, member.target_assignment)
         for row in each.topic_partitions
-    )
-
-
-def _refusal(group: DescribedGroup) -> DescribedGroup:
-    return DescribedGroup(
-        error_code=_DESCRIBE_TOPIC.refusal.value,
-        error_message=_REFUSED_TOPICS,
-        group_id=group.group_id,
     )
 
 

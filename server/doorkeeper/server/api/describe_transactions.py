@@ -1,7 +1,8 @@
-"""DescribeTransactions (65), version 0: describes transactions by id, of which there are none.
+"""DescribeTransactions (65), version 0: describes transactions by id.
 
-Needs DESCRIBE on each transactional id (53). No id is found (105); the empty one is 42. The node
-that FindCoordinator names answers; the others answer 16 for each.
+Needs DESCRIBE on each transactional id (53), and on each topic, without which it is left out. An
+id that no producer has is 105, as is every one without the test broker; the empty one is 42. The
+node that FindCoordinator names answers; the others answer 16 for each.
 
 Source: ``handleDescribeTransactionsRequest`` of the broker 4.3.1.
 """
@@ -12,24 +13,30 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
-from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.server.api.records import no_transactions
 from doorkeeper_wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
+    TopicData,
     TransactionState,
 )
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
+    from doorkeeper.server.api.records import DescribedTransaction, Transactions
     from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE, _DESCRIBE_TOPIC = needs(DescribeTransactionsRequest.API_KEY)
 
 
 def handle(
-    request: DescribeTransactionsRequest, context: RequestContext, node: Node
+    request: DescribeTransactionsRequest,
+    context: RequestContext,
+    node: Node,
+    transactions: Transactions = no_transactions,
 ) -> DescribeTransactionsResponse:
-    """Answer each id with the reason why it is not described."""
+    known = transactions()
 
     def error_of(transactional_id: str) -> ErrorCode:
         if not is_allowed(node, context, _DESCRIBE, transactional_id):
@@ -38,10 +45,41 @@ def handle(
             return ErrorCode.INVALID_REQUEST
         if node.coordinator_id != node.node_id:
             return ErrorCode.NOT_COORDINATOR
-        return ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+        return ErrorCode.NONE if transactional_id in known else ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+
+    def row(transactional_id: str) -> TransactionState:
+        code = error_of(transactional_id)
+        if code is not ErrorCode.NONE:
+            return _row(transactional_id, code)
+        return _described(transactional_id, known[transactional_id], context, node)
 
     return DescribeTransactionsResponse(
-        transaction_states=tuple(_row(each, error_of(each)) for each in request.transactional_ids)
+        transaction_states=tuple(row(each) for each in request.transactional_ids)
+    )
+
+
+def _described(
+    transactional_id: str,
+    transaction: DescribedTransaction,
+    context: RequestContext,
+    node: Node,
+) -> TransactionState:
+    topics: dict[str, list[int]] = {}
+    for name, index in sorted(transaction.partitions):
+        topics.setdefault(name, []).append(index)
+    allowed = allowed_names(node, context, _DESCRIBE_TOPIC, topics)
+    return TransactionState(
+        transactional_id=transactional_id,
+        transaction_state=transaction.state,
+        transaction_timeout_ms=transaction.timeout_ms,
+        transaction_start_time_ms=transaction.start_ms,
+        producer_id=transaction.producer_id,
+        producer_epoch=transaction.producer_epoch,
+        topics=tuple(
+            TopicData(topic=name, partitions=tuple(indexes))
+            for name, indexes in topics.items()
+            if name in allowed
+        ),
     )
 
 

@@ -5,8 +5,8 @@ or, from 2.8 on, WRITE on any topic (31). An id without an epoch, or an epoch wi
 
 A producer that is only idempotent gets a random id of 63 bits and epoch 0, also where it has
 one: ids differ between nodes and starts without being stored. An empty transactional id is 42, and
-a time-out below 1 ms or above 15 minutes 50. Without the test broker there is no coordinator of
-transactions, and everything else is 35, which producers do not send again.
+a time-out below 1 ms or above ``transaction.max.timeout.ms`` 50. Without the test broker there is
+no coordinator of transactions, and everything else is 35, which producers do not send again.
 
     v2  flexible     v3  the id and the epoch that the producer has     v4-5  further error codes
 
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.permissions import is_allowed, is_allowed_on_any, needs
+from doorkeeper.server.config.test_broker_keys import TRANSACTION_MAX_TIMEOUT_MS
 from doorkeeper_wire.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
 _WRITE_ID, _, _IDEMPOTENT_WRITE, _WRITE_ANY_TOPIC = needs(InitProducerIdRequest.API_KEY)
 
 _NONE: Final = -1
-
-_TIMEOUT_MS_MAX: Final = 900_000
-"""The default of ``transaction.max.timeout.ms``."""
 
 
 def _refuse_transactions(request: InitProducerIdRequest) -> InitProducerIdResponse:
@@ -64,7 +62,7 @@ def handle(
         return InitProducerIdResponse(producer_id=node.new_producer_id())
     if not transactional_id:
         raise ApiError(ErrorCode.INVALID_REQUEST)
-    if not 0 < request.transaction_timeout_ms <= _TIMEOUT_MS_MAX:
+    if not 0 < request.transaction_timeout_ms <= node.settings[TRANSACTION_MAX_TIMEOUT_MS]:
         raise ApiError(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
     return begin(request)
 

@@ -1,7 +1,7 @@
-"""ListTransactions (66), versions 0-2: lists the transactions of this node: none.
+"""ListTransactions (66), versions 0-2: lists the transactions of this node.
 
-States that the filter names and that do not exist are told. Needs nothing: DESCRIBE would be asked
-on the id of each transaction.
+Needs DESCRIBE on the id of each transaction, without which it is left out. Without the test broker
+there are none. States that the filter names and that do not exist are returned.
 
     v1  a filter by duration     v2  a filter by an expression: 128 where it is none
 
@@ -15,14 +15,21 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api.declaration import declare, refuse_as
+from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper.server.api.records import no_transactions
+from doorkeeper.server.security.java_regex import JavaPattern, PatternError
 from doorkeeper_wire.messages.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,
+    TransactionState,
 )
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
+    from doorkeeper.server.api.records import DescribedTransaction, Transactions
     from doorkeeper.server.runtime.request_context import RequestContext
+
+(_DESCRIBE,) = needs(ListTransactionsRequest.API_KEY)
 
 _STATES: Final = frozenset(
     {
@@ -39,13 +46,51 @@ _STATES: Final = frozenset(
 
 
 def handle(
-    request: ListTransactionsRequest, context: RequestContext, node: Node
+    request: ListTransactionsRequest,
+    context: RequestContext,
+    node: Node,
+    transactions: Transactions = no_transactions,
 ) -> ListTransactionsResponse:
-    """Return an empty list, and the states that do not exist."""
-    if request.transactional_id_pattern and not _is_expression(request.transactional_id_pattern):
+    """Return the transactions that the filters select, and the states that do not exist."""
+    pattern = request.transactional_id_pattern
+    selected = {
+        name: each
+        for name, each in transactions().items()
+        if _is_selected(each, request, node.now_ms())
+    }
+    try:
+        if pattern:
+            if not _is_expression(pattern):
+                raise PatternError
+            if selected:
+                expression = JavaPattern(pattern)
+                selected = {k: v for k, v in selected.items() if expression.matches(k)}
+    except (PatternError, TimeoutError):
         return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION.value)
     unknown = (state for state in request.state_filters if state not in _STATES)
-    return ListTransactionsResponse(unknown_state_filters=tuple(dict.fromkeys(unknown)))
+    return ListTransactionsResponse(
+        unknown_state_filters=tuple(dict.fromkeys(unknown)),
+        transaction_states=tuple(
+            TransactionState(
+                transactional_id=name,
+                producer_id=each.producer_id,
+                transaction_state=each.state,
+            )
+            for name, each in sorted(selected.items())
+            if is_allowed(node, context, _DESCRIBE, name)
+        ),
+    )
+
+
+def _is_selected(
+    transaction: DescribedTransaction, request: ListTransactionsRequest, now_ms: int
+) -> bool:
+    duration_ms = request.duration_filter
+    return (
+        (not request.producer_id_filters or transaction.producer_id in request.producer_id_filters)
+        and (not request.state_filters or transaction.state in request.state_filters)
+        and (duration_ms < 0 or now_ms - transaction.start_ms > duration_ms)
+    )
 
 
 def _is_expression(pattern: str) -> bool:

@@ -1,11 +1,12 @@
-"""The records of partitions, as handlers see them.
+"""The records of partitions and the transactions of producers, as handlers see them.
 
-This server stores none: every log is empty. The test broker passes its own ``RecordReads`` to the
-handlers whose answers depend on records.
+This server has none: every log is empty. The test broker passes its own ``RecordReads`` and
+``Transactions`` to the handlers whose answers depend on them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -17,6 +18,26 @@ class TimedOffset(NamedTuple):
 
     offset: int
     timestamp: int
+
+
+class DescribedTransaction(NamedTuple):
+    """The last transaction of a transactional id; ``start_ms`` is -1 before the first."""
+
+    producer_id: int
+    producer_epoch: int
+    state: str
+    timeout_ms: int
+    start_ms: int
+    partitions: Collection[tuple[str, int]]
+
+
+Transactions = Callable[[], Mapping[str, DescribedTransaction]]
+"""Returns all transactions by transactional id."""
+
+
+def no_transactions() -> Mapping[str, DescribedTransaction]:
+    """Return the transactions of a server without a data path."""
+    return {}
 
 
 class LogReads(Protocol):

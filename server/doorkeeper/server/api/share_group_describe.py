@@ -1,8 +1,9 @@
-"""ShareGroupDescribe (77), version 1: describes share groups (KIP-932), of which there are none.
+"""ShareGroupDescribe (77), version 1: describes share groups (KIP-932).
 
-Needs DESCRIBE on each group (30). The groups without it come first; then those with an empty id,
-which are 24. All others are 69 with a text, those of other types too. One node of a cluster shows
-groups; the others answer 16 for each.
+Needs DESCRIBE on each group (30), and on each topic that its members have: one that is refused
+refuses the group with 29. The groups without it come first; then those with an empty id, which are
+24. A group that does not exist, or is of another type, is 69 with a text. One node of a cluster
+shows groups; the others answer 16 for each. Without the test broker there are no share groups.
 
 Source: ``KafkaApis.handleShareGroupDescribe`` (4.3.1).
 """
@@ -13,32 +14,86 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.permissions import needs
-from doorkeeper.server.api.typed_groups import find_groups, refuse_groups
+from doorkeeper.server.api.typed_groups import (
+    FoundGroup,
+    assignment_of,
+    authorize_rows,
+    find_groups,
+    refuse_groups,
+    subscription_of,
+)
 from doorkeeper_wire.messages.share_group_describe import (
+    Assignment,
     DescribedGroup,
+    Member,
     ShareGroupDescribeRequest,
     ShareGroupDescribeResponse,
+    TopicPartitions,
 )
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
+    from doorkeeper.server.resources.cluster import GroupMember
     from doorkeeper.server.runtime.request_context import RequestContext
 
-_DESCRIBE, _ = needs(ShareGroupDescribeRequest.API_KEY)
+_DESCRIBE, _DESCRIBE_TOPIC = needs(ShareGroupDescribeRequest.API_KEY)
 
 
 def handle(
     request: ShareGroupDescribeRequest, context: RequestContext, node: Node
 ) -> ShareGroupDescribeResponse:
-    """Return an error for each group."""
     found = find_groups(request.group_ids, "share", _DESCRIBE, context, node)
     return ShareGroupDescribeResponse(
-        groups=tuple(
-            DescribedGroup(
-                error_code=each.error.value, error_message=each.text, group_id=each.group_id
-            )
-            for each in found
+        groups=authorize_rows(
+            (_describe(each, node) for each in found),
+            _topics,
+            _DESCRIBE_TOPIC,
+            context,
+            node,
+            shows_operations=request.include_authorized_operations,
         )
+    )
+
+
+def _describe(found: FoundGroup, node: Node) -> DescribedGroup:
+    group = found.group
+    if group is None:
+        return DescribedGroup(
+            error_code=found.error.value, error_message=found.text, group_id=found.group_id
+        )
+    return DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state,
+        group_epoch=group.generation or 0,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=group.protocol,
+        members=tuple(_member(member, node) for member in group.members),
+    )
+
+
+def _member(member: GroupMember, node: Node) -> Member:
+    return Member(
+        member_id=member.member_id,
+        rack_id=member.newer.rack_id,
+        member_epoch=member.newer.epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=subscription_of(member.metadata),
+        assignment=Assignment(
+            topic_partitions=tuple(
+                TopicPartitions(
+                    topic_id=topic.topic_id, topic_name=topic.name, partitions=partitions
+                )
+                for topic, partitions in assignment_of(member.assignment, node)
+            )
+        ),
+    )
+
+
+def _topics(group: DescribedGroup) -> frozenset[str]:
+    """Return the topics that members have."""
+    return frozenset(
+        row.topic_name for member in group.members for row in member.assignment.topic_partitions
     )
 
 

@@ -9,19 +9,29 @@ Source: ``GroupCoordinatorService`` and ``GroupMetadataManager`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
+from doorkeeper.acls.model import ResourceType
 from doorkeeper.base.errors import ErrorCode, answer_of
-from doorkeeper.server.api.permissions import is_allowed
+from doorkeeper.server.api.permissions import allowed_names, authorized_operations, is_allowed
+from doorkeeper_wire.consumer_protocol import decode_assignment, decode_subscription
+from doorkeeper_wire.errors import Malformed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from doorkeeper.server.api.declaration import Refuse
     from doorkeeper.server.api.node import Node, Response
     from doorkeeper.server.api.permissions import Need
-    from doorkeeper.server.resources.cluster import Group
+    from doorkeeper.server.resources.cluster import Group, Topic
     from doorkeeper.server.runtime.request_context import RequestContext
+
+
+Row = TypeVar("Row", bound=Any)
+
+_REFUSED_TOPICS: Final = (
+    "The group has described topic(s) that the client is not authorized to describe."
+)
 
 
 class FoundGroup(NamedTuple):
@@ -59,6 +69,59 @@ def _of_type(group_id: str, group_type: str, node: Node) -> FoundGroup:
     else:
         return FoundGroup(group_id, group=group)
     return FoundGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, text)
+
+
+def authorize_rows(
+    rows: Iterable[Row],
+    topics_of: Callable[[Row], frozenset[str]],
+    need: Need,
+    context: RequestContext,
+    node: Node,
+    *,
+    shows_operations: bool,
+) -> tuple[Row, ...]:
+    """Return described groups with masks; a group of topics that may not be described is refused.
+
+    ``topics_of`` returns the topics that the members of a group have, or shall have.
+    """
+    described = list(rows)
+    if shows_operations:
+        shown = [row.group_id for row in described if not row.error_code]
+        masks = authorized_operations(node, context, ResourceType.GROUP, shown)
+        described = [
+            row.replace(authorized_operations=masks[row.group_id]) if not row.error_code else row
+            for row in described
+        ]
+    # Last, as on a broker: the topics of all groups are one question.
+    topics = {name for row in described for name in topics_of(row)}
+    allowed = allowed_names(node, context, need, sorted(topics))
+    return tuple(
+        row
+        if topics_of(row) <= allowed
+        else type(row)(
+            error_code=need.refusal.value, error_message=_REFUSED_TOPICS, group_id=row.group_id
+        )
+        for row in described
+    )
+
+
+def subscription_of(data: bytes) -> tuple[str, ...]:
+    """Return the topics of a member's metadata, sorted; none of bytes that are no subscription."""
+    # A declared group may have any bytes.
+    try:
+        return tuple(sorted(set(decode_subscription(data).topics)))
+    except Malformed:
+        return ()
+
+
+def assignment_of(data: bytes, node: Node) -> list[tuple[Topic, tuple[int, ...]]]:
+    """Return the topics of an assignment that exist, with their partitions."""
+    try:
+        assigned = decode_assignment(data).assigned_partitions
+    except Malformed:
+        return []
+    topics = ((row, node.topics.get(row.topic)) for row in assigned)
+    return [(topic, row.partitions) for row, topic in topics if topic is not None]
 
 
 class _OfGroups(Protocol):

@@ -11,7 +11,7 @@ dynamic_values   values that change while the server runs
 
 the rows of keys (``doorkeeper.base.key`` says what a row is):
 keys             all keys that have an effect; those of groups are in audit_keys, http_keys,
-                 sasl_keys and store_keys, and in ``doorkeeper.base.tls.keys``
+                 sasl_keys, store_keys and test_broker_keys, and in ``doorkeeper.base.tls.keys``
 kafka_keys       all other keys of a Kafka broker, from ``kafka_keys.json``
 naming           lookup of a key by name; suggestions for unknown names
 

@@ -26,7 +26,13 @@ from doorkeeper.base.key import (
 )
 from doorkeeper.base.tls import keys as tls_keys
 from doorkeeper.base.values import INT_MAX, LONG_MAX, KeyType, NotAllowed, at_least, one_of
-from doorkeeper.server.config import audit_keys, http_keys, sasl_keys, store_keys
+from doorkeeper.server.config import (
+    audit_keys,
+    http_keys,
+    sasl_keys,
+    store_keys,
+    test_broker_keys,
+)
 from doorkeeper.server.config.client_rules import answer_sizes, withheld
 from doorkeeper.server.config.levels import levels_of
 
@@ -373,7 +379,12 @@ LOG_LEVELS: Final = Key(
     applies=Applies.DYNAMIC,
 )
 
-_MODULES: Final = (sasl_keys, tls_keys, store_keys, http_keys, audit_keys)
+_MODULES: Final = (sasl_keys, tls_keys, store_keys, http_keys, audit_keys, test_broker_keys)
+
+TEST_BROKER_KEYS: Final = frozenset(
+    key.name for key in vars(test_broker_keys).values() if isinstance(key, Key)
+)
+"""Names of keys that have an effect with the test broker alone."""
 
 KEYS: Final[dict[str, Key[object]]] = {
     key.name: key

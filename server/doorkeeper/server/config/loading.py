@@ -27,6 +27,7 @@ from doorkeeper.server.config.keys import (
     KEYS,
     SUPER_USERS,
     TEST_BROKER,
+    TEST_BROKER_KEYS,
 )
 from doorkeeper.server.config.listeners import Listener, inter_broker_listener_of, listeners_of
 from doorkeeper.server.config.naming import LISTENER_PREFIX, find_key
@@ -195,6 +196,8 @@ def _take(raw: RawConfig, entries: Mapping[str, Entry]) -> list[str]:
             )
         else:
             unknown.append(entry.key)
+    if not raw[TEST_BROKER]:
+        without_effect += [key for key in entries if key in TEST_BROKER_KEYS]
     warnings = []
     if without_effect:
         warnings.append(f"keys of Kafka that have no effect here: {', '.join(without_effect)}")

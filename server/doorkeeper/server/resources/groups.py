@@ -214,7 +214,9 @@ GROUPS_MAX: Final = 10_000
 EMPTY: Final = "Empty"
 DEAD: Final = "Dead"
 COMPLETING_REBALANCE: Final = "CompletingRebalance"
+CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
+SHARE: Final = "share"
 
 
 class Committer(NamedTuple):
@@ -235,9 +237,8 @@ def check_committer(group: Group | None, by: Committer) -> None:
             is_new = by.version >= 9
             raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND if is_new else ErrorCode.ILLEGAL_GENERATION)
         return
-    if group.group_type == CONSUMER:
-        if by.epoch >= 0 or group.members:
-            _check_epoch(group, by)
+    if group.group_type != CLASSIC:
+        _check_epoch(group, by)
         return
     if group.state == DEAD:
         raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -254,6 +255,11 @@ def check_committer(group: Group | None, by: Committer) -> None:
 
 
 def _check_epoch(group: Group, by: Committer) -> None:
+    if group.group_type == SHARE:
+        text = f"Group {group.group_id} is not a consumer group."
+        raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+    if by.epoch < 0 and not group.members:
+        return
     member = _find_member(group.members, by.member_id)
     # Epochs came to this API with version 9 (KIP-848).
     if by.version < 9 and not by.is_transactional:

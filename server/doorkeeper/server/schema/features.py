@@ -32,6 +32,10 @@ OLDEST: Final = "4.3"
 NEWEST: Final = "4.4"
 """The release of new stores, unless ``doorkeeper.kafka.release`` names another."""
 
+TRANSACTION_VERSION: Final = "transaction.version"
+TRANSACTION_LEVEL: Final = 2
+"""The level with the test broker: producers add partitions by their batches (KIP-890)."""
+
 NETWORKS_FROM: Final = 32
 """The level from which on hosts may be networks: 4.4-IV1."""
 

@@ -1,4 +1,4 @@
-"""The settings of a group, which have no effect.
+"""The settings of a group, which have an effect with the test broker alone.
 
 Source: the broker's ``GroupConfig`` (4.3.1); the texts of errors are its own.
 """
@@ -30,7 +30,7 @@ def _check_reset(name: str, value: Value) -> None:
     text = str(value)
     if text in ("earliest", "latest"):
         return
-    if text.startswith(_BY_DURATION) and _is_duration(text.removeprefix(_BY_DURATION)):
+    if text.startswith(_BY_DURATION) and duration_ms(text.removeprefix(_BY_DURATION)) is not None:
         return
     raise InvalidConfig(
         f"Invalid value {text} for configuration {name}: Invalid value `{text}` for configuration"
@@ -39,11 +39,11 @@ def _check_reset(name: str, value: Value) -> None:
     )
 
 
-def _is_duration(text: str) -> bool:
-    """Return whether Java reads a duration that is not negative."""
+def duration_ms(text: str) -> int | None:
+    """Return a duration of Java's, in milliseconds; None of another text or a negative one."""
     match = _DURATION.fullmatch(text)
     if match is None or text[-1] in "PpTt":
-        return False
+        return None
     sign, days, _, hours, minutes, seconds, fraction = match.groups()
     whole = sum(
         int(number) * unit
@@ -54,7 +54,8 @@ def _is_duration(text: str) -> bool:
     if seconds and seconds.startswith("-"):
         nanoseconds = -nanoseconds
     total = whole * 1_000_000_000 + nanoseconds
-    return (-total if sign == "-" else total) >= 0
+    total = -total if sign == "-" else total
+    return total // 1_000_000 if total >= 0 else None
 
 
 @cache

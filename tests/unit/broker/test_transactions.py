@@ -1,0 +1,84 @@
+"""Transactions as others see them: DescribeTransactions, ListTransactions, and their end."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper.acls.model import PatternType, ResourcePattern, ResourceType
+from doorkeeper.server.api import describe_transactions, list_transactions
+from doorkeeper_broker.transactions import Ending, Producer, Transactions
+from doorkeeper_wire.messages.describe_transactions import DescribeTransactionsRequest
+from doorkeeper_wire.messages.list_transactions import ListTransactionsRequest
+from testkit.acl import DESCRIBE, allow, topic
+from testkit.nodes import ADMIN, answer, node_of
+
+if TYPE_CHECKING:
+    from testkit.nodes import ANode
+
+START_MS = 1_699_999_000_000
+
+
+def transactional_id(name: str) -> ResourcePattern:
+    return ResourcePattern(ResourceType.TRANSACTIONAL_ID, name, PatternType.LITERAL)
+
+
+def some() -> Transactions:
+    """Return an open transaction of "x" in two topics, and "y" without one."""
+    transactions = Transactions(iter(range(100)).__next__)
+    producer = transactions.init("x", 5_000, None)
+    assert isinstance(producer, Producer)
+    transactions.add_partitions("x", producer, [("t", 1), ("t", 0), ("u", 0)], START_MS)
+    transactions.init("y", 5_000, None)
+    return transactions
+
+
+def ask(module: Any, request: Any, node: ANode, version: int, user: str = ADMIN) -> Any:
+    handle = partial(module.handle, transactions=some().described)
+    return answer(module.API._replace(handle=handle), request, node, version, user=user)
+
+
+async def test_transactions_are_described() -> None:
+    """With the partitions of topics that may be described; an unknown id is 105."""
+    node = await node_of(
+        allow("alice", DESCRIBE, transactional_id("x")), allow("alice", DESCRIBE, topic("u"))
+    )
+    request = DescribeTransactionsRequest(transactional_ids=("x", "z"))
+
+    row, unknown = ask(describe_transactions, request, node, 0).transaction_states
+    assert (row.transaction_state, row.producer_id, row.producer_epoch) == ("Ongoing", 0, 0)
+    assert (row.transaction_timeout_ms, row.transaction_start_time_ms) == (5_000, START_MS)
+    assert [(each.topic, each.partitions) for each in row.topics] == [("t", (0, 1)), ("u", (0,))]
+    assert unknown.error_code == 105
+    row, denied = ask(describe_transactions, request, node, 0, "alice").transaction_states
+    assert [each.topic for each in row.topics] == ["u"]
+    assert denied.error_code == 53
+
+
+async def test_transactions_are_listed() -> None:
+    """Those that the filters select, and that may be described."""
+    node = await node_of(allow("alice", DESCRIBE, transactional_id("y")))
+
+    def listed(user: str = ADMIN, **filters: Any) -> list[tuple[str, str]]:
+        answered = ask(list_transactions, ListTransactionsRequest(**filters), node, 2, user)
+        rows = answered.transaction_states
+        return [(each.transactional_id, each.transaction_state) for each in rows]
+
+    assert listed() == [("x", "Ongoing"), ("y", "Empty")]
+    assert listed("alice") == [("y", "Empty")]
+    assert listed(state_filters=("Ongoing",)) == [("x", "Ongoing")]
+    assert listed(producer_id_filters=(1,)) == [("y", "Empty")]
+    assert listed(transactional_id_pattern="[x]") == [("x", "Ongoing")]
+    assert listed(duration_filter=node.time_ms - START_MS) == [("y", "Empty")]
+
+
+def test_a_producer_may_abort_what_has_not_begun() -> None:
+    """With KIP-890 its epoch rises; the same request again has the same answer."""
+    transactions = some()
+    first = Producer(1, 0)
+
+    ending = transactions.end("y", first, commits=False, raises_epoch=True)
+    assert isinstance(ending, Ending)
+    assert (ending.producer, ending.partitions) == (Producer(1, 1), ())
+    ending.transaction.complete()
+    assert transactions.end("y", first, commits=False, raises_epoch=True) == Producer(1, 1)
