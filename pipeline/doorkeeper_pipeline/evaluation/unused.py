@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from doorkeeper.acls.bulk import load
-from doorkeeper.acls.cells import masks
 from doorkeeper.acls.host_sets import contains
+from doorkeeper.acls.index import masks
 from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from doorkeeper.acls.decision import Policy
-    from doorkeeper.acls.names import Names
+    from doorkeeper.acls.index import Names
     from doorkeeper.acls.partition import ClassUnion, HostClass
     from doorkeeper.acls.snapshot import Snapshot
 

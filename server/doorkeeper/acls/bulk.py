@@ -9,9 +9,8 @@ from collections.abc import Iterable
 
 from immutables import Map
 
-from doorkeeper.acls.cells import Cell, with_bit
+from doorkeeper.acls.index import Cell, Names, names_of, with_bit
 from doorkeeper.acls.model import AclBinding, PatternType, ResourceType
-from doorkeeper.acls.names import Names, names_of
 from doorkeeper.acls.network_index import NO_NETWORKS
 from doorkeeper.acls.operations import ENTRY_BITS
 from doorkeeper.acls.snapshot import EMPTY_TYPE, Group, Snapshot, TypeIndex

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.cases import clients_within
-from doorkeeper.acls.cells import mask_for, masks
+from doorkeeper.acls.index import mask_for, masks
 from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -23,8 +23,7 @@ from doorkeeper.acls.operations import DENY_TESTS, EXACT_ALLOW_TESTS
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from doorkeeper.acls.cells import Cell
-    from doorkeeper.acls.names import Names
+    from doorkeeper.acls.index import Cell, Names
     from doorkeeper.acls.snapshot import Snapshot
 
 

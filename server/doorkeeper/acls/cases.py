@@ -11,8 +11,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doorkeeper.acls.cells import masks
 from doorkeeper.acls.decision import Question, allows, explain
+from doorkeeper.acls.index import masks
 from doorkeeper.acls.model import ANY_HOST, WILDCARD, WILDCARD_PRINCIPAL
 from doorkeeper.acls.partition import extent_of, host_classes, name_examples
 from doorkeeper.acls.regions import covering_patterns, single
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from doorkeeper.acls.decision import Decision, Policy
+    from doorkeeper.acls.index import Names
     from doorkeeper.acls.model import AclOperation, ResourceType
-    from doorkeeper.acls.names import Names
     from doorkeeper.acls.regions import Extent
     from doorkeeper.acls.snapshot import Snapshot
 

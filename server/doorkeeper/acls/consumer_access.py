@@ -19,9 +19,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acls.access import probes, unnamed_principal
-from doorkeeper.acls.cells import masks
 from doorkeeper.acls.decision import Question, allows
 from doorkeeper.acls.host_sets import clients_of, tree_of
+from doorkeeper.acls.index import masks
 from doorkeeper.acls.model import (
     ANY_HOST,
     WILDCARD,
@@ -37,9 +37,8 @@ from doorkeeper.acls.operations import ALLOW_TESTS, entry_bit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from doorkeeper.acls.cells import Cell
     from doorkeeper.acls.decision import Policy
-    from doorkeeper.acls.names import Names
+    from doorkeeper.acls.index import Cell, Names
     from doorkeeper.acls.snapshot import Snapshot
 
 _READ = AclOperation.READ

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from doorkeeper.acls.cells import masks
+from doorkeeper.acls.index import masks, wildcard_covers
 from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -30,14 +30,12 @@ from doorkeeper.acls.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.acls.names import wildcard_covers
 from doorkeeper.acls.operations import ALLOW_TESTS, DENY_TESTS, allowed_mask, entries_of, full_mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from doorkeeper.acls.cells import Cell
-    from doorkeeper.acls.names import Names
+    from doorkeeper.acls.index import Cell, Names
     from doorkeeper.acls.snapshot import Snapshot
 
 

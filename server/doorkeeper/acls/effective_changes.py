@@ -34,10 +34,9 @@ from doorkeeper.base.garbage_collection import collection_paused
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from doorkeeper.acls.cells import Cell
     from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.index import Cell, Names
     from doorkeeper.acls.model import AclOperation, PatternType
-    from doorkeeper.acls.names import Names
     from doorkeeper.acls.partition import HostClass, NameClass
     from doorkeeper.acls.regions import NameSet
     from doorkeeper.acls.snapshot import Snapshot

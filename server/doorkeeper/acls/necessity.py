@@ -20,8 +20,8 @@ from bisect import bisect_left
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acls.cells import mask_at
 from doorkeeper.acls.host_sets import HostTable, cover_of
+from doorkeeper.acls.index import mask_at
 from doorkeeper.acls.model import (
     CLUSTER_NAME,
     WILDCARD,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from doorkeeper.acls.decision import Policy
-    from doorkeeper.acls.names import Names
+    from doorkeeper.acls.index import Names
     from doorkeeper.acls.network_index import Networks
     from doorkeeper.acls.regions import CoveringCell, NameSet
     from doorkeeper.acls.snapshot import Group, Snapshot

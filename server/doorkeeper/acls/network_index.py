@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from immutables import Map
 
-from doorkeeper.acls.cells import Cell, mask_for
+from doorkeeper.acls.index import Cell, mask_for
 from doorkeeper.acls.model import WILDCARD
 from doorkeeper.acls.networks import IPV4_BITS, IPV6_BITS, Address, Network, address_of, network_of
 

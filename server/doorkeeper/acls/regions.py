@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from doorkeeper.acls.host_sets import narrower
+from doorkeeper.acls.index import wildcard_covers
 from doorkeeper.acls.model import (
     CLUSTER_NAME,
     WILDCARD,
@@ -25,14 +26,12 @@ from doorkeeper.acls.model import (
     PatternType,
     ResourceType,
 )
-from doorkeeper.acls.names import wildcard_covers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.acls.cells import Cell
+    from doorkeeper.acls.index import Cell, Names
     from doorkeeper.acls.model import AclBinding, ResourcePattern
-    from doorkeeper.acls.names import Names
     from doorkeeper.acls.snapshot import Snapshot
 
 

@@ -14,8 +14,8 @@ from itertools import chain, compress, islice, repeat
 from operator import is_not, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from doorkeeper.acls.cells import masks
 from doorkeeper.acls.filters import entry_matches
+from doorkeeper.acls.index import masks
 from doorkeeper.acls.model import (
     WILDCARD,
     AccessControlEntry,
@@ -34,9 +34,8 @@ from doorkeeper.base.slices import SLICE_ITEMS, sort_in_slices
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from doorkeeper.acls.cells import Cell
+    from doorkeeper.acls.index import Cell, Names
     from doorkeeper.acls.model import AclBindingFilter, ResourcePatternFilter
-    from doorkeeper.acls.names import Names
     from doorkeeper.acls.snapshot import Group, Snapshot
     from doorkeeper.base.slices import Slices
 

@@ -33,7 +33,15 @@ from typing import Final, NamedTuple
 
 from immutables import Map, MapMutation
 
-from doorkeeper.acls.cells import Cell, with_bit, without_bit
+from doorkeeper.acls.index import (
+    Cell,
+    Names,
+    empty_names,
+    update_map,
+    wildcard_covers,
+    with_bit,
+    without_bit,
+)
 from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -42,7 +50,6 @@ from doorkeeper.acls.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.acls.names import Names, empty_names, update_map, wildcard_covers
 from doorkeeper.acls.network_index import NO_NETWORKS, Networks
 from doorkeeper.acls.operations import ENTRY_BITS
 

@@ -16,7 +16,7 @@ from doorkeeper.acls.networks import address_of, network_of
 if TYPE_CHECKING:
     import pytest
 
-    from doorkeeper.acls.cells import Cell
+    from doorkeeper.acls.index import Cell
 
 HOSTS = (
     *("10.0.0.0/8", "10.1.2.3/8", "10.1.0.0/16", "10.1.0.0/32", "0.0.0.0/0", "11.0.0.0/8", "a/b"),

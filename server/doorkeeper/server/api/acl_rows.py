@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
     from immutables import Map
 
-    from doorkeeper.acls.cells import Cell
+    from doorkeeper.acls.index import Cell, Names
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper.acls.names import Names
     from doorkeeper.acls.snapshot import Group, Snapshot, Step, Steps
     from doorkeeper.base.slices import Slices
     from doorkeeper.server.api.acl_chunks import Chunk, State
