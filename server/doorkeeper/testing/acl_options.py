@@ -25,21 +25,25 @@ def bindings_of(given: Acls) -> list[AclBinding]:
     """
     if isinstance(given, (str, Path)):
         path = Path(given)
-        found = read(path.read_text(encoding="utf-8"), name=path.name)
-    elif isinstance(given, Mapping):
-        found = _of_set(given)
-    else:
-        found = []
-        for number, each in enumerate(given, 1):
-            found += (
-                [_check_binding(number, each)]
-                if isinstance(each, AclBinding)
-                else _of_record(number, each)
-            )
-    for number, binding in enumerate(found, 1):
-        if fault := unstorable(binding):
-            raise FormatError(f"acls: {number}: {fault}")
+        return _storable(read(path.read_text(encoding="utf-8"), name=path.name))
+    if isinstance(given, Mapping):
+        return _storable(_of_set(given))
+    found: list[AclBinding] = []
+    for number, each in enumerate(given, 1):
+        found += (
+            [_check_binding(number, each)]
+            if isinstance(each, AclBinding)
+            else _storable(_of_record(number, each), number)
+        )
     return found
+
+
+def _storable(bindings: list[AclBinding], number: int | None = None) -> list[AclBinding]:
+    """Return bindings that a broker stores; ``number`` is that of their record."""
+    for index, binding in enumerate(bindings, 1):
+        if fault := unstorable(binding):
+            raise FormatError(f"acls: {number or index}: {fault}")
+    return bindings
 
 
 def _of_set(given: Mapping[str, object]) -> list[AclBinding]:

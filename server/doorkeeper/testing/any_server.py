@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import warnings
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -14,6 +15,7 @@ from doorkeeper.testing.acl_options import bindings_of
 from doorkeeper.testing.answers import Answer, question_of
 from doorkeeper.testing.clients import ClientSettings
 from doorkeeper.testing.configuration import ADMIN, LISTENERS, configuration_of, keys_of
+from doorkeeper.testing.logins import WithoutEffect, strangers_of, warn_of_stranger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,6 +43,8 @@ class AnyServer(ABC):
         """
         self.configuration = configuration_of(options)
         """The options with their defaults."""
+        for text in strangers_of(self.configuration):
+            warnings.warn(text, WithoutEffect, stacklevel=3)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._authority: Authority | None = None
         self._addresses: dict[str, str] = {}
@@ -186,12 +190,14 @@ class AnyServer(ABC):
         The result is the authorizer's present decision. In a failed assertion pytest shows its
         reason.
         """
+        self._warn_of_stranger(principal)
         return self._answer(principal, operation, resource, wanted=True)
 
     def denies(
         self, principal: str, operation: str | AclOperation, **resource: Unpack[ResourceOption]
     ) -> Answer:
         """Return whether an operation is denied; see ``allows``."""
+        self._warn_of_stranger(principal)
         return self._answer(principal, operation, resource, wanted=False)
 
     def explain(
@@ -206,6 +212,9 @@ class AnyServer(ABC):
         if explanation is None:
             raise TypeError("only decisions of the StandardAuthorizer can be explained")
         return explanation
+
+    def _warn_of_stranger(self, principal: str) -> None:
+        warn_of_stranger(self.configuration, principal, ())
 
     def _answer(
         self,

@@ -66,6 +66,7 @@ class Configuration:
     users: Mapping[str, str] = field(repr=False)
     bindings: tuple[AclBinding, ...]
     super_users: tuple[str, ...]
+    principals: tuple[str, ...]
     allow_everyone: bool
     topics: tuple[Mapping[str, Any], ...]
     groups: tuple[Mapping[str, Any], ...]
@@ -74,6 +75,11 @@ class Configuration:
     records: bool
     learn: bool
     properties: Mapping[str, str] = field(repr=False)
+
+    @property
+    def has_users(self) -> bool:
+        """Return whether the test has users of its own."""
+        return len(self.users) > 1
 
     @property
     def authenticates(self) -> bool:
@@ -107,6 +113,7 @@ def configuration_of(options: Options) -> Configuration:
         users={ADMIN: ADMIN_PASSWORD, **users},
         bindings=tuple(bindings_of(options.get("acls", ()))),
         super_users=_several(options.get("super_users", administrators), "super_users"),
+        principals=_several(options.get("principals", ()), "principals"),
         allow_everyone=options.get("allow_everyone", False),
         topics=_entries(options.get("topics", ()), "topics", "name", "partitions"),
         groups=_entries(options.get("groups", ()), "groups", "id", ""),
@@ -282,12 +289,18 @@ def users_of(given: object) -> dict[str, str]:
     """
     if isinstance(given, (str, Path)):
         path = Path(given)
-        return _of_lines(path.read_text(encoding="utf-8").splitlines(), path.name)
+        return users_of(_of_lines(path.read_text(encoding="utf-8").splitlines(), path.name))
     if not isinstance(given, Mapping):
         kind = type(given).__name__
         text = f"users: found a {kind}; allowed: passwords by name, or a file"
         raise ValueError(text)
     for name, password in given.items():
+        if isinstance(name, str) and name.upper() in MECHANISMS:
+            text = (
+                f"users: {name!r} is a mechanism, as kafka-configs.sh has it; expected are name and"
+                f" password, and {name.upper()} in mechanisms"
+            )
+            raise ValueError(text)
         if not isinstance(name, str) or not isinstance(password, str):
             # Without the value: it may be a password without quotes.
             text = f"users: {name!r}: expected are texts, a name and a password"

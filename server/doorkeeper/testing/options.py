@@ -27,6 +27,7 @@ class Options(TypedDict, total=False):
     users           see ``Users``; ``admin`` always exists, with ``admin-secret``
     acls            see ``Acls``
     super_users     principals; default: the administrator of each listener
+    principals      who does not log in, and is named in statements all the same
     allow_everyone  for resources without ACLs: ``allow.everyone.if.no.acl.found``
     topics, groups  see ``Topics`` and ``Groups``
     listeners       names of ``configuration.LISTENERS``; the first is the default one
@@ -39,6 +40,7 @@ class Options(TypedDict, total=False):
     users: Users
     acls: Acls
     super_users: Iterable[str]
+    principals: Iterable[str]
     allow_everyone: bool
     topics: Topics
     groups: Groups

@@ -31,6 +31,7 @@ _INI = (
     ("acls", "string", "a file with ACLs, beside the ini file"),
     ("topics", "args", "names of topics that exist"),
     ("super_users", "linelist", "principals that may do everything"),
+    ("principals", "linelist", "principals that do not log in, and are named all the same"),
     ("listeners", "args", "PLAINTEXT, SASL_PLAINTEXT, SSL, SASL_SSL, MTLS"),
     ("mechanisms", "args", "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"),
     ("properties", "linelist", "other keys of server.properties, a line each: key=value"),

@@ -61,6 +61,7 @@ from doorkeeper.testing.fast_imports import fast_imports
 from doorkeeper.testing.faults import LocalFaults
 from doorkeeper.testing.faulty_connection import FaultyConnection
 from doorkeeper.testing.log import TestLogs
+from doorkeeper.testing.logins import warn_of_stranger
 from doorkeeper.testing.options import Acls, Options, ResourceOption
 
 T = TypeVar("T")
@@ -141,6 +142,8 @@ class DoorkeeperServer(AnyServer):
         Each has the rule that decided, and shows it in a failed assertion.
         """
         self._running()
+        if principal is not None:
+            self._warn_of_stranger(principal)
         return [] if self._denials is None else self._denials.refusals(principal)
 
     def expect_denied(
@@ -160,6 +163,7 @@ class DoorkeeperServer(AnyServer):
         Raises:
             AssertionError: nothing was refused; the text has the refusals of others.
         """
+        self._warn_of_stranger(principal)
         wanted_operation = None if operation is None else operation_of(operation)
         wanted_resource = resource_of(resource) if resource else None
 
@@ -203,6 +207,7 @@ class DoorkeeperServer(AnyServer):
 
     def _accesses(self, principal: str, *, include_optional: bool) -> list[RecordedAccess]:
         self._running()
+        self._warn_of_stranger(principal)
         recorded = [] if self._recorder is None else self._recorder.accesses()
         return [
             each
@@ -253,6 +258,10 @@ class DoorkeeperServer(AnyServer):
         if self._decides_by_acls():
             return super()._answer(principal, operation, resource, wanted=wanted)
         return self._ask_authorizer(principal, operation, resource, wanted=wanted)
+
+    def _warn_of_stranger(self, principal: str) -> None:
+        users = self._running().log.state.credentials.names()
+        warn_of_stranger(self.configuration, principal, users)
 
     def _decides_by_acls(self) -> bool:
         """Return whether the authorizer is Kafka's, or decides as it does."""

@@ -59,7 +59,7 @@ def test_markers_add_up(run: Run) -> None:
 
         pytestmark = pytest.mark.doorkeeper(users={{"a": "1"}}, acls=[{ORDERS}])
 
-        @pytest.mark.doorkeeper(users={{"b": "2"}})
+        @pytest.mark.doorkeeper(users={{"a": "1", "b": "2"}})
         class TestIt:
             def test_class(self, doorkeeper_server):
                 assert doorkeeper_server.client_config("b").password == "2"
@@ -103,6 +103,9 @@ doorkeeper_topics = orders payments
 doorkeeper_listeners = SASL_PLAINTEXT PLAINTEXT
 doorkeeper_mechanisms = PLAIN
 doorkeeper_super_users = User:root
+doorkeeper_principals =
+    User:root
+    User:a
 doorkeeper_allow_everyone = true
 doorkeeper_properties = num.partitions=4
 """,

@@ -74,7 +74,7 @@ def test_a_producer_without_write_is_refused(server: DoorkeeperServer) -> None:
     assert repr(denials[0]).startswith("<User:svc was denied WRITE on TOPIC orders in Produce")
     assert "no ACL allows it" in repr(denials[0])
     assert server.denied(SVC) == denials
-    assert server.denied("User:other") == []
+    assert server.denied("User:admin") == []
 
 
 def test_a_refusal_that_does_not_come_fails_the_test(server: DoorkeeperServer) -> None:
