@@ -31,7 +31,7 @@ from doorkeeper.acls.formats.names import FormatError, check_words
 from doorkeeper.acls.live_changes import RemovalLimits
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import printable, say
-from doorkeeper.cli.users.passwords import new_password
+from doorkeeper.cli.users.passwords import checked, new_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -360,7 +360,8 @@ def passwords_of(plan: EntityPlan) -> dict[str, str]:
         try:
             found[reference] = _password(reference, os.environ)
         except ValueError as error:
-            problems.append(f"{reference}: {error}")
+            text = str(error).removeprefix(f"{reference}: ")
+            problems.append(f"{reference}: {text}")
     if problems:
         raise RepositoryError(*problems)
     return found
@@ -376,7 +377,7 @@ def _password(reference: str, environment: Mapping[str, str]) -> str:
     value = value_of_variable(reference, environment)
     if not value:
         raise ValueError("the password is empty")
-    return value
+    return checked(value, reference)
 
 
 async def alter(

@@ -6,11 +6,16 @@ Never from an argument: it would be in the shell's history and in the list of pr
 from __future__ import annotations
 
 import sys
+import unicodedata
 from typing import TYPE_CHECKING
 
 import click
 
+from doorkeeper.base.encodings import not_utf8
+from doorkeeper.cli.terminal import say
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 PASSWORD_BYTES_MAX = 65_536
@@ -20,7 +25,7 @@ def new_password(file: Path | None) -> str:
     """Return the first line of a file, of stdin where that is no terminal, or of a prompt.
 
     Raises:
-        ValueError: the line is missing, empty, too long or not UTF-8.
+        ValueError: the line is missing, empty, too long or not UTF-8, or has a NUL.
     """
     if file is not None and str(file) != "-":
         try:
@@ -39,11 +44,37 @@ def new_password(file: Path | None) -> str:
 def _first_line(data: bytes, name: str) -> str:
     if len(data) > PASSWORD_BYTES_MAX:
         raise ValueError(f"{name}: a password has at most {PASSWORD_BYTES_MAX} bytes")
-    # Files from Windows end lines with CR LF; the CR is no part of the password.
-    line = data.split(b"\n", 1)[0].removesuffix(b"\r")
+    # Files from Windows begin with a byte order mark and end lines with CR LF: neither is a part.
+    line = data.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].removesuffix(b"\r")
     if not line:
         raise ValueError(f"{name}: the first line is the password; it is empty")
     try:
-        return line.decode()
-    except UnicodeDecodeError:
-        raise ValueError(f"{name}: the password is not UTF-8") from None
+        return checked(line.decode(), name)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}: the password: {not_utf8(error)}") from None
+
+
+def checked(password: str, name: str) -> str:
+    """Return a password; letters that nobody sees or types are said on stderr, without it.
+
+    Brokers compare bytes: ``ScramFormatter.normalize`` maps none of them to another.
+
+    Raises:
+        ValueError: it has a NUL, which no client can send.
+    """
+    if "\0" in password:
+        raise ValueError(f"{name}: the password has a NUL, which separates the fields of a login")
+    if notes := list(_notes(password)):
+        say(f"note: {name}: the password {' and '.join(notes)}: who types it without is refused")
+    return password
+
+
+def _notes(password: str) -> Iterator[str]:
+    for end, letter in (("begins", password[:1]), ("ends", password[-1:])):
+        if letter in (" ", "\t"):
+            yield f"{end} with a {'blank' if letter == ' ' else 'tab'}"
+    for letter in dict.fromkeys(password.strip(" \t")):
+        if letter != " " and unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp", "Zs"):
+            yield f"has U+{ord(letter):04X} {unicodedata.name(letter, 'a control character')}"
+    if unicodedata.normalize("NFC", password) != password:
+        yield "has an accent as a letter of its own, where keyboards type both as one"

@@ -34,6 +34,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Given:
     [
         (b"secret\n", "secret"),
         (b"secret\r\nmore\n", "secret"),
+        (b"\xef\xbb\xbfsecret\r\n", "secret"),
         (b" with blanks \n", " with blanks "),
         ("pass\u00e9\n".encode(), "pass\u00e9"),
     ],
@@ -55,7 +56,10 @@ def test_the_first_line_counts(data: bytes, password: str, tmp_path: Path, given
     [
         (b"", "the first line is the password; it is empty"),
         (b"\nsecret\n", "the first line is the password; it is empty"),
-        (b"\xff\xfe\n", "the password is not UTF-8"),
+        (b"\xffx\n", "the password: byte 0 is not UTF-8"),
+        ("secret".encode("utf-16"), "the password: found UTF-16; expected is UTF-8"),
+        (b"sec\0ret\n", "the password has a NUL"),
+        (b"\xef\xbb\xbf\n", "the first line is the password; it is empty"),
         (b"x" * (PASSWORD_BYTES_MAX + 1), "a password has at most 65536 bytes"),
     ],
 )
@@ -85,3 +89,31 @@ def test_at_a_terminal_it_is_asked_for_and_not_shown() -> None:
     result = CliRunner().invoke(command, input="secret\nsecret\n")
 
     assert result.output == ("New password: \nRepeat for confirmation: \n6 characters\n")
+
+
+@pytest.mark.parametrize(
+    ("password", "said"),
+    [
+        ("pass word", ""),
+        ("p\u00e4ss\u0431", ""),
+        ("secret ", "ends with a blank"),
+        (" secret\t", "begins with a blank and ends with a tab"),
+        ("sec\u00a0ret", "has U+00A0 NO-BREAK SPACE"),
+        ("\u200bsecret\u200b", "has U+200B ZERO WIDTH SPACE"),
+        ("secret\x7f", "has U+007F a control character"),
+        ("u\u0308ber", "has an accent as a letter of its own"),
+    ],
+)
+def test_letters_that_nobody_sees(
+    password: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They belong to it, as brokers compare bytes; a line on stderr names them, without it."""
+    file = tmp_path / "password"
+    file.write_text(f"{password}\n")
+
+    assert new_password(file) == password
+
+    told = capsys.readouterr().err
+    assert (said in told) if said else (told == "")
+    assert told.count("\n") == (1 if said else 0)
+    assert "secret" not in told.replace(str(file), "")
