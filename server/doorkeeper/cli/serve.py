@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.options import config_option, override_option
-from doorkeeper.cli.terminal import fail
+from doorkeeper.cli.terminal import fail, say
+from doorkeeper.server.config.environment import ignored_variables
 from doorkeeper.server.config.loading import load
 
 
@@ -39,6 +41,8 @@ Examples:
 @override_option
 def command(file: Path | None, overrides: tuple[str, ...]) -> None:
     """Start the server, and run until a signal ends it."""
+    if (text := ignored_variables(os.environ)) is not None:
+        say(text)
     # Before the heavy imports: a configuration with errors is reported at once.
     try:
         loaded = load(file, overrides)

@@ -39,3 +39,25 @@ def test_a_start_that_fails_is_told_in_its_lines(monkeypatch: pytest.MonkeyPatch
 
     assert result.exit_code == 1
     assert result.stderr == "doorkeeper: one\ndoorkeeper: two\n"
+
+
+def test_variables_of_other_images_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line, without their values; what Kubernetes sets for a service named kafka is no key."""
+    monkeypatch.setattr("doorkeeper.server.app.process.serve", lambda *_arguments: None)
+    usual = CliRunner().invoke(doorkeeper, ["serve"], env={"KAFKA_PORT": "tcp://10.0.0.1:9092"})
+    environment = {
+        "KAFKA_SUPER_USERS": "User:hush",
+        "KAFKA_LISTENER_NAME_CLIENTS_SCRAM___SHA___512_SASL_JAAS_CONFIG": "hush",
+        "KAFKA_OPTS": "-Xmx1g -Djava.security.auth.login.config=/hush",
+    }
+
+    result = CliRunner().invoke(doorkeeper, ["serve"], env=environment)
+
+    assert usual.stderr == ""
+    [line] = result.stderr.splitlines()
+    assert line.startswith("doorkeeper: variables of Kafka's images have no effect: ")
+    assert "KAFKA_SUPER_USERS (super.users)" in line
+    assert "(listener.name.clients.scram-sha-512.sasl.jaas.config)" in line
+    assert "KAFKA_OPTS (java.security.auth.login.config)" in line
+    assert "DOORKEEPER_JAAS_FILE" in line
+    assert "hush" not in line

@@ -8,6 +8,7 @@ document         YAML nodes with their lines, of the files that keys name
 raw_config       the values of entries by key, and problems
 settings         the values as the server uses them
 dynamic_values   values that change while the server runs
+environment      variables of Kafka's images, which have no effect
 
 the rows of keys (``doorkeeper.base.key`` says what a row is):
 keys             all keys that have an effect; those of groups are in audit_keys, http_keys,

@@ -235,6 +235,9 @@ class Channel(Accepted):
         server.incoming.hold(self, 0)
         server.outgoing.hold(self, 0)
         self._long.clear()
+        if (refused := self._connection.abandon()) is not None:
+            log_refusal(refused, self.peer_id, server)
+            log_events(self._connection, server)
         server.logger.debug("connection closed", connection=self.peer_id, cause=str(exc or ""))
         server.lost(self)
 

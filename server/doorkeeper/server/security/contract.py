@@ -46,9 +46,13 @@ class PrincipalBuilder(Protocol):
 
 
 class Challenge(NamedTuple):
-    """A token for the client, which must answer it."""
+    """A token for the client, which must answer it.
+
+    ``refusal`` is the reason if the login has failed, and the client only acknowledges it.
+    """
 
     token: bytes
+    refusal: str = ""
 
 
 class Success(NamedTuple):

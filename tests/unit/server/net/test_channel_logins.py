@@ -197,3 +197,22 @@ async def test_without_a_principal_a_connection_ends() -> None:
     assert (let_in.error_code, open_still, transport.is_closing()) == (0, True, True)
     for log in (world.log, sasl.log):
         assert "no principal could be made for a connection" in str(log.lines)
+
+
+async def test_a_client_that_hangs_up_on_a_refusal_leaves_a_line() -> None:
+    """A challenge that only tells a refusal ends a login, whether it is acknowledged or not."""
+    slow, world = slow_world()
+    channel, transport = world.connect()
+    usual, other = world.connect()
+
+    for each in (channel, usual):
+        each.data_received(handshake() + authenticate(plain()))
+    await world.turns()
+    slow.steps[0].set_result(Challenge(b"no", "the token is too old"))
+    slow.steps[1].set_result(Challenge(b"more"))
+    await until(lambda: len(transport.answers()) == len(other.answers()) == 2)
+    channel.connection_lost(None)
+    usual.connection_lost(None)
+
+    line = world.log.one("failed authentication")
+    assert line.fields["reason"] == "the token is too old; the client hung up"

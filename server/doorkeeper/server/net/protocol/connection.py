@@ -133,6 +133,13 @@ class Connection(Conversation):
             self.answer_codes.append((known.api_key, known.error_code))
         return known.size + data[8:12] + known.body
 
+    def abandon(self) -> Refused | None:
+        """Return the refusal of a login whose client hung up instead of acknowledging it."""
+        refusal = self.session.refusal
+        if not refusal or self._ended:
+            return None
+        return refuse_login(self, b"", f"{refusal}; the client hung up")
+
     def receive(self, data: bytes) -> None:
         # After an invalid size the rest of the stream has no frame boundaries.
         if self._fault is not None or self._ended:

@@ -194,6 +194,7 @@ class Session:
     ``token_authenticated``: the client logged in with a delegation token. ``is_open``: it has
     authenticated, or need not. ``expires_s``: the end of the session, None without one.
     ``takes_bare_frames``: the next frame has no request header.
+    ``refusal`` is why the login has failed while the client has yet to acknowledge it; else empty.
     """
 
     __slots__ = (
@@ -211,6 +212,7 @@ class Session:
         "expires_s",
         "is_open",
         "principal",
+        "refusal",
         "takes_bare_frames",
         "token_authenticated",
     )
@@ -230,6 +232,7 @@ class Session:
         self._mechanism: Mechanism | None = None
         self._offered: OfferedMechanism | None = None
         self._wrong_mechanism = ""
+        self.refusal = ""
         self._reauthenticating = False
         self.expires_s: float | None = None
         self._began_s: float | None = None
@@ -323,6 +326,7 @@ class Session:
     def complete_step(self, outcome: Step, now_s: float) -> Reply:
         """Reply to a token. A bare token has a bare reply; a bare failure has none."""
         bare = self._state is SessionState.TOKENS
+        self.refusal = outcome.refusal if isinstance(outcome, Challenge) else ""
         if isinstance(outcome, Challenge):
             self._move(Result.CHALLENGED)
             return Reply(_token(outcome.token, bare=bare))

@@ -71,7 +71,7 @@ class OAuthBearerMechanism:
     def _challenge(self, refused: TokenRefused) -> Challenge:
         text = refusal_text(refused)
         self._refusal = Failure(text, f"{text}: {refused}")
-        return Challenge(text.encode())
+        return Challenge(text.encode(), self._refusal.reason)
 
 
 def refusal_text(refused: TokenRefused) -> str:

@@ -137,12 +137,17 @@ class SignedProvider(Provider):
             ) from None
         for text in self._keys.keys.left_out:
             self._warn("a key of the key set is not used", why=text)
-        for key, expected in (
-            (SASL_OAUTHBEARER_EXPECTED_AUDIENCE, self._rules.audiences),
-            (SASL_OAUTHBEARER_EXPECTED_ISSUER, self._rules.issuer),
-        ):
-            if not expected:
-                self._warn("tokens without this claim are accepted: set the key", key=key.name)
+        if not self._rules.audiences:
+            self._warn(
+                "tokens without an audience are accepted, and all that have one are refused: set"
+                " the key",
+                key=SASL_OAUTHBEARER_EXPECTED_AUDIENCE.name,
+            )
+        if not self._rules.issuer:
+            self._warn(
+                "tokens of any issuer are accepted: set the key",
+                key=SASL_OAUTHBEARER_EXPECTED_ISSUER.name,
+            )
         url = SASL_OAUTHBEARER_JWKS_ENDPOINT_URL
         if (self._settings[url] or "").lower().startswith("http:"):
             self._warn("keys fetched without TLS can be replaced on the network", key=url.name)

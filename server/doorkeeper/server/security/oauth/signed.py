@@ -209,13 +209,19 @@ def _seconds(claims: Mapping[str, object], name: str) -> int | None:
 def _check_audience(value: object, expected: frozenset[str]) -> None:
     if value is None:
         if expected:
-            raise TokenRefused("no audience")
+            raise TokenRefused(
+                "the token has no audience, and sasl.oauthbearer.expected.audience is set"
+            )
         return
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
         raise TokenRefused("the audience is neither a text nor a list of texts")
+    if not expected:
+        raise TokenRefused(
+            "the token has an audience, and sasl.oauthbearer.expected.audience is not set"
+        )
     if expected.isdisjoint(items):
-        raise TokenRefused("the audience is another one")
+        raise TokenRefused("no audience of it is one of sasl.oauthbearer.expected.audience")
 
 
 def _check_scope(value: object) -> None:

@@ -35,7 +35,9 @@ def test_a_refusal_has_two_steps() -> None:
     first = mechanism.step(first_message("bad"))
     second = mechanism.step(b"\x01")
 
-    assert first == Challenge(b'{"status":"invalid_token"}')
+    assert first == Challenge(
+        b'{"status":"invalid_token"}', '{"status":"invalid_token"}: it is not good'
+    )
     assert second == Failure(
         '{"status":"invalid_token"}', '{"status":"invalid_token"}: it is not good'
     )

@@ -77,8 +77,9 @@ async def test_a_named_handler_takes_unsigned_tokens(handler: str) -> None:
     await provider.start()
 
     assert accepted(step(provider, unsigned(CLAIMS)))
+    text = '{"status":"insufficient_scope", "scope":"[admin]"}'
     assert step(scoped, unsigned(CLAIMS)) == Challenge(
-        b'{"status":"insufficient_scope", "scope":"[admin]"}'
+        text.encode(), f"{text}: a required scope is missing"
     )
     assert "any client can use any name" in str(log.lines)
 
@@ -117,7 +118,8 @@ async def test_a_class_of_others_decides_alone() -> None:
 
     good, bad = await outcome("ticket-alice"), await outcome("other")
     assert good == Success("alice", lifetime_ms=60_000, claims={"from": "CLIENTS"})
-    assert bad == Challenge(b'{"status":"insufficient_scope", "scope":"tickets"}')
+    text = '{"status":"insufficient_scope", "scope":"tickets"}'
+    assert bad == Challenge(text.encode(), f"{text}: no ticket")
     with pytest.raises(HandlerFault):
         await outcome("break")
     await provider.close()

@@ -176,6 +176,29 @@ def test_the_audience_must_be_one_that_is_expected() -> None:
             checked(of(aud=audience), **expected)
 
 
+KEY_IS_UNSET = "has an audience, and sasl.oauthbearer.expected.audience is not set"
+ONLY_DOORKEEPER = frozenset({"doorkeeper"})
+
+
+@pytest.mark.parametrize(
+    ("audience", "expected", "said"),
+    [
+        ("orders", frozenset(), KEY_IS_UNSET),
+        (["orders"], frozenset(), KEY_IS_UNSET),
+        ("orders", ONLY_DOORKEEPER, "is one of sasl.oauthbearer.expected.audience"),
+        (None, ONLY_DOORKEEPER, "has no audience, and sasl.oauthbearer.expected.audience is set"),
+    ],
+)
+def test_each_cause_of_a_wrong_audience_has_its_text(
+    audience: object, expected: frozenset[str], said: str
+) -> None:
+    """The key that is missing, or what it does not have."""
+    with pytest.raises(TokenRefused) as refused:
+        checked(of(aud=audience), audiences=expected)
+
+    assert said in str(refused.value)
+
+
 def test_the_issuer_must_be_the_expected_one() -> None:
     """Letter by letter; without an expectation, any issuer will do, and none."""
     assert checked(of(iss="https://a"), issuer="https://a")
