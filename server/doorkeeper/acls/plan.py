@@ -10,7 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from doorkeeper.acls.model import WILDCARD, AclBinding, PatternType, ResourceType
+from doorkeeper.acls.model import (
+    WILDCARD,
+    AclBinding,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
 
 T = TypeVar("T")
 
@@ -124,3 +130,23 @@ def plan_additions(present: Iterable[AclBinding], desired: Iterable[AclBinding])
     # Present bindings that are not wanted count as foreign: they may be of another team.
     there, goal = set(present), set(desired)
     return Plan(tuple(sorted(goal - there)), (), len(there & goal), len(there - goal))
+
+
+def with_topic_prefix(bindings: Iterable[AclBinding], prefix: str) -> list[AclBinding]:
+    """Return bindings as if each topic had a name with this prefix; all topics are a prefix then.
+
+    So MirrorMaker names the topics that it copies: ``orders`` of a cluster ``src`` is
+    ``src.orders``.
+
+    Source: ``DefaultReplicationPolicy.formatRemoteTopic``.
+    """
+    return [_renamed(binding, prefix) if prefix else binding for binding in bindings]
+
+
+def _renamed(binding: AclBinding, prefix: str) -> AclBinding:
+    (kind, name, pattern_type), entry = binding
+    if kind is not ResourceType.TOPIC:
+        return binding
+    if name == WILDCARD and pattern_type is PatternType.LITERAL:
+        return AclBinding(ResourcePattern(kind, prefix, PatternType.PREFIXED), entry)
+    return AclBinding(ResourcePattern(kind, f"{prefix}{name}", pattern_type), entry)

@@ -7,7 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.acls.model import AclBinding, ResourceType
-from doorkeeper.acls.plan import Plan, PlanError, Selector, plan, plan_additions
+from doorkeeper.acls.plan import (
+    Plan,
+    PlanError,
+    Selector,
+    plan,
+    plan_additions,
+    with_topic_prefix,
+)
 from testkit import acl_worlds
 from testkit.acl import PREFIXED, READ, allow, group, topic
 
@@ -71,3 +78,17 @@ def test_all_names_begin_with_no_prefix() -> None:
     assert not owned.selects(every)
     assert owned.selects(asterisks)
     assert Selector().selects(every)
+
+
+def test_names_of_another_cluster() -> None:
+    """Topics have the prefix of MirrorMaker, all topics are those with it; groups keep theirs."""
+    every, asterisks = allow("a", READ, topic("*")), allow("a", READ, topic("*", PREFIXED))
+
+    assert with_topic_prefix([A, B, C, every, asterisks], "src.") == [
+        allow("a", READ, topic("src.team-a.orders")),
+        allow("b", READ, topic("src.team-b.", PREFIXED)),
+        C,
+        allow("a", READ, topic("src.", PREFIXED)),
+        allow("a", READ, topic("src.*", PREFIXED)),
+    ]
+    assert with_topic_prefix([every], "") == [every]

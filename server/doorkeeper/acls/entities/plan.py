@@ -10,11 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acls.entities.model import Credential, Quota, TopicEntity
+from doorkeeper.acls.model import PatternType, ResourcePattern, ResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from doorkeeper.acls.entities.model import Entity, EntitySet
+    from doorkeeper.acls.model import AclBinding
 
     Normalize = Callable[[str, str], str]
 
@@ -239,3 +241,33 @@ def _refusals(now: TopicEntity, goal: TopicEntity) -> Iterator[str]:
             f"topic {goal.name}: found replication factor {factor}, wanted is {desired_factor}:"
             " replicas are moved between brokers by kafka-reassign-partitions.sh, not by a plan"
         )
+
+
+class StayingAcls(NamedTuple):
+    """ACLs that are left of a topic or a user that is removed: who makes it anew has them."""
+
+    entity: Entity
+    bindings: tuple[AclBinding, ...]
+
+
+def staying_acls(plan: EntityPlan, bindings: Iterable[AclBinding]) -> Iterator[StayingAcls]:
+    """Yield the removed topics and users that ACLs name; ``bindings`` are those after the plan."""
+    by_pattern: dict[ResourcePattern, list[AclBinding]] = {}
+    by_principal: dict[str, list[AclBinding]] = {}
+    if plan.removals:
+        for binding in bindings:
+            by_pattern.setdefault(binding.pattern, []).append(binding)
+            by_principal.setdefault(binding.entry.principal, []).append(binding)
+    users = set()
+    for change in plan.removals:
+        entity = change.entity
+        left: list[AclBinding] = []
+        if isinstance(entity, TopicEntity):
+            pattern = ResourcePattern(ResourceType.TOPIC, entity.name, PatternType.LITERAL)
+            left = by_pattern.get(pattern, [])
+        elif isinstance(entity, Credential) and entity.user not in users:
+            # A user may have a credential for each mechanism.
+            users.add(entity.user)
+            left = by_principal.get(f"User:{entity.user}", [])
+        if left:
+            yield StayingAcls(entity, tuple(left))

@@ -25,6 +25,7 @@ from doorkeeper.acls.entities.plan import (
     difference,
     plan_entities,
     rest_of,
+    staying_acls,
 )
 from doorkeeper.acls.formats.entities import SECTIONS, entity_of_record, record_of_entity
 from doorkeeper.acls.formats.names import FormatError, check_words
@@ -34,9 +35,10 @@ from doorkeeper.cli.terminal import printable, say
 from doorkeeper.cli.users.passwords import checked, new_password
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from doorkeeper.acls.entities.model import Entity
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
     from doorkeeper.cli.repositories.repository import AclRepository
@@ -277,6 +279,23 @@ def _notes(plan: EntityPlan) -> Iterator[str]:
         )
     for change in plan.foreign:
         yield f"note: not changed, for no file owns it: {line_of(change)[2:]}"
+
+
+def say_staying(plan: EntityPlan, bindings: Iterable[AclBinding]) -> None:
+    """Say which ACLs stay of topics and users that are removed; ``bindings`` are those after it."""
+    for entity, left in staying_acls(plan, bindings):
+        count = f"{len(left)} ACL{'s' if len(left) > 1 else ''}"
+        stays = "stay" if len(left) > 1 else "stays"
+        if isinstance(entity, Credential):
+            say(f"note: {count} of User:{printable(entity.user)} {stays}, for who gets the name")
+            continue
+        assert isinstance(entity, TopicEntity), "no ACL names a quota"
+        who = sorted({binding.entry.principal for binding in left})
+        more = f" and {len(who) - 5} more" if len(who) > 5 else ""
+        say(
+            f"note: {count} on {printable(entity.name)} {stays}: who makes it anew gives it to"
+            f" {printable(', '.join(who[:5]))}{more}"
+        )
 
 
 def summary_of(plan: EntityPlan) -> str:

@@ -37,6 +37,7 @@ from doorkeeper.cli.acls.entities import (
     line_of,
     passwords_of,
     record_of_plan,
+    say_staying,
     summary_of,
     take_plan,
 )
@@ -429,6 +430,7 @@ async def _show_new_plan(
     if precondition is not None:
         await precondition(found, session)
     show_plan(found, entities)
+    say_staying(entities, (*set(present).difference(found.removed), *found.added))
     return found
 
 

@@ -15,7 +15,13 @@ import click
 
 from doorkeeper.acls.entities.plan import NO_ENTITIES
 from doorkeeper.acls.formats.names import FormatError
-from doorkeeper.acls.plan import EVERYTHING, PlanError, Selector, plan_additions
+from doorkeeper.acls.plan import (
+    EVERYTHING,
+    PlanError,
+    Selector,
+    plan_additions,
+    with_topic_prefix,
+)
 from doorkeeper.acls.plan import plan as plan_changes
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.addresses import (
@@ -39,6 +45,7 @@ from doorkeeper.cli.acls.entities import (
     new_password_option,
     planner_of,
     planner_of_rest,
+    say_staying,
 )
 from doorkeeper.cli.acls.ownership import ownership_of, selector_of, selectors, whole_option
 from doorkeeper.cli.acls.plan_options import (
@@ -55,7 +62,7 @@ from doorkeeper.cli.acls.plans import apply_plan, fail_without_plan, side_of
 from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import inspects
-from doorkeeper.cli.options import PROPERTIES_FILE
+from doorkeeper.cli.options import PROPERTIES_FILE, utf8
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.stores import open_history
 from doorkeeper.cli.terminal import fail, say
@@ -125,6 +132,14 @@ Examples:
     help="Take RIGHT as of a moment; --at is the same.  [default: now]",
 )
 @click.option(
+    "--left-topic-prefix",
+    metavar="PREFIX",
+    default="",
+    type=utf8,
+    help="Compare as if the topics of LEFT began with PREFIX, as MirrorMaker names those that it"
+    " copies: src. for a source cluster src.",
+)
+@click.option(
     "--right-command-config",
     metavar="FILE",
     type=PROPERTIES_FILE,
@@ -141,6 +156,7 @@ def diff(
     left: Address,
     since: Moment | None,
     until: Moment | None,
+    left_topic_prefix: str,
     right_command_config: PropertiesFile | None,
     output: str,
     *,
@@ -176,7 +192,8 @@ def diff(
     left_contents, right_contents = read_contents(other), read_contents(location)
     # Without ownership, which both sides have been reduced to: a plan refuses a wanted ACL that is
     # not owned, a comparison just ignores it.
-    present = [each for each in left_contents.bindings if owned.selects(each)]
+    before = with_topic_prefix(left_contents.bindings, left_topic_prefix)
+    present = [each for each in before if owned.selects(each)]
     wanted = [each for each in right_contents.bindings if owned.selects(each)]
     found = plan_changes(present, wanted)
     entities = _differing_entities(
@@ -298,6 +315,7 @@ def plan(
         policy=states.policies[1] if states is not None else None,
     )
     report.show(output)
+    say_staying(entities, (*rest, *found.added))
     refusals = _refusals(location, present, report, Acceptance(accepted, removals_max))
     if out_file is not None:
         say(f"the plan is written to {out_file}")

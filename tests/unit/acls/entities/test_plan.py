@@ -18,10 +18,13 @@ from doorkeeper.acls.entities.plan import (
     EntityChange,
     EntityPlan,
     EntityPlanError,
+    StayingAcls,
     difference,
     plan_entities,
     rest_of,
+    staying_acls,
 )
+from testkit.acl import PREFIXED, READ, allow, group, topic
 
 ORDERS = TopicEntity("orders", 3, 1)
 ALICE = Credential("alice", "SCRAM-SHA-512", 4096)
@@ -153,3 +156,22 @@ def test_a_difference_has_no_owners() -> None:
         EntityChange(ALICE, None),
         EntityChange(None, LIMIT),
     )
+
+
+def test_acls_that_stay_of_what_goes() -> None:
+    """Those on the very name, and those of the user once; a prefix covers other names too."""
+    other = ALICE._replace(mechanism="SCRAM-SHA-256")
+    gone = EntityPlan(tuple(EntityChange(each, None) for each in (ORDERS, ALICE, other, LIMIT)))
+    on_topic, of_user = allow("x", READ, topic("orders")), allow("alice", READ, topic("t"))
+    bindings = [
+        on_topic,
+        of_user,
+        allow("x", READ, topic("ord", PREFIXED)),
+        allow("x", READ, group("orders")),
+    ]
+
+    assert list(staying_acls(gone, bindings)) == [
+        StayingAcls(ORDERS, (on_topic,)),
+        StayingAcls(ALICE, (of_user,)),
+    ]
+    assert list(staying_acls(EntityPlan((EntityChange(None, ORDERS),)), bindings)) == []

@@ -14,6 +14,7 @@ from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.plans import SavedPlan
 from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.testing.server import DoorkeeperServer
 from testkit.acl import READ, allow, group, topic
 from testkit.checkout import ROOT
 
@@ -442,3 +443,41 @@ def test_roles_are_shown_as_plain_acls(desk: Desk) -> None:
         "User:a,TOPIC,LITERAL,orders,DESCRIBE,ALLOW,*",
         "User:a,GROUP,LITERAL,billing,READ,ALLOW,*",
     ]
+
+
+def test_acls_of_what_is_deleted_are_said(desk: Desk) -> None:
+    """Who makes the topic anew, or gets the name of the user, would have them."""
+    wanted = desk.folder / "team.yaml"
+    wanted.write_text("version: 1\nacls: []\nowns: [{topics: ordold, users: ann}]\n")
+    acls = [allow("other", READ, topic("ordold")), allow("ann", READ, topic("t"))]
+    with DoorkeeperServer(
+        topics=["ordold"], users={"ann": "pw"}, principals=["User:other"], acls=acls
+    ) as server:
+        config = desk.folder / "admin.properties"
+        server.client_config("admin").write_java(config)
+        words = (
+            str(wanted),
+            f"kafka://{server.bootstrap_servers}",
+            "--command-config",
+            str(config),
+        )
+
+        planned = desk.run("plan", *words, "--delete-topics")
+        applied = desk.run("apply", *words, "--delete-topics", "--yes", "--max-removals", "9")
+
+    for result in (planned, applied):
+        assert (
+            "note: 1 ACL on ordold stays: who makes it anew gives it to User:other" in result.stderr
+        )
+        assert "note: 1 ACL of User:ann stays, for who gets the name" in result.stderr
+
+
+def test_a_source_and_a_target_of_mirrormaker(desk: Desk) -> None:
+    """Topics of LEFT are compared by their names on the target."""
+    target = desk.file(allow("a", READ, topic("src.a-orders")), name="target.yaml")
+    source = desk.file(A, G, name="source.yaml")
+
+    found = desk.run("diff", source, target, "--left-topic-prefix", "src.")
+
+    assert found.stdout.splitlines()[0] == "- User:a,GROUP,LITERAL,a-readers,READ,ALLOW,*"
+    assert "1 only in" in found.stdout
