@@ -10,6 +10,7 @@ import polars as pl
 
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.jobs.run import RunRequest, RunSummary, Surroundings, run
+from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import delta
 
 if TYPE_CHECKING:
@@ -18,7 +19,20 @@ if TYPE_CHECKING:
 
     from doorkeeper_pipeline.engines.contract import Engine
 
+OF_THE_RUN = {"first_seen", "known_from"}
+"""Columns that say when a run was: that found a finding, or was given the ACLs."""
+
 NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
+
+
+def silver_and_gold(out: Path | str) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of silver and gold, which two runs over the same files have in common."""
+    tables = delta.Tables(out)
+    return {
+        name: tables.read(name).drop(OF_THE_RUN, strict=False).to_dicts()
+        for name, table in TABLES.items()
+        if table.layer in {"silver", "gold"}
+    }
 
 
 def record(name: str, time: str = "2026-11-22 07:10:00,000", user: str = "alice") -> str:

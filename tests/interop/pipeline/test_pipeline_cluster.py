@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper_pipeline.schemas import TABLES
-from doorkeeper_pipeline.tables.delta import Tables, read
+from doorkeeper_pipeline.tables.delta import read
 from synthetic.shape import SMALL
 from synthetic.traffic import world_of
 from synthetic.writing import Log, write_acls, write_log
 from testkit.checkout import ROOT
 from testkit.load import scaled
+from testkit.pipeline_runs import silver_and_gold
 from testkit.spark_cluster import connect_server, environment, standalone
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -55,17 +55,6 @@ def ran(world: tuple[Path | str, Path], out: Path, *options: str, lines: int = L
     return time.monotonic() - begin
 
 
-def tables(out: Path) -> dict[str, bytes]:
-    """Return the bytes of silver and gold."""
-    now = Tables(out)
-    return {
-        f"{name} {number}": Path(file).read_bytes()
-        for name, table in TABLES.items()
-        if table.layer in {"silver", "gold"}
-        for number, file in enumerate(now.files(name))
-    }
-
-
 WHERE = """
 import sys
 from doorkeeper_pipeline.engines.spark import SparkEngine
@@ -102,7 +91,7 @@ def test_workers_use_what_was_sent(tmp_path: Path) -> None:
 def test_a_cluster_gives_what_one_process_gives(
     world: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One worker and two give the tables of the engine without a JVM, to the byte."""
+    """One worker and two give the rows of the engine without a JVM."""
     seconds = {}
     for workers in (1, 2):
         folder = tmp_path / f"cluster{workers}"
@@ -113,8 +102,8 @@ def test_a_cluster_gives_what_one_process_gives(
 
     with capsys.disabled():
         sys.stdout.write(f"\nrun on 1 worker {seconds[1]:.1f} s, on 2 workers {seconds[2]:.1f} s\n")
-    assert tables(tmp_path / "out1") == tables(tmp_path / "local")
-    assert tables(tmp_path / "out2") == tables(tmp_path / "local")
+    assert silver_and_gold(tmp_path / "out1") == silver_and_gold(tmp_path / "local")
+    assert silver_and_gold(tmp_path / "out2") == silver_and_gold(tmp_path / "local")
     assert len(read(tmp_path / "out2", "quarantine")) > 0
 
 
@@ -129,5 +118,5 @@ def test_a_connect_server_gives_what_one_process_gives(tmp_path: Path) -> None:
             ran((place, acls), tmp_path / name, "--master", address, lines=lines)
 
     for name in ("paths", "addresses"):
-        assert tables(tmp_path / name) == tables(tmp_path / "local")
+        assert silver_and_gold(tmp_path / name) == silver_and_gold(tmp_path / "local")
         assert read(tmp_path / name, "runs")["master"].to_list() == [address]

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables.delta import Tables
 from testkit.checkout import ROOT
 from testkit.load import scaled
+from testkit.pipeline_runs import silver_and_gold
 from testkit.spark_cluster import Cluster, environment, kill_session, standalone
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Runs:
             process = self._started(out, "--engine", "local")
             _, told = process.communicate(timeout=scaled(300))
             assert process.returncode == 0, told[-3000:]
-        assert rows(self.out) == rows(folder)
+        assert silver_and_gold(self.out) == silver_and_gold(folder)
 
     def _started(self, out: Path, *options: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "doorkeeper_pipeline", "run"]
@@ -139,16 +139,6 @@ class Runs:
             start_new_session=True,
         )
         return self._running
-
-
-def rows(out: Path) -> dict[str, list[dict[str, object]]]:
-    """Return the rows of silver and gold."""
-    now = Tables(out)
-    return {
-        name: now.read(name).to_dicts()
-        for name, table in TABLES.items()
-        if table.layer in {"silver", "gold"}
-    }
 
 
 def wait_for_commits(process: subprocess.Popen[str], runs: Runs, wanted: int) -> None:
