@@ -65,9 +65,9 @@ class Database:
         for kind, edited in change.items():
             rows = self.rows[kind.name]
             for row in edited.deleted:
-                rows.pop(row[: kind.key_columns], None)
+                rows.pop(kind.key_of(row), None)
             for row in edited.set:
-                rows[row[: kind.key_columns]] = row
+                rows[kind.key_of(row)] = row
 
 
 class ScriptedStore(Store):

@@ -204,8 +204,9 @@ def reset(
     # Through the log of changes, so that the audit log and other nodes see the reset.
     settings = load_settings(file, overrides)
     forgotten = asyncio.run(forget(settings, None if every else keys))
-    for broker, name, _ in forgotten:
-        click.echo(f"forgotten: {name} of {f'broker {broker}' if broker else 'the cluster'}")
+    for row in forgotten:
+        where = f"broker {row.broker}" if row.broker else "the cluster"
+        click.echo(f"forgotten: {row.name} of {where}")
     if not forgotten:
         click.echo("nothing to forget")
 

@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import astuple
 
 from doorkeeper.server.schema.kind import Item
 from doorkeeper_schemas.states import StateKind, declared_state_source, read_states
@@ -46,7 +47,7 @@ def test_the_generated_kind(tmp_path: Path) -> None:
     module = module_of(kinds_of(tmp_path))
     row = module.StoredOdd("here", "one", 1.5, b"1234")
 
-    assert row == ("here", "one", 1.5, b"1234", "red", ())
+    assert astuple(row) == ("here", "one", 1.5, b"1234", "red", ())
     assert repr(row) == "StoredOdd(place='here', name='one', weight=1.5, color='red', tags=())"
     assert module.KINDS == {"odd": module.ODD}
     kind = module.ODD

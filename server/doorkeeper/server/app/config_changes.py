@@ -44,8 +44,8 @@ ALL_BROKERS = ""
 def dynamic_values(rows: Iterable[StoredConfig], node_id: int) -> DynamicValues:
     """Return the dynamic values of a node from the rows of a store."""
     values: dict[str, dict[str, str]] = {ALL_BROKERS: {}, str(node_id): {}}
-    for broker, name, value in rows:
-        values.setdefault(broker, {})[name] = value
+    for row in rows:
+        values.setdefault(row.broker, {})[row.name] = row.value
     return DynamicValues(values[str(node_id)], values[ALL_BROKERS])
 
 

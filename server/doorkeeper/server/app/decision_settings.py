@@ -70,8 +70,8 @@ def settings_of(rows: Iterable[StoredSetting], node: str | None) -> Mapping[str,
     A ``node`` of None is the only node with rows of its own, or else those without.
     """
     found: dict[str, dict[str, str]] = {}
-    for owner, name, value in rows:
-        found.setdefault(owner, {})[name] = value
+    for row in rows:
+        found.setdefault(row.node, {})[row.name] = row.value
     values = dict(found.pop(ALL_NODES, {}))
     own = [found.get(node, {})] if node is not None else list(found.values())
     for each in own:

@@ -14,6 +14,8 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from doorkeeper.acls.model import Principal
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.uuids import random_uuid
@@ -195,7 +197,7 @@ class DelegationTokens:
         if after is None:
             expired = before._replace(expiry_ms=now_ms)
             return edit(TOKEN, deleted=[row]), SignedToken(expired, wish.hmac)
-        change = edit(TOKEN, set=[row._replace(expiry_ms=after.expiry_ms)])
+        change = edit(TOKEN, set=[replace(row, expiry_ms=after.expiry_ms)])
         return change, SignedToken(after, wish.hmac)
 
     def _row(self, hmac: bytes, rows: Table[StoredToken]) -> StoredToken:

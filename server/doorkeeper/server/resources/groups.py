@@ -107,14 +107,14 @@ class Offsets:
             old = by_group.of(row.group_id).pop(row.partition, None)
             if old is not None:
                 size -= size_of(old)
-                by_topic.of(topic_of(row)).pop(row[:2], None)
+                by_topic.of(topic_of(row)).pop((row.group_id, row.partition), None)
         for row in set:
             rows = by_group.of(row.group_id)
             old = rows.get(row.partition)
             size += size_of(row) - (0 if old is None else size_of(old))
             rows[row.partition] = row
             if row.partition:
-                by_topic.of(topic_of(row))[row[:2]] = row
+                by_topic.of(topic_of(row))[row.group_id, row.partition] = row
         return type(self)(by_group.finish(), by_topic.finish(), size)
 
 

@@ -99,7 +99,8 @@ class ScramUsers:
                 else:
                     del rounds[mechanism, iterations]
 
-            for user, mechanism, *_ in deleted:
+            for row in deleted:
+                user, mechanism = row.user, row.mechanism
                 of_user = by_user[user]
                 count(mechanism, of_user[mechanism].iterations, -1)
                 left = of_user.delete(mechanism)
@@ -107,8 +108,11 @@ class ScramUsers:
                     by_user[user] = left
                 else:
                     del by_user[user]
-            for user, mechanism, salt, stored_key, server_key, iterations in replaced:
-                credential = ScramCredential(salt, stored_key, server_key, iterations)
+            for row in replaced:
+                user, mechanism = row.user, row.mechanism
+                credential = ScramCredential(
+                    row.salt, row.stored_key, row.server_key, row.iterations
+                )
                 of_user = by_user.get(user, none)
                 if mechanism in of_user:
                     count(mechanism, of_user[mechanism].iterations, -1)

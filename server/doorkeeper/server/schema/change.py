@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.server.schema.kind import Kind
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ def edit(kind: Kind, *, set: Iterable[Any] = (), deleted: Iterable[Any] = ()) ->
     return {kind: found} if found.set or found.deleted else {}
 
 
+# Its positions are columns of the change log.
 class Author(NamedTuple):
     """The principal and the client that caused a revision, as the change log keeps them."""
 
@@ -58,7 +61,7 @@ class Author(NamedTuple):
     """That of the request, also in the audit log; None without a request."""
 
 
-class Origin(NamedTuple):
+class Origin(Struct, frozen=True):
     """The author of a change, and the request if there is one.
 
     The request is not stored; subscribers on this node get it.
@@ -72,7 +75,7 @@ SERVER = Origin(Author("Server:doorkeeper", "", "", ""))
 """The origin of the server's own changes. No client can use this principal type."""
 
 
-class Committed(NamedTuple):
+class Committed(Struct, frozen=True):
     """A durable, visible change.
 
     An empty change has the revision of the change before it. ``origin`` is None for a change of

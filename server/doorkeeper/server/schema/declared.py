@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from doorkeeper.server.schema.acls import CODEC as ACL_CODEC
 from doorkeeper.server.schema.acls import StoredBinding
-from doorkeeper.server.schema.kind import Column, Kind
+from doorkeeper.server.schema.kind import Column, Kind, Row
 
 
-class StoredConfig(NamedTuple):
+class StoredConfig(Row, frozen=True):
     """A dynamic value of a configuration key.
 
     Attributes:
@@ -25,7 +25,7 @@ class StoredConfig(NamedTuple):
     value: str
 
 
-class StoredCredential(NamedTuple):
+class StoredCredential(Row, frozen=True):
     """A user's SCRAM credential.
 
     Attributes:
@@ -52,7 +52,7 @@ class StoredCredential(NamedTuple):
         )
 
 
-class StoredFeature(NamedTuple):
+class StoredFeature(Row, frozen=True):
     """The level of a feature of the cluster, which decides the rules of a release.
 
     Attributes:
@@ -64,7 +64,7 @@ class StoredFeature(NamedTuple):
     level: int
 
 
-class StoredOffset(NamedTuple):
+class StoredOffset(Row, frozen=True):
     """An offset that a group has committed, or a group that has none left.
 
     Attributes:
@@ -84,7 +84,7 @@ class StoredOffset(NamedTuple):
     metadata: str
 
 
-class StoredQuota(NamedTuple):
+class StoredQuota(Row, frozen=True):
     """A quota of a user, a client id, both, or an address.
 
     Attributes:
@@ -99,7 +99,7 @@ class StoredQuota(NamedTuple):
     value: float
 
 
-class StoredResourceConfig(NamedTuple):
+class StoredResourceConfig(Row, frozen=True):
     """A configuration value of a group or of a subscription to client metrics.
 
     Attributes:
@@ -115,7 +115,7 @@ class StoredResourceConfig(NamedTuple):
     value: str
 
 
-class StoredSetting(NamedTuple):
+class StoredSetting(Row, frozen=True):
     """A value that decisions depend on, as the file of a node gave it when the node last used it.
 
     Attributes:
@@ -129,7 +129,7 @@ class StoredSetting(NamedTuple):
     value: str
 
 
-class StoredToken(NamedTuple):
+class StoredToken(Row, frozen=True):
     """A delegation token without what logs in with it: neither its HMAC nor the secret.
 
     Attributes:
@@ -153,7 +153,7 @@ class StoredToken(NamedTuple):
     fingerprint: bytes
 
 
-class StoredTopic(NamedTuple):
+class StoredTopic(Row, frozen=True):
     """A topic that was created over the wire.
 
     Attributes:

@@ -11,47 +11,32 @@ columns are skipped. Thus versions that share a store read each other's rows.
 from __future__ import annotations
 
 import json
-from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
+
+from msgspec import Struct, convert, to_builtins
 
 _dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _loads: Final = json.JSONDecoder().decode
 
 
-def _base64(value: bytes) -> str:
-    return b2a_base64(value, newline=False).decode("ascii")
-
-
-_TO_JSON: Final[dict[str, Callable[[Any], Any]]] = {
-    "float": float,
-    "bytes": _base64,
-    "strings": list,
-    "map": dict,
-}
-_FROM_JSON: Final[dict[str, Callable[[Any], Any]]] = {
-    "bytes": partial(a2b_base64, strict_mode=True),
-    "strings": tuple,
-}
-_IN_JSON: Final[dict[str, type]] = {
-    "string": str,
-    "int": int,
-    "float": float,
-    "bytes": str,
-    "strings": list,
-    "map": dict,
-}
-_EMPTY: Final[dict[str, Any]] = {
+_EMPTY: Final[dict[str, object]] = {
     "string": "",
     "int": 0,
-    "float": 0.0,
-    "bytes": b"",
-    "strings": (),
+    "float": 0,
+    "bytes": "",
+    "strings": [],
     "map": {},
 }
+"""What JSON has of an empty value of each type."""
 
 
+class Row(Struct, frozen=True, order=True, array_like=True, gc=False):
+    """A row of a kind: its columns in their declared order, the key first."""
+
+
+# Unpacked where rows are read and written, thousands in a request.
 class Item(NamedTuple):
     """A row as a store keeps it; ``secret`` is None for a kind without secret columns."""
 
@@ -63,7 +48,7 @@ class Item(NamedTuple):
         return f"Item({self.key!r}, {self.value!r})"
 
 
-class Column(NamedTuple):
+class Column(Struct, frozen=True):
     """A column of a kind. ``type`` is string, int, float, bytes, strings or map."""
 
     name: str
@@ -71,7 +56,7 @@ class Column(NamedTuple):
     secret: bool = False
 
 
-class Codec(NamedTuple):
+class Codec(Struct, frozen=True):
     """Convert rows of a kind to items and back; an item may lack its secret array.
 
     ``decode`` raises KeyError, TypeError or ValueError for an invalid item.
@@ -85,8 +70,8 @@ class Kind:
     """One kind of state.
 
     ``name`` is its name in stores, ``field`` the attribute of ``State``, ``subject`` its name in
-    audit events. ``row`` is the class of its rows: a named tuple of all columns, the key first.
-    ``audit_name`` and ``audit_detail`` are the columns that identify a row in the audit log.
+    audit events. ``row`` is the class of its rows, ``key_of`` the key of one. ``audit_name``
+    and ``audit_detail`` are the columns that identify a row in the audit log.
     """
 
     __slots__ = (
@@ -96,6 +81,7 @@ class Kind:
         "columns",
         "field",
         "key_columns",
+        "key_of",
         "name",
         "row",
         "subject",
@@ -121,6 +107,7 @@ class Kind:
         self.row = row
         self.columns = tuple(columns)
         self.key_columns = key
+        self.key_of = _key_getter([column.name for column in columns[:key]])
         self.audit_name = audit_name
         self.audit_detail = audit_detail
         self.codec = _row_codec(row, self.columns, key) if codec is None else codec
@@ -152,32 +139,36 @@ def key_text(cells: Sequence[str]) -> str:
     return cells[0] if len(cells) == 1 else _dumps(list(cells))
 
 
-def _row_codec(row: type[Any], columns: tuple[Column, ...], key: int) -> Codec:
-    """Return the codec of rows that are named tuples of the columns."""
-    values = columns[key:]
-    writers = [_TO_JSON.get(column.type) for column in values]
-    is_secret = [column.secret for column in values]
-    has_secrets = any(is_secret)
+def _key_getter(names: Sequence[str]) -> Callable[[Any], tuple[str, ...]]:
+    found: Callable[[Any], Any] = attrgetter(*names)
+    return (lambda row: (found(row),)) if len(names) == 1 else found
 
-    def encode(found: tuple[Any, ...]) -> Item:
-        cells = [
-            cell if writer is None else writer(cell)
-            for cell, writer in zip(found[key:], writers, strict=True)
-        ]
-        if not has_secrets:
-            return Item(key_text(found[:key]), _dumps(cells))
-        public = [None if secret else cell for cell, secret in zip(cells, is_secret, strict=True)]
-        secrets = [cell for cell, secret in zip(cells, is_secret, strict=True) if secret]
-        return Item(key_text(found[:key]), _dumps(public), _dumps(secrets))
+
+def _row_codec(row: type[Row], columns: tuple[Column, ...], key: int) -> Codec:
+    """Return the codec of rows that are structs of the columns."""
+    secrets = [at for at, column in enumerate(columns) if column.secret]
+
+    def encode(found: Row) -> Item:
+        # JSON by json, not msgspec: texts may have lone surrogates, and stores have its numbers.
+        cells = list(to_builtins(found, enc_hook=dict))
+        hidden = [cells[at] for at in secrets]
+        for at in secrets:
+            cells[at] = None
+        secret = _dumps(hidden) if secrets else None
+        return Item(key_text(cells[:key]), _dumps(cells[key:]), secret)
 
     def decode(item: Item) -> object:
         keys = [item.key] if key == 1 else _list(item.key)
-        if len(keys) != key or any(cell.__class__ is not str for cell in keys):
+        if len(keys) != key:
             raise ValueError(f"expected a key of {key} texts")
-        secrets = None if item.secret is None else iter(_list(item.secret))
-        # Not strict: another version may have appended columns, or lack some (see the module).
-        cells = zip(_list(item.value), values, strict=False)
-        return row(*keys, *[_cell(cell, column, secrets) for cell, column in cells])
+        # Another version may have appended columns, or lack some (see the module).
+        cells = keys + _list(item.value)
+        hidden = None if item.secret is None else iter(_list(item.secret))
+        for at in secrets:
+            if at < len(cells):
+                # Without secrets, as in the change log, their columns are empty.
+                cells[at] = _EMPTY[columns[at].type] if hidden is None else next(hidden, None)
+        return convert(cells, row)
 
     return Codec(encode, decode)
 
@@ -187,20 +178,3 @@ def _list(text: str) -> list[Any]:
     if not isinstance(found, list):
         raise ValueError("expected a JSON array")
     return found
-
-
-def _cell(cell: object, column: Column, secrets: Iterator[Any] | None) -> object:
-    """Return the value of a column; a secret one comes from ``hidden``.
-
-    Without ``hidden``, as in the change log, secret columns are empty.
-    """
-    kind = column.type
-    if column.secret:
-        if secrets is None:
-            return _EMPTY[kind]
-        cell = next(secrets, None)
-    # Not isinstance: JSON's true is no int.
-    if type(cell) is not _IN_JSON[kind]:
-        raise TypeError(f"{column.name} is no {kind}")
-    reader = _FROM_JSON.get(kind)
-    return cell if reader is None else reader(cell)

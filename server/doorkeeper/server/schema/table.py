@@ -7,26 +7,22 @@ from typing import Generic, TypeVar
 
 import immutables
 
-R = TypeVar("R", bound="tuple[object, ...]")
+from doorkeeper.server.schema.kind import Kind, Row
+
+R = TypeVar("R", bound=Row)
 
 
 class Table(Generic[R]):
     """The rows of one kind; immutable."""
 
-    __slots__ = ("_key_columns", "_rows")
+    __slots__ = ("_kind", "_rows")
 
-    def __init__(
-        self,
-        key_columns: int,
-        rows: immutables.Map[tuple[object, ...], R] | None = None,
-    ) -> None:
-        """The first ``key_columns`` columns are the key; the table is empty without ``rows``."""
-        self._key_columns = key_columns
-        self._rows: immutables.Map[tuple[object, ...], R] = (
-            immutables.Map() if rows is None else rows
-        )
+    def __init__(self, kind: Kind, rows: immutables.Map[tuple[str, ...], R] | None = None) -> None:
+        """The table is empty without ``rows``."""
+        self._kind = kind
+        self._rows: immutables.Map[tuple[str, ...], R] = immutables.Map() if rows is None else rows
 
-    def get(self, *key: object) -> R | None:
+    def get(self, *key: str) -> R | None:
         return self._rows.get(key)
 
     def __len__(self) -> int:
@@ -38,12 +34,12 @@ class Table(Generic[R]):
 
     def with_changes(self, set: Iterable[R], deleted: Iterable[R]) -> Table[R]:
         """Return a table without ``deleted`` and with ``set``; O(log n) for each row."""
-        size = self._key_columns
+        key_of = self._kind.key_of
         # One mutation for all rows: a map for each row would copy its path again and again.
         with self._rows.mutate() as rows:
             for row in deleted:
-                rows.pop(row[:size], None)
+                rows.pop(key_of(row), None)
             for row in set:
-                rows[row[:size]] = row
+                rows[key_of(row)] = row
             found = rows.finish()
-        return Table(size, found)
+        return Table(self._kind, found)

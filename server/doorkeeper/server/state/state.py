@@ -23,7 +23,11 @@ from doorkeeper.server.resources.users import ScramUsers
 from doorkeeper.server.schema.change import Change
 from doorkeeper.server.schema.declared import (
     ACL,
+    CONFIG,
+    FEATURE,
     KINDS,
+    SETTING,
+    TOKEN,
     StoredConfig,
     StoredFeature,
     StoredSetting,
@@ -49,14 +53,14 @@ class State(NamedTuple):
     revision: int = 0
     acls: Snapshot = NO_ACLS
     topics: Topics = Topics()
-    configs: Table[StoredConfig] = Table(2)
+    configs: Table[StoredConfig] = Table(CONFIG)
     credentials: ScramUsers = ScramUsers()
-    tokens: Table[StoredToken] = Table(1)
+    tokens: Table[StoredToken] = Table(TOKEN)
     quotas: ClientQuotas = ClientQuotas()
-    features: Table[StoredFeature] = Table(1)
+    features: Table[StoredFeature] = Table(FEATURE)
     offsets: Offsets = Offsets()
     resource_configs: ResourceConfigs = ResourceConfigs()
-    settings: Table[StoredSetting] = Table(2)
+    settings: Table[StoredSetting] = Table(SETTING)
     groups: Mapping[str, Group] = {}
     live_groups: Mapping[str, Group] = {}
     members: tuple[Member, ...] = ()
@@ -77,7 +81,7 @@ def check_fields(kinds: Iterable[Kind], state: State) -> None:
             raise TypeError(
                 f"schemas/state/{kind.name}.yaml: the kind has its rows in the field {kind.field},"
                 f" and State ({__file__}) has no table of this name; add one, such as"
-                f" {kind.field}: Table[{kind.row.__name__}] = Table({kind.key_columns})"
+                f" {kind.field}: Table[{kind.row.__name__}] = Table({kind.name.upper()})"
             )
 
 

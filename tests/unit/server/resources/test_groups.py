@@ -63,10 +63,10 @@ def test_the_size_is_that_of_the_rows() -> None:
     for _ in range(300):
         found = row(chance.choice("gh"), f"{chance.choice('ab')}-0", 0, "x" * chance.randrange(9))
         if chance.random() < 0.5:
-            table, rows[found[:2]] = table.with_changes([found], ()), found
+            table, rows[found.group_id, found.partition] = table.with_changes([found], ()), found
         else:
             table = table.with_changes((), [found])
-            rows.pop(found[:2], None)
+            rows.pop((found.group_id, found.partition), None)
         of_topics = [each for topic in "ab" for each in table.of_topic(topic)]
 
         assert table.size == sum(map(size_of, rows.values()))

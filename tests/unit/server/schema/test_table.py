@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorkeeper.server.schema.declared import StoredConfig
+from doorkeeper.server.schema.declared import CONFIG, StoredConfig
 from doorkeeper.server.schema.table import Table
 
 ROWS = st.builds(
@@ -18,7 +18,7 @@ def test_a_table_is_as_a_dictionary(
     changes: list[tuple[list[StoredConfig], list[StoredConfig]]],
 ) -> None:
     """Of each change the deleted rows go first; of several rows with one key the last stays."""
-    table, model = Table[StoredConfig](2), dict[tuple[str, str], StoredConfig]()
+    table, model = Table[StoredConfig](CONFIG), dict[tuple[str, str], StoredConfig]()
     for set_, deleted in changes:
         before, size = table, len(table)
         table = table.with_changes(set_, deleted)

@@ -193,7 +193,7 @@ def login_event(seen: SeenLogin) -> Login:
 
 def change_events(change: Change, revision: int | None, origin: Origin) -> Iterator[ChangeEvent]:
     """Yield the events of a durable change, one for each kind."""
-    author, asked = origin
+    author, asked = origin.author, origin.request
     for kind, rows in change.items():
         is_acl = kind is ACL
         yield ChangeEvent(

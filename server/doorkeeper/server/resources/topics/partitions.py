@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.cluster import Broker, Topic
 from doorkeeper.server.resources.topics.creation import (
@@ -98,7 +100,7 @@ def _grown_row(topic: Topic, desired: WantedPartitions, brokers: Sequence[Broker
         count = desired.total - topic.partitions
         added = assignments(brokers, topic.partitions, count, topic.replication_factor)
     if not added:
-        return row._replace(partitions=desired.total)
+        return replace(row, partitions=desired.total)
     unassigned = ("",) * (topic.partitions - len(row.assignments))
     every = (*row.assignments, *unassigned, *map(text_of, added))
-    return row._replace(partitions=desired.total, assignments=every)
+    return replace(row, partitions=desired.total, assignments=every)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.settings.operations import AlteredResource
 from doorkeeper.server.resources.topics.alteration import ConfigPolicy, altered_topic
@@ -54,4 +56,4 @@ def plan_alteration(topics: Topics, resource: AlteredResource, policy: ConfigPol
     assert topic is not None, "refused by altered_topic"
     if configs == topic.configs:
         return {}
-    return edit(TOPIC, set=[row_of(topic)._replace(configs=configs)])
+    return edit(TOPIC, set=[replace(row_of(topic), configs=configs)])

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.cluster import Broker, Topic
 from doorkeeper.server.resources.topics.creation import ExistingTopics, check_replicas
@@ -75,4 +77,4 @@ def _replicas(
 def _row_after(row: StoredTopic, partition: int, replicas: Sequence[int]) -> StoredTopic:
     assignments = [*row.assignments, *[""] * (partition + 1 - len(row.assignments))]
     assignments[partition] = text_of(replicas)
-    return row._replace(assignments=tuple(assignments))
+    return replace(row, assignments=tuple(assignments))

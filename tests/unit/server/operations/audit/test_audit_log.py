@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
@@ -51,8 +53,8 @@ async def test_a_life(tmp_path: Path) -> None:
     )
     trail.record_login(LOGIN)
     trail.record_commit(CHANGE)
-    trail.record_commit(CHANGE._replace(change={}))
-    trail.record_commit(CHANGE._replace(origin=None))
+    trail.record_commit(replace(CHANGE, change={}))
+    trail.record_commit(replace(CHANGE, origin=None))
     trail.record_reload(None)
     trail.record_reload("a wrong key")
     trail.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.bulk import load
 from doorkeeper.acls.decision import Policy
@@ -182,8 +183,8 @@ def test_other_changes_tell_names_only() -> None:
             (StoredCredential("bob", "SCRAM-SHA-256", *keys),),
             (StoredCredential("eve", "SCRAM-SHA-512", *keys),),
         ),
-        TOKEN: Edit((token,), (token._replace(token_id="t-2"),)),
-        TOPIC: Edit((topic, topic._replace(name="bills")), (topic._replace(name="old"),)),
+        TOKEN: Edit((token,), (replace(token, token_id="t-2"),)),
+        TOPIC: Edit((topic, replace(topic, name="bills")), (replace(topic, name="old"),)),
         CONFIG: Edit(
             (StoredConfig("1", "super.users", secret),),
             (StoredConfig("", "max.connections", secret),),

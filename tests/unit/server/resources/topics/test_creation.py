@@ -134,7 +134,7 @@ async def test_an_assignment_needs_a_live_broker() -> None:
     node = await node_of()
     registered = brokers_of(1, fenced=[2, 3])
 
-    assert plan_topic(WantedTopic("a", assignments=((0, (2, 1)),)), node, registered)
+    plan_topic(WantedTopic("a", assignments=((0, (2, 1)),)), node, registered)
     with pytest.raises(ApiError) as caught:
         plan_topic(WantedTopic("a", assignments=((0, (2, 3)),)), node, registered)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.resources.topics.partitions import WantedPartitions, plan_partitions
@@ -19,7 +20,7 @@ def test_partitions_are_added() -> None:
     """Everything else of the topic stays."""
     change, errors = plan_partitions(TOPICS, [WantedPartitions("old", 5)], brokers_of(1))
 
-    assert change == edit(TOPIC, set=[row_of(OLD)._replace(partitions=5)])
+    assert change == edit(TOPIC, set=[replace(row_of(OLD), partitions=5)])
     assert errors == [None]
 
 
@@ -29,7 +30,7 @@ def test_chosen_brokers_are_kept_behind_partitions_without_any() -> None:
 
     change, _ = plan_partitions(TOPICS, [wanted], brokers_of(1, 2))
 
-    row = row_of(OLD)._replace(partitions=4, assignments=("", "", "2,1", "1,2"))
+    row = replace(row_of(OLD), partitions=4, assignments=("", "", "2,1", "1,2"))
     assert change == edit(TOPIC, set=[row])
 
 
@@ -39,7 +40,7 @@ def test_new_partitions_are_placed_among_several_brokers() -> None:
 
     change, _ = plan_partitions(TOPICS, wanted, brokers_of(1, 3, fenced=[2]))
 
-    row = row_of(OLD)._replace(partitions=4, assignments=("", "", "1,3", "3,1"))
+    row = replace(row_of(OLD), partitions=4, assignments=("", "", "1,3", "3,1"))
     assert change == edit(TOPIC, set=[row])
 
 
@@ -69,7 +70,7 @@ def test_what_is_refused(wanted: WantedPartitions, code: int, text: str | None) 
 
     change, errors = plan_partitions(TOPICS, both, brokers_of(1, 2, fenced=[3, 4]))
 
-    row = row_of(a_topic("other"))._replace(partitions=2, assignments=("", "1"))
+    row = replace(row_of(a_topic("other")), partitions=2, assignments=("", "1"))
     assert change == edit(TOPIC, set=[row])
     assert errors[1] is None
     assert errors[0] is not None

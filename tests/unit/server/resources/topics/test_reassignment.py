@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.resources.topics.reassignment import Reassignment, plan_reassignments
 from doorkeeper.server.resources.topics.table import Topics, row_of
@@ -20,7 +21,7 @@ def test_partitions_of_a_topic_move_together() -> None:
 
     change, errors = plan_reassignments(TOPICS, wanted, brokers_of(1, 2, 3))
 
-    assert change == edit(TOPIC, set=[row_of(A)._replace(assignments=("2,1", "", "3,1"))])
+    assert change == edit(TOPIC, set=[replace(row_of(A), assignments=("2,1", "", "3,1"))])
     assert errors == [None, None]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CREDENTIAL
@@ -152,7 +153,7 @@ def test_the_file_keeps_nothing_of_a_credential_that_is_gone(tmp_path: Path) -> 
     connection = connect(path)
     create_tables(connection)
     users = [
-        credential(f"user-{at:02}")._replace(stored_key=f"what checks user {at:02}".encode())
+        replace(credential(f"user-{at:02}"), stored_key=f"what checks user {at:02}".encode())
         for at in range(40)
     ]
     gone, kept = users[:30], users[30:]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import (
     AccessControlEntry,
@@ -150,7 +151,7 @@ def test_names_are_kept_exactly(connection: apsw.Connection, copies: int) -> Non
         for name in NAMES
         for number in range(copies)
     ]
-    topics = [topic("t")._replace(name=name, configs={name: name}) for name in NAMES]
+    topics = [replace(topic("t"), name=name, configs={name: name}) for name in NAMES]
 
     append(connection, edit(ACL, set=bindings) | edit(TOPIC, set=topics), 1)
 
