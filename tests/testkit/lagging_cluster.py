@@ -15,11 +15,10 @@ from doorkeeper.acls.filters import matches
 from doorkeeper.acls.live_changes import LiveCluster, RemovalLimits
 from doorkeeper.acls.plan import Selector, SelectorUnion
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.base.slices import run_to_end
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import SERVER, Committed, edit
 from doorkeeper.server.schema.declared import ACL
-from doorkeeper.server.state.state import EMPTY, apply
+from doorkeeper.server.state.state import EMPTY, apply_at_once
 from doorkeeper.sync import synchronization
 from doorkeeper.sync.config import ClusterConfig, EnforcementLimits, Mode
 from doorkeeper.sync.remote import ClusterError, Descriptions, SentBatch
@@ -190,8 +189,7 @@ class Kept:
     def change(self, added: Iterable[AclBinding] = (), removed: Iterable[AclBinding] = ()) -> None:
         rows = [[StoredBinding(repr(each), each) for each in part] for part in (added, removed)]
         change = edit(ACL, set=rows[0], deleted=rows[1])
-        found = apply(self.state, change, self.state.revision + 1)
-        self.state = found if isinstance(found, tuple) else run_to_end(found)
+        self.state = apply_at_once(self.state, change, self.state.revision + 1)
         self.task.note(Committed(self.state.revision, change, SERVER))
 
 

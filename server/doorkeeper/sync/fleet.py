@@ -7,6 +7,8 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from doorkeeper.acls.live_changes import binding_text
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.authorizer.contract import AclCreateResult, AclDeleteResult
@@ -252,7 +254,7 @@ class AcknowledgedByClusters:
             text = f"Stored as revision {revision}, but not in force everywhere: {pending}"
             error = refused(ApiError(ErrorCode.REQUEST_TIMED_OUT, text))
             values = [error if result.error is None else result for result in results.values]
-            return results._replace(values=values)
+            return replace(results, values=values)
         return results
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api import consumer_group_describe
@@ -51,7 +52,7 @@ class World:
         return self.node.state
 
     def amend(self, live_groups: dict[str, Group]) -> None:
-        self.node.state = self.node.state._replace(live_groups=live_groups)
+        self.node.state = replace(self.node.state, live_groups=live_groups)
         self.node.groups = live_groups
 
     def beat(

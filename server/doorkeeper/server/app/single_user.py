@@ -10,6 +10,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from doorkeeper.acls.operations import full_mask
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.server.authorizer.contract import AuthorizationResult
@@ -83,7 +85,7 @@ class OperatorAuthorizer:
     def _note(self, results: Results) -> Results:
         name = self._guarded.name
         self.faults += [AuthorizerFault(name, "an item", each) for each in results.errors]
-        return results._replace(errors=())
+        return replace(results, errors=())
 
     @contextmanager
     def _noting_faults(self) -> Iterator[None]:

@@ -6,6 +6,8 @@ import gc
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeVar
 
+from msgspec.structs import replace
+
 from doorkeeper.acls.bulk import load
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.garbage_collection import collection_paused
@@ -24,7 +26,7 @@ FREEZE_FROM: Final = 10_000
 
 def state_without_acls(revision: int, rows: Callable[[Kind], Iterable[Any]]) -> State:
     """Return the state of all rows except the ACLs, which ``load_snapshot`` loads in a thread."""
-    state = EMPTY._replace(revision=revision)
+    state = replace(EMPTY, revision=revision)
     for kind in KINDS.values():
         if kind is not ACL:
             state = apply_at_once(state, edit(kind, set=rows(kind)))
@@ -43,7 +45,7 @@ def load_snapshot(rows: Iterable[StoredBinding], is_closing: Callable[[], bool])
 def with_acls(state: State, acls: Snapshot) -> State:
     """Return the state with its ACLs, under the rules of its features."""
     enabled = state.acls.matches_networks
-    return state._replace(acls=acls.with_network_matching(enabled=enabled))
+    return replace(state, acls=acls.with_network_matching(enabled=enabled))
 
 
 def _until(is_closing: Callable[[], bool], rows: Iterable[T]) -> Iterator[T]:

@@ -24,6 +24,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from msgspec.structs import replace
+
 from doorkeeper.base.slices import run_in_turns
 from doorkeeper.server.runtime.logger import NO_LOG
 from doorkeeper.server.runtime.metrics.hooks import StoreStatus
@@ -201,11 +203,11 @@ class StateLog:
         Without fields, publish the same state as another object, which invalidates caches.
         """
         # The state first: a field that it does not have must not be in the next ones either.
-        self.state = self.state._replace(**fields)
+        self.state = replace(self.state, **fields)
         self._local.update(fields)
 
     def _publish(self, state: State) -> None:
-        self.state = state._replace(**self._local)
+        self.state = replace(state, **self._local)
 
     def start(self) -> asyncio.Future[None]:
         """Load the ACLs in a thread, then process changes; the future completes with the load.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.state.log import origin_of
@@ -20,7 +22,7 @@ R = TypeVar("R")
 UNCHANGED = "Nothing was changed"
 
 
-class Results(NamedTuple):
+class Results(Struct, frozen=True):
     """The results of the items of an authorizer's update, in order.
 
     ``errors`` were raised by awaitables of an authorizer and are logged, not sent to clients.

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.acls.snapshot import EMPTY as NO_ACLS
 from doorkeeper.acls.snapshot import Snapshot
@@ -41,7 +44,7 @@ from doorkeeper.server.schema.table import Table
 ROWS_PER_SLICE: Final = 256
 
 
-class State(NamedTuple):
+class State(Struct, frozen=True):
     """All data that a node serves, at one revision. Compare states with ``is``.
 
     The fields after the stored kinds are local to this node: ``groups`` that a file declares,
@@ -100,7 +103,7 @@ def apply(state: State, change: Change, revision: int | None = None) -> State | 
         if len(set_) + len(deleted) > ROWS_PER_SLICE:
             return _apply_in_slices(state, change, fields)
         fields[kind.field] = getattr(state, kind.field).with_changes(set_, deleted)
-    return _with_release(state, fields) if "features" in fields else state._replace(**fields)
+    return _with_release(state, fields) if "features" in fields else replace(state, **fields)
 
 
 def _apply_in_slices(state: State, change: Change, fields: dict[str, Any]) -> Slices[State]:
@@ -112,7 +115,7 @@ def _apply_in_slices(state: State, change: Change, fields: dict[str, Any]) -> Sl
                 table = table.with_changes(part.set, part.deleted)
             yield
         fields[kind.field] = table
-    return _with_release(state, fields) if "features" in fields else state._replace(**fields)
+    return _with_release(state, fields) if "features" in fields else replace(state, **fields)
 
 
 def _with_release(state: State, fields: dict[str, Any]) -> State:
@@ -120,7 +123,7 @@ def _with_release(state: State, fields: dict[str, Any]) -> State:
     acls: Snapshot = fields.get("acls", state.acls)
     enabled = has_networks(metadata_level(fields["features"]))
     fields["acls"] = acls.with_network_matching(enabled=enabled)
-    return state._replace(**fields)
+    return replace(state, **fields)
 
 
 def apply_at_once(state: State, change: Change, revision: int | None = None) -> State:

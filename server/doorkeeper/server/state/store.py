@@ -13,6 +13,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.server.schema.change import Edit
 
 if TYPE_CHECKING:
@@ -77,7 +79,7 @@ class LogEntry(NamedTuple):
     change: Change
 
 
-class Logged(NamedTuple):
+class Logged(Struct, frozen=True):
     """A revision from the change log.
 
     ``batch`` identifies the commit that wrote it; None where the store is not shared, or the row
@@ -92,7 +94,7 @@ class Logged(NamedTuple):
     change: Change
 
 
-class StoredState(NamedTuple):
+class StoredState(Struct, frozen=True):
     """All rows of a store at one revision, by the name of the kind."""
 
     revision: int

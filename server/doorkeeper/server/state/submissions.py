@@ -13,7 +13,9 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from msgspec import Struct
 
 from doorkeeper.server.schema.change import Change, Origin
 from doorkeeper.server.state.state import State
@@ -35,7 +37,7 @@ call counts. If a plan raises, ``submit`` raises the same error and nothing is c
 """
 
 
-class CompletedPlan(NamedTuple, Generic[R]):
+class CompletedPlan(Struct, Generic[R], frozen=True):
     """The result of a plan whose change is durable and visible.
 
     An empty change has the revision of the change before it.
@@ -74,7 +76,7 @@ class Submission:
             self.completion.set_exception(error)
 
 
-class Batch(NamedTuple):
+class Batch(Struct, frozen=True):
     """Planned changes that share one transaction.
 
     ``state`` lacks only ``last``, the last item that changes anything: it is applied during the

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.cli.repositories.addresses import parse_address
 from doorkeeper.cli.store.moves import check, copy, create
@@ -39,7 +40,7 @@ async def test_embedded_stores_are_copied_and_checked(tmp_path: Path) -> None:
 
     for place in (folder(source), folder(target)):
         found, findings = await check(place)
-        assert (found._replace(store_id=header.store_id), findings) == (header, [])
+        assert (replace(found, store_id=header.store_id), findings) == (header, [])
     assert numbers_in(target) == numbers_in(source)
 
 
@@ -81,11 +82,11 @@ async def test_both_ways_compare_equal(database: Database, tmp_path: Path) -> No
 
     header = await copied(folder(source), shared)
     back = await copied(shared, folder(target))
-    assert back._replace(store_id=header.store_id) == header
+    assert replace(back, store_id=header.store_id) == header
 
     for place in (shared, folder(target)):
         found, findings = await check(place)
-        assert (found._replace(store_id=header.store_id), findings) == (header, [])
+        assert (replace(found, store_id=header.store_id), findings) == (header, [])
     assert numbers_in(target) == numbers_in(source)
     for statement in (
         f"SELECT {', '.join(COLUMNS[LOG][:-ONLY_SHARED])} FROM change_log ORDER BY revision, item",

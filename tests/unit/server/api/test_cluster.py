@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.server.api import (
@@ -180,7 +181,7 @@ LOG = asked(("__cluster_metadata", (0,)))
 async def test_quorum_is_led_by_the_controller(version: int) -> None:
     """The log ends after the newest revision; the leader fetched now, with listeners from v2."""
     node = await node_of(allow("alice", DESCRIBE, CLUSTER), properties=WITH_CONTROLLERS)
-    node.state = node.state._replace(revision=17)
+    node.state = replace(node.state, revision=17)
 
     response = answer(describe_quorum.API, LOG, node, version, user="alice")
 
@@ -197,8 +198,8 @@ async def test_quorum_is_led_by_the_controller(version: int) -> None:
 async def test_quorum_is_observed_by_other_nodes() -> None:
     """This node knows its own offset; that of a third is -1."""
     node = await node_of(secured=False, properties=WITH_CONTROLLERS)
-    node.state = node.state._replace(
-        revision=17, members=tuple(Member(each, {}, None, "") for each in (2, 3, 5))
+    node.state = replace(
+        node.state, revision=17, members=tuple(Member(each, {}, None, "") for each in (2, 3, 5))
     )
     node.node_id, node.controller_id = 3, 2
     node.controllers = (Broker(2, "two.example", 1), Broker(3, "three.example", 2))

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.base.credentials import salted_credential_of
@@ -282,7 +283,7 @@ async def test_what_the_filter_selects_is_answered(version: int) -> None:
         StoredQuota(entity_text(both), "consumer_byte_rate", 7.0),
         StoredQuota(entity_text(entity_of([("ip", "10.0.0.1")])), "connection_creation_rate", 3.0),
     ]
-    node.state = EMPTY._replace(quotas=ClientQuotas().with_changes(rows, []))
+    node.state = replace(EMPTY, quotas=ClientQuotas().with_changes(rows, []))
 
     found = answer(describe_client_quotas.API, filtering(("user", 0, "alice")), node, version)
 

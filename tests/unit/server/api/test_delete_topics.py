@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.server.api.delete_topics import API
@@ -54,7 +55,7 @@ async def test_topics_are_deleted_by_name_and_by_id() -> None:
     made = outcome(API, asking("orders", INVOICES.topic_id), node, 6)
 
     assert isinstance(made, Update)
-    change, errors = await planned(made, EMPTY._replace(topics=node.topics))
+    change, errors = await planned(made, replace(EMPTY, topics=node.topics))
     assert [row.name for row in change[TOPIC].deleted] == ["invoices", "orders"]
     assert rows_of(made.respond(errors)) == [
         ("invoices", INVOICES.topic_id, 0, None),
@@ -98,7 +99,7 @@ async def test_delete_on_the_cluster_or_on_the_topic() -> None:
     by_bob = outcome(API, asking("orders"), node, 6, user="bob")
 
     for made in (by_alice, by_bob):
-        change, _ = await planned(made, EMPTY._replace(topics=node.topics))
+        change, _ = await planned(made, replace(EMPTY, topics=node.topics))
         assert [row.name for row in change[TOPIC].deleted] == ["orders"]
     assert of_alice == [
         "TRACE Denied DELETE Cluster:LITERAL:kafka-cluster 1",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.server.api import (
@@ -107,7 +108,7 @@ async def test_groups_are_deleted(version: int) -> None:
 
     assert isinstance(made, Update)
     row = StoredOffset("g", "a-0", bytes(16), 5, -1, "")
-    change, errors = await planned(made, EMPTY._replace(offsets=Offsets().with_changes([row], ())))
+    change, errors = await planned(made, replace(EMPTY, offsets=Offsets().with_changes([row], ())))
     assert change == edit(OFFSET, deleted=[row])
     found = made.respond(errors)
     assert rows_of(found, version) == [("g", 0), ("other", 30), ("", 30)]

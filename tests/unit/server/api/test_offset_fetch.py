@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.api import offset_fetch
 from doorkeeper.server.api.offset_fetch import API
@@ -34,7 +35,7 @@ async def world(*bindings: Any, **fields: Any) -> ANode:
         StoredOffset("g", "x-0", b"gone".ljust(16), 6, -1, ""),
         StoredOffset("g", "", b"", 0, -1, ""),
     ]
-    node.state = node.state._replace(offsets=Offsets().with_changes(rows, ()))
+    node.state = replace(node.state, offsets=Offsets().with_changes(rows, ()))
     return node
 
 

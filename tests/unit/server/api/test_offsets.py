@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.base.errors import ApiError, ErrorCode
@@ -194,7 +195,7 @@ async def test_refused_deletions_come_first() -> None:
 
     assert isinstance(made, Update)
     offset = StoredOffset("g", "a-0", A.topic_id, 5, -1, "")
-    state = EMPTY._replace(offsets=Offsets().with_changes([offset], ()))
+    state = replace(EMPTY, offsets=Offsets().with_changes([offset], ()))
     change, _ = await planned(made, state)
     assert [row.partition for row in change[OFFSET].deleted] == ["a-0"]
     assert deletion_rows(made.respond([ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC])) == [

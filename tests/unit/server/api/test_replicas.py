@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.server.api import (
@@ -73,7 +74,7 @@ async def test_partitions_are_moved(version: int, may_resize: object) -> None:
     made = outcome(alter_partition_reassignments.API, request, node, version, user="alice")
 
     assert isinstance(made, Update)
-    change, errors = await planned(made, EMPTY._replace(topics=node.topics))
+    change, errors = await planned(made, replace(EMPTY, topics=node.topics))
     found = on_the_wire(made.respond(errors), version)
     if may_resize:
         assert [row.assignments for row in change[TOPIC].set] == [("2,1",)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.base.errors import ApiError, ErrorCode
@@ -195,7 +196,7 @@ async def test_partitions_are_asked_for(version: int) -> None:
     )
 
     assert isinstance(made, Update)
-    change, errors = await planned(made, EMPTY._replace(topics=node.topics))
+    change, errors = await planned(made, replace(EMPTY, topics=node.topics))
     assert [(row.name, row.partitions) for row in change[TOPIC].set] == [("a", 3)]
     text = "The manual partition assignment includes broker 9, but no such broker is registered."
     assert partition_rows(made.respond(errors), version) == [("a", 0, None), ("b", 39, text)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.operations_port import OperationsPort, Parts, check_files, checks_of
@@ -103,7 +104,7 @@ def test_a_node_that_denies_everybody_is_not_ready() -> None:
     """Its maximum age may be shorter than the one of readiness."""
     world = World()
     world.sight_now = StoreStatus(reachable=False, revision=4, head_revision=4, age_s=5.0)
-    world.state = EMPTY._replace(stale=True)
+    world.state = replace(EMPTY, stale=True)
 
     assert world.verdicts()["store"] == (
         False,

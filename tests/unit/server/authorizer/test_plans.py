@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.bulk import load
 from doorkeeper.acls.model import (
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.state import State
 
 A, B = allow("alice", READ, topic("a")), allow("bob", READ, topic("a", PREFIXED))
-STATE = EMPTY._replace(acls=load([("id-a", A), ("id-b", B)]))
+STATE = replace(EMPTY, acls=load([("id-a", A), ("id-b", B)]))
 
 
 def many(number: int) -> list[AclBinding]:
@@ -110,11 +111,11 @@ def test_ten_thousand_may_be_deleted_and_not_one_more() -> None:
     full = load((str(place), each) for place, each in enumerate(many(10_000)))
     over = full.with_changes([("over", A)])
 
-    _, deleted = deletion(EMPTY._replace(acls=full), [ANY_BINDING, wanted(principal="User:alice")])
+    _, deleted = deletion(replace(EMPTY, acls=full), [ANY_BINDING, wanted(principal="User:alice")])
 
     assert len(deleted) == 10_000
     with pytest.raises(ApiError) as caught:
-        deletion(EMPTY._replace(acls=over), [wanted(name="none"), ANY_BINDING])
+        deletion(replace(EMPTY, acls=over), [wanted(name="none"), ANY_BINDING])
     assert caught.value.code is ErrorCode.INVALID_REQUEST
 
 

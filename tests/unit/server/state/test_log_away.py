@@ -6,6 +6,7 @@ import asyncio
 import uuid
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.schema.change import SERVER
 from doorkeeper.server.state.store import OutcomeUnknown, StoreReplaced, StoreUnavailable
@@ -227,7 +228,7 @@ async def test_a_store_with_another_past_is_not_ours() -> None:
     async with store.lease() as reader:
         await log.check_history(reader)
 
-        store.database.logged[-1] = store.database.logged[-1]._replace(batch=uuid.uuid4())
+        store.database.logged[-1] = replace(store.database.logged[-1], batch=uuid.uuid4())
         with pytest.raises(StoreReplaced, match="revision 1 in the store is not the one"):
             await log.check_history(reader)
         store.database.logged.clear()
@@ -241,7 +242,7 @@ async def test_a_new_connection_leads_to_the_same_past() -> None:
     store.is_reconnected = True
     assert (await submit(log, "b")).revision == 2
     ours = store.database.logged[1]
-    store.database.logged[1] = ours._replace(batch=uuid.uuid4())
+    store.database.logged[1] = replace(ours, batch=uuid.uuid4())
     write(store.database, "theirs")
 
     refused = submit(log, "c")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.resources.cluster import Member
 from doorkeeper.server.schema.acls import StoredBinding
@@ -132,7 +133,7 @@ def test_a_change_deletes_before_it_sets() -> None:
 
 def test_without_a_revision_it_stays() -> None:
     """So parts are read one after the other at the start."""
-    state = EMPTY._replace(revision=5)
+    state = replace(EMPTY, revision=5)
 
     assert apply_at_once(state, edit(CONFIG, set=[row("k")])).revision == 5
     assert apply_at_once(state, {}, 6).revision == 6
@@ -142,7 +143,7 @@ def test_parts_that_are_not_stored_stay() -> None:
     """Members and groups are the node's own."""
     member = Member(1, {}, None, "")
     groups = {"g": a_group("g")}
-    state = EMPTY._replace(members=(member,), groups=groups)
+    state = replace(EMPTY, members=(member,), groups=groups)
 
     after = apply_at_once(state, EVERYTHING, 1)
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 FORMS: Final = "a revision, an ISO date or time such as 2026-11-26T14:30Z, or such as '2 days ago'"
 
@@ -20,7 +22,7 @@ _RELATIVE = re.compile(rf"([0-9]{{1,6}}) +({'|'.join(_UNITS)})s? +ago")
 _REVISION = re.compile(r"[0-9]{1,18}")
 
 
-class Moment(NamedTuple):
+class Moment(Struct, frozen=True):
     """A revision, or a time in milliseconds since 1970; the other one is None."""
 
     revision: int | None

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from msgspec import Struct
 
 from doorkeeper.acls.formats.records import records
 from doorkeeper.server.schema.acls import StoredBinding
@@ -26,7 +28,7 @@ _HASH: Final = COLUMNS[LOG].index("hash")
 _NODE: Final = COLUMNS[LOG].index("node_id")
 
 
-class RowChange(NamedTuple):
+class RowChange(Struct, frozen=True):
     """A row that a revision set or deleted."""
 
     kind: str
@@ -84,7 +86,7 @@ def _plain(value: object) -> object:
     return value.hex() if isinstance(value, bytes) else value
 
 
-class Revision(NamedTuple):
+class Revision(Struct, frozen=True):
     """A change of a store."""
 
     revision: int
@@ -119,7 +121,7 @@ class Revision(NamedTuple):
         }
 
 
-class RevisionFilter(NamedTuple):
+class RevisionFilter(Struct, frozen=True):
     """The revisions to list: those that meet each condition; an empty one is met by all.
 
     ``principals`` and ``resources`` are those of changed ACLs; ``resources`` also names of other
@@ -207,7 +209,7 @@ async def newest_first(store: Portable, before: int | None = None) -> AsyncItera
         until = min(until - WINDOW, revisions[0].revision - 1) if revisions else until - WINDOW
 
 
-class RevisionPage(NamedTuple):
+class RevisionPage(Struct, frozen=True):
     """Revisions, the newest first; ``before`` begins the next page, None after the last one.
 
     ``missing`` are the first and the last number of each gap in the log that was read.

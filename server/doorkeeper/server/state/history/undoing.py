@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
@@ -14,7 +15,7 @@ from doorkeeper.server.state.history.revisions import Revision, read_revisions
 from doorkeeper.server.state.storage.portable import Portable
 
 
-class Undo(NamedTuple):
+class Undo(Struct, frozen=True):
     """The ACLs that a range of revisions added and removed, after all of them.
 
     ``other_kinds`` are the kinds besides ACLs that the range changed: they stay as they are.

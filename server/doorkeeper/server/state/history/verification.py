@@ -9,6 +9,9 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from doorkeeper.server.schema.kind import Item
 from doorkeeper.server.state.history.revisions import Revision, revisions_of
 from doorkeeper.server.state.storage.portable import LOG, Portable, Row
@@ -45,7 +48,7 @@ async def newest_hash(store: Portable) -> RecordedHash | None:
     return None
 
 
-class Verification(NamedTuple):
+class Verification(Struct, frozen=True):
     """The result: the verified revisions, the newest hash, and the faults.
 
     ``pruned`` is the number of recorded hashes of revisions that are not kept any more, and cannot
@@ -65,7 +68,7 @@ class Verification(NamedTuple):
 
     def record(self) -> dict[str, Any]:
         """Return the result for JSON."""
-        return {**self._asdict(), "findings": list(self.findings)}
+        return {**asdict(self), "findings": list(self.findings)}
 
 
 async def verify(store: Portable, recorded: Iterable[RecordedHash] = ()) -> Verification:

@@ -27,7 +27,9 @@ So the duties of all nodes are those of triggers, and all statements name their 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from doorkeeper.base.version import __version__
 from doorkeeper.server.state.storage.portable import BASE_KEYS, Base
@@ -121,7 +123,7 @@ _HAS_META: Final = (
 )
 
 
-class SchemaState(NamedTuple):
+class SchemaState(Struct, frozen=True):
     """The versions in ``meta``."""
 
     version: int

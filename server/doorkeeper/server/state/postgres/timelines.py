@@ -8,9 +8,10 @@ the task of whoever promotes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import asyncpg
+from msgspec import Struct
 
 from doorkeeper.server.state.store import StoreReplaced
 
@@ -24,7 +25,7 @@ FROM pg_control_system()
 """
 
 
-class Timeline(NamedTuple):
+class Timeline(Struct, frozen=True):
     """A system identifier, and the number of a timeline of that system."""
 
     system: int

@@ -16,7 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.storage.portable import BASE, ITEM, LOG, Cell, Portable, Row
@@ -28,7 +30,7 @@ Key = tuple["Cell", "Cell"]
 """A kind and a key."""
 
 
-class _LastChange(NamedTuple):
+class _LastChange(Struct, frozen=True):
     """The last change of a key."""
 
     revision: int

@@ -10,6 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 Cell = str | int | None
 Row = tuple[Cell, ...]
 
@@ -71,7 +73,7 @@ class Position(NamedTuple):
     base: Base
 
 
-class Header(NamedTuple):
+class Header(Struct, frozen=True):
     """Identity of a store, and its number of rows by table.
 
     A copy keeps the cluster id and the salt key; the target has its own store id.

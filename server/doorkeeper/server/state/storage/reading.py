@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from doorkeeper.server.schema.acls import bindings_from
 from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
@@ -27,7 +29,7 @@ _ROWS: Final = "SELECT key, value, secret FROM item WHERE kind = ?"
 _ACLS: Final = "SELECT key, value FROM item WHERE kind = ?"
 
 
-class StoredRows(NamedTuple):
+class StoredRows(Struct, frozen=True):
     """ACLs, dynamic configuration, features and names, from one consistent snapshot."""
 
     bindings: list[StoredBinding]

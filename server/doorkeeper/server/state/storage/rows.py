@@ -28,6 +28,8 @@ from itertools import chain, repeat, starmap
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.base.slices import SLICE_ITEMS
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.schema.kind import Item
@@ -92,7 +94,7 @@ class RevisionDigest(NamedTuple):
     at: int
 
 
-class LogWrite(NamedTuple):
+class LogWrite(Struct, frozen=True):
     """The statements that write revisions, and the hashes before the first and of the last one."""
 
     statements: list[Statement]

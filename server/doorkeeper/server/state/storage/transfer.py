@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from doorkeeper.server.state.storage.portable import COLUMNS, LOG, ONLY_SHARED
 from doorkeeper.server.state.store import StorageError
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 _DIGEST_BYTES: Final = 32
 
 
-class Sum(NamedTuple):
+class Sum(Struct, frozen=True):
     """Number of rows and the sum of their digests, which does not depend on their order."""
 
     rows: int = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.net.limits import Limits
 from doorkeeper.server.net.protocol.connection import Connection
@@ -117,7 +118,7 @@ def test_a_new_state_is_asked_again(handled: list[int]) -> None:
     node: Any = client.node
 
     ask(client, request(NO_TOPICS, 5))
-    node.state = EMPTY._replace()
+    node.state = replace(EMPTY)
     ask(client, request(NO_TOPICS, 5), request(NO_TOPICS, 5))
 
     assert handled == [3, 3]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.state.postgres import rows
 from doorkeeper.server.state.postgres.portable import reading, write
@@ -81,7 +82,7 @@ async def test_a_full_store_is_replaced_only_when_asked(
     await write(connection, NAME, source.kept, source.rows, overwrite=True)
 
     after = await held(connection)
-    assert after.kept == source.kept._replace(store_id=after.kept.store_id)
+    assert after.kept == replace(source.kept, store_id=after.kept.store_id)
     assert after.kept.store_id not in (before, source.kept.store_id)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from doorkeeper.server.state.postgres.timelines import Timeline, Timelines, timeline
@@ -36,7 +37,7 @@ async def test_an_older_timeline_is_refused(
     async with node(database.url()) as one:
         timelines = one.store._timelines
         with capture_logs() as lines:
-            for each in (found, found._replace(number=3), None, found._replace(number=3)):
+            for each in (found, replace(found, number=3), None, replace(found, number=3)):
                 timelines.check(each)
         with pytest.raises(StoreReplaced, match=r"this is timeline 1 .* has used timeline 3"):
             await one.store._check(connection)

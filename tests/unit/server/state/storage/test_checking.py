@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.state.storage.checking import findings
 from doorkeeper.server.state.storage.portable import BASE, ITEM, LOG
@@ -33,7 +34,7 @@ async def test_a_sound_store_has_no_findings(store: Held) -> None:
         prune(store, first)
         assert await findings(store) == []
     store.tables = {table: [] for table in store.tables}
-    store.kept = store.kept._replace(revision=0)
+    store.kept = replace(store.kept, revision=0)
     assert await findings(store) == []
 
 
@@ -45,7 +46,7 @@ async def test_rows_of_revision_0_are_in_no_log(store: Held) -> None:
     prune(store, 3)
     assert await findings(store) == []
     store.tables = {LOG: [], ITEM: store.tables[ITEM][-1:], BASE: store.tables[BASE][:1]}
-    store.kept = store.kept._replace(revision=0)
+    store.kept = replace(store.kept, revision=0)
     assert await findings(store) == []
 
 

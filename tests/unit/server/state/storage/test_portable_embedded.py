@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.state.storage.files import DATABASE_NAME
 from doorkeeper.server.state.storage.portable_embedded import reading, write
@@ -33,7 +34,7 @@ async def test_what_is_read_is_what_is_written(data_dir: Path, tmp_path: Path) -
     after = await held(target)
     assert aside is None
     assert after.tables == before.tables
-    assert after.kept == before.kept._replace(store_id=after.kept.store_id)
+    assert after.kept == replace(before.kept, store_id=after.kept.store_id)
     assert after.kept.store_id != before.kept.store_id
     assert (target / DATABASE_NAME).stat().st_mode & 0o777 == 0o600
     assert [path.name for path in target.iterdir() if "copied" in path.name] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.state.storage.portable import BASE, COLUMNS, LOG, Header, Row
 from doorkeeper.server.state.storage.portable_embedded import reading
@@ -64,7 +65,7 @@ async def test_what_a_store_is_makes_a_difference(store: Held, what: str) -> Non
     """Another cluster id, salt key or revision is told; secrets are not."""
     sums, header = await sums_of(store), store.kept
     other: dict[str, Any] = {what: b"secret" if what == "salt_key" else 99}
-    store.kept = header._replace(**other)
+    store.kept = replace(header, **other)
 
     with pytest.raises(StorageError, match=f"its {what} is not that of source") as caught:
         await compare("source", sums, header, store, None)
