@@ -167,8 +167,9 @@ def test_members_leave() -> None:
     assert world.join("b").leader == "b"
     assert world.group.leave("b", None, 0) is ErrorCode.NONE
 
-    assert world.group.describe()[:3] == ("g", "Empty", "classic")
-    assert world.group.describe().members == ()
+    group = world.group.describe()
+    assert (group.group_id, group.state, group.group_type) == ("g", "Empty", "classic")
+    assert group.members == ()
     assert world.heartbeat("b") is ErrorCode.UNKNOWN_MEMBER_ID
 
 

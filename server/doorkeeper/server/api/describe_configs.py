@@ -258,7 +258,7 @@ def _client_metrics(name: str, node: Node, builder: _RowBuilder) -> Rows:
     source = ConfigSource.CLIENT_METRICS_CONFIG
     return (
         _stored_row(config, given, source, builder)
-        for config in sorted(client_metrics_settings().values())
+        for _, config in sorted(client_metrics_settings().items())
     )
 
 
@@ -268,7 +268,8 @@ def _group(name: str, node: Node, builder: _RowBuilder) -> Rows:
     given = node.state.resource_configs.of(operations.GROUP, name)
     source = ConfigSource.GROUP_CONFIG
     return (
-        _stored_row(config, given, source, builder) for config in sorted(group_settings().values())
+        _stored_row(config, given, source, builder)
+        for _, config in sorted(group_settings().items())
     )
 
 

@@ -195,7 +195,7 @@ class DelegationTokens:
         else:
             after = wish.of(before, now_ms)
         if after is None:
-            expired = before._replace(expiry_ms=now_ms)
+            expired = replace(before, expiry_ms=now_ms)
             return edit(TOKEN, deleted=[row]), SignedToken(expired, wish.hmac)
         change = edit(TOKEN, set=[replace(row, expiry_ms=after.expiry_ms)])
         return change, SignedToken(after, wish.hmac)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 
-class Broker(NamedTuple):
+class Broker(Struct, frozen=True):
     """A node with its advertised address.
 
     ``fenced_ms`` is the time at which it ceased to live, since the epoch; None of a live node.
@@ -24,7 +26,7 @@ class Broker(NamedTuple):
         return self.fenced_ms is not None
 
 
-class Member(NamedTuple):
+class Member(Struct, frozen=True):
     """A registered node.
 
     ``addresses`` are host and port by the name of the listener. ``secret`` is the hexadecimal
@@ -44,7 +46,7 @@ class Member(NamedTuple):
         return self.fenced_ms is not None
 
 
-class Topic(NamedTuple):
+class Topic(Struct, frozen=True):
     """A topic.
 
     ``assignments`` are the brokers of the first partitions, leader first; a partition without any
@@ -64,7 +66,7 @@ CONSUMER_EPOCH: Final = 1
 """The epoch of a declared group of the new protocol, and of its members; they never change."""
 
 
-class NewerMember(NamedTuple):
+class NewerMember(Struct, frozen=True):
     """The fields of a member that the new protocol adds.
 
     ``matched`` are the topics of its pattern. ``target`` is the assignment that it shall have, as
@@ -78,7 +80,7 @@ class NewerMember(NamedTuple):
     target: bytes | None = None
 
 
-class GroupMember(NamedTuple):
+class GroupMember(Struct, frozen=True):
     """A member of a group; ``metadata`` and ``assignment`` are the consumer protocol's bytes."""
 
     member_id: str
@@ -90,7 +92,7 @@ class GroupMember(NamedTuple):
     newer: NewerMember = NewerMember()
 
 
-class Group(NamedTuple):
+class Group(Struct, frozen=True):
     """A group. ``group_type`` is ``classic`` or ``consumer``.
 
     ``generation`` is that of a group with members that joined, its epoch where the type is

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections import ChainMap, Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 import immutables
+from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import Slices, parts
@@ -219,7 +220,7 @@ CONSUMER: Final = "consumer"
 SHARE: Final = "share"
 
 
-class Committer(NamedTuple):
+class Committer(Struct, frozen=True):
     """What a commit says of the member that makes it. Without one ``epoch`` is negative."""
 
     member_id: str

@@ -15,6 +15,7 @@ from ipaddress import ip_address
 from typing import Final, NamedTuple, Self
 
 import immutables
+from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import SLICE_ITEMS, Slices
@@ -88,7 +89,7 @@ class ClientQuotas:
 _NONE: Final[immutables.Map[str, float]] = immutables.Map()
 
 
-class QuotaFilter(NamedTuple):
+class QuotaFilter(Struct, frozen=True):
     """A filter of entities: types with exact names, and types with any name.
 
     With ``strict`` an entity must not have parts of other types.

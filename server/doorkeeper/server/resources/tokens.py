@@ -12,7 +12,10 @@ from __future__ import annotations
 
 import hmac
 from hashlib import pbkdf2_hmac
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.base.errors import ApiError, ErrorCode
@@ -31,7 +34,7 @@ TIME_MAX: Final = 2**63 - 1
 _FINGERPRINT_ROUNDS: Final = 20_000
 
 
-class Token(NamedTuple):
+class Token(Struct, frozen=True):
     """A token. It may be renewed until ``max_ms``."""
 
     token_id: str
@@ -58,7 +61,7 @@ class Token(NamedTuple):
         return self.expiry_ms < now_ms or self.max_ms < now_ms
 
 
-class SignedToken(NamedTuple):
+class SignedToken(Struct, frozen=True):
     """A token and its HMAC."""
 
     token: Token
@@ -68,14 +71,14 @@ class SignedToken(NamedTuple):
         return f"SignedToken({self.token!r})"
 
 
-class Lifetimes(NamedTuple):
+class Lifetimes(Struct, frozen=True):
     """Maximum lifetime of a token, and its period of renewal, in milliseconds."""
 
     max_ms: int
     expiry_ms: int
 
 
-class NewToken(NamedTuple):
+class NewToken(Struct, frozen=True):
     """A token to create."""
 
     owner: Principal
@@ -92,7 +95,7 @@ class NewToken(NamedTuple):
         return Token(token_id, self.owner, self.requester, self.renewers, now_ms, expiry_ms, max_ms)
 
 
-class Renewal(NamedTuple):
+class Renewal(Struct, frozen=True):
     """A renewal of a token."""
 
     hmac: bytes
@@ -112,13 +115,13 @@ class Renewal(NamedTuple):
         period_ms = lifetimes.expiry_ms
         if self.period_ms > 0:
             period_ms = min(period_ms, self.period_ms)
-        return token._replace(expiry_ms=min(token.max_ms, now_ms + period_ms))
+        return replace(token, expiry_ms=min(token.max_ms, now_ms + period_ms))
 
     def __repr__(self) -> str:
         return f"Renewal(for {self.period_ms} ms, {self.caller})"
 
 
-class Expiration(NamedTuple):
+class Expiration(Struct, frozen=True):
     """An early end of a token: at once for a negative period, else after the period."""
 
     hmac: bytes
@@ -138,7 +141,7 @@ class Expiration(NamedTuple):
             return None
         if token.has_expired(now_ms):
             raise ApiError(ErrorCode.DELEGATION_TOKEN_EXPIRED)
-        return token._replace(expiry_ms=min(token.max_ms, now_ms + self.period_ms))
+        return replace(token, expiry_ms=min(token.max_ms, now_ms + self.period_ms))
 
     def __repr__(self) -> str:
         return f"Expiration(in {self.period_ms} ms, {self.caller})"

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, Self
 
 import immutables
+from msgspec import Struct
 
 from doorkeeper.base.credentials import (
     ITERATIONS_MAX,
@@ -128,7 +129,7 @@ class CredentialDeletion(NamedTuple):
     mechanism: int
 
 
-class CredentialUpsertion(NamedTuple):
+class CredentialUpsertion(Struct, frozen=True):
     """A SCRAM credential to create or replace, from a password that the client has salted."""
 
     user: str
@@ -246,7 +247,8 @@ def plan_credentials(
 
 def row_of(upsertion: CredentialUpsertion) -> StoredCredential:
     """Return the row of a credential. It costs three HMACs; the client has hashed the password."""
-    user, mechanism, iterations, salt, salted_password = upsertion
-    name = MECHANISM_NAMES[mechanism]
-    credential = salted_credential_of(name, salted_password, iterations, salt)
-    return StoredCredential(user, name, *credential)
+    name = MECHANISM_NAMES[upsertion.mechanism]
+    credential = salted_credential_of(
+        name, upsertion.salted_password, upsertion.iterations, upsertion.salt
+    )
+    return StoredCredential(upsertion.user, name, *credential)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 T = TypeVar("T")
 
 
-class Lost(NamedTuple):
+class Lost(Struct, frozen=True):
     """How many items were lost, and the times of the first and last one, in ns."""
 
     items: int
@@ -22,7 +24,7 @@ class Lost(NamedTuple):
     last_ns: int
 
 
-class Batch(NamedTuple, Generic[T]):
+class Batch(Struct, Generic[T], frozen=True):
     """The content of the queue: items in order, losses; ``is_last`` after ``close``."""
 
     items: list[T]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.acls.model import Principal
 
 OPERATOR: Final = Principal("Server", "doorkeeper")
@@ -29,7 +31,7 @@ class AuthorizableRequestContext(NamedTuple):
     client_software: str = ""
 
 
-class RequestContext(NamedTuple):
+class RequestContext(Struct, frozen=True):
     """The context for authorizers, and the fields that only handlers use."""
 
     authorizable: AuthorizableRequestContext

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import ANONYMOUS, AclOperation, Principal
 from doorkeeper.base.errors import ApiError, ErrorCode
@@ -173,7 +174,7 @@ async def test_names_that_no_answer_carries_are_refused(version: int) -> None:
     assert isinstance(asked(create_delegation_token.API, wanting(longest), node, version), Update)
 
 
-OTHER = TOKEN._replace(token_id="id-of-daves", owner=DAVE, requester=DAVE, renewers=())
+OTHER = replace(TOKEN, token_id="id-of-daves", owner=DAVE, requester=DAVE, renewers=())
 
 
 def owners(*principals: Principal) -> DescribeDelegationTokenRequest:
@@ -270,7 +271,7 @@ async def test_many_owners_cost_no_more_than_few(owner_count: int) -> None:
     """A hostile request names many owners; each name in the tokens is looked at once."""
     node = await world()
     renewers = tuple(Principal("User", CountedName(f"renewer-{n}")) for n in range(20))
-    many = [TOKEN._replace(token_id=f"id-{n}", owner=DAVE, renewers=renewers) for n in range(200)]
+    many = [replace(TOKEN, token_id=f"id-{n}", owner=DAVE, renewers=renewers) for n in range(200)]
     node.tokens.given = [signed(each) for each in many]
     request = owners(*(Principal("User", f"owner-{number}") for number in range(owner_count)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.api import (
     consumer_group_describe,
@@ -177,7 +178,7 @@ async def test_a_refused_topic_refuses_its_group() -> None:
     """With 29 and a text; the other groups are shown."""
     node = await node_of(
         allow("alice", DESCRIBE, group("*")),
-        groups=[new_group(), new_group()._replace(group_id="empty", members=())],
+        groups=[new_group(), replace(new_group(), group_id="empty", members=())],
         topics=[a_topic("t", 3)],
     )
     request = ConsumerGroupDescribeRequest(group_ids=("g", "empty"))

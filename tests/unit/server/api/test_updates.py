@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import Principal
 from doorkeeper.server.api import (
@@ -98,8 +99,8 @@ class Node:
         version = api.max_version if version is None else version
         request, _ = api.request.decode(request.encode(version), 0, version)
         context = context_of(api, version, ADMIN, protocol="SASL_SSL")
-        context = context._replace(
-            authorizable=context.authorizable._replace(listener_name="PLAINTEXT")
+        context = replace(
+            context, authorizable=context.authorizable._replace(listener_name="PLAINTEXT")
         )
         update = api.handle(request, context, self.assembly.node)
         assert isinstance(update, Update)

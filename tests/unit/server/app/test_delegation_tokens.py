@@ -84,7 +84,8 @@ class World:
         return caught.value.code
 
     def live(self) -> list[Token]:
-        return sorted(each.token for each in self.tokens.signed_tokens())
+        tokens = (each.token for each in self.tokens.signed_tokens())
+        return sorted(tokens, key=lambda token: token.token_id)
 
     def ids(self) -> list[str]:
         return [each.token_id for each in self.live()]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from doorkeeper.server.app.node import LiveNode
 from doorkeeper.server.resources.cluster import Broker, Member
 from doorkeeper.server.schema.change import edit
@@ -92,7 +94,7 @@ async def test_a_node_that_does_not_live_is_fenced() -> None:
     node = node_of(settings)
     node.advertise(settings.listeners[0], 31000, "host.example")
 
-    node.use_others((OTHERS[0]._replace(fenced_ms=5), OTHERS[1]))
+    node.use_others((replace(OTHERS[0], fenced_ms=5), OTHERS[1]))
 
     assert [each.node_id for each in node.brokers("ALL")] == [7, 9]
     assert [each.node_id for each in node.registered_brokers("ALL")] == [3, 7, 9]

@@ -95,7 +95,7 @@ def test_a_shared_store_that_is_away_is_tolerated_for_a_time() -> None:
         "not reachable: no route to host; revision 4 of 6, 59.9 s old",
     )
 
-    world.sight_now = world.sight_now._replace(age_s=60.1)
+    world.sight_now = replace(world.sight_now, age_s=60.1)
 
     assert world.wrong() == ["store"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.base.errors import ApiError, ErrorCode
@@ -23,7 +24,7 @@ ALICE, BOB, CAROL, DAVE = (Principal("User", name) for name in ("alice", "bob", 
 NOW = 1_700_000_000_000
 LIFETIMES = Lifetimes(max_ms=1000, expiry_ms=100)
 TOKEN = Token("id", ALICE, BOB, (CAROL,), NOW - 50, NOW + 50, NOW + 950)
-GONE = TOKEN._replace(expiry_ms=NOW - 1)
+GONE = replace(TOKEN, expiry_ms=NOW - 1)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ def test_a_token_ends_as_the_shortest_of_all_bounds(
 ) -> None:
     """The caller's, where it has one, the server's, and the largest number of the protocol."""
     new = NewToken(ALICE, BOB, (CAROL,), wanted_ms)
-    endless = new._replace(max_lifetime_ms=-1).issue("id", NOW, Lifetimes(TIME_MAX, TIME_MAX))
+    endless = replace(new, max_lifetime_ms=-1).issue("id", NOW, Lifetimes(TIME_MAX, TIME_MAX))
 
     assert new.issue("id", NOW, LIFETIMES) == Token(
         "id", ALICE, BOB, (CAROL,), NOW, NOW + expiry_ms, NOW + max_ms
@@ -51,7 +52,7 @@ def test_a_renewal_counts_from_now(period_ms: int, expiry_ms: int, caller: Princ
     """A period of 0 or less stands for the server's."""
     renewed = Renewal(b"hmac", period_ms, caller).of(TOKEN, NOW, LIFETIMES)
 
-    assert renewed == TOKEN._replace(expiry_ms=NOW + expiry_ms)
+    assert renewed == replace(TOKEN, expiry_ms=NOW + expiry_ms)
 
 
 def test_a_renewal_ends_with_the_tokens_time() -> None:
@@ -61,7 +62,7 @@ def test_a_renewal_ends_with_the_tokens_time() -> None:
     assert renewed.expiry_ms == TOKEN.max_ms
 
 
-@pytest.mark.parametrize("token", [GONE, TOKEN._replace(max_ms=NOW - 1)])
+@pytest.mark.parametrize("token", [GONE, replace(TOKEN, max_ms=NOW - 1)])
 def test_what_has_expired_is_not_renewed_by_anybody(token: Token) -> None:
     """That is said before it is asked who wants it."""
     with pytest.raises(ApiError) as refused:
@@ -86,7 +87,7 @@ def test_an_end_may_be_later_or_sooner(period_ms: int, expiry_ms: int) -> None:
     """The period counts from now; the server's own bound on a renewal does not hold here."""
     ended = Expiration(b"hmac", period_ms, CAROL).of(TOKEN, NOW)
 
-    assert ended == TOKEN._replace(expiry_ms=NOW + expiry_ms)
+    assert ended == replace(TOKEN, expiry_ms=NOW + expiry_ms)
 
 
 def test_a_token_ends_at_once() -> None:

@@ -30,7 +30,7 @@ def test_losses_come_with_the_next_batch() -> None:
     queue.lose(2, 7)
     queue.lose(1, 9)
 
-    assert queue.take(0) == (["a"], Lost(3, 7, 9), False)
+    assert queue.take(0) == Batch(["a"], Lost(3, 7, 9), False)
     assert queue.take(0).lost is None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from doorkeeper.server.resources.cluster import Member
+from doorkeeper.server.runtime.metrics.hooks import StoreStatus
 from doorkeeper.server.schema.change import SERVER, Committed, edit
 from doorkeeper.server.schema.declared import CONFIG, CREDENTIAL, StoredCredential
 from doorkeeper.server.state.store import LogEntry
@@ -114,11 +115,11 @@ async def test_how_the_store_is_seen() -> None:
     await submit(log, "a")
     now_s = 8.0
 
-    assert log.status() == (True, 1, 1, 3.0)
+    assert log.status() == StoreStatus(True, 1, 1, 3.0)
     store.is_away = True
-    assert log.status() == (False, 1, 1, 3.0)
+    assert log.status() == StoreStatus(False, 1, 1, 3.0)
     mine, _ = await alone()
-    assert mine.status() == (True, 0, 0, 0.0)
+    assert mine.status() == StoreStatus(True, 0, 0, 0.0)
 
 
 async def test_local_parts_may_change_while_a_change_is_written() -> None:

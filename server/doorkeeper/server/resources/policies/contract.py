@@ -9,7 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 
@@ -21,7 +22,7 @@ class PolicyViolation(ApiError):
         super().__init__(ErrorCode.POLICY_VIOLATION, message)
 
 
-class TopicCreation(NamedTuple):
+class TopicCreation(Struct, frozen=True):
     """A topic that shall be created.
 
     Either ``num_partitions`` and ``replication_factor`` are numbers, with the server's defaults
@@ -46,7 +47,7 @@ class ConfigResourceType(IntEnum):
     GROUP = 32
 
 
-class ConfigAlteration(NamedTuple):
+class ConfigAlteration(Struct, frozen=True):
     """Changes of a resource's configuration.
 
     ``configs`` are the new values of the keys that change; None removes a value. Keys that a legacy

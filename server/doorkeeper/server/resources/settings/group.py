@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from functools import cache, partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from doorkeeper.server.resources.settings.topic import InvalidConfig, checked_values, settings_of
 
@@ -64,7 +66,7 @@ def group_settings() -> Mapping[str, TopicConfig]:
     return settings_of("group", {"offset reset": _check_reset})
 
 
-class _Bounds(NamedTuple):
+class _Bounds(Struct, frozen=True):
     """The keys of the server that bound a setting; an ``optional`` one only where it is given."""
 
     name: str
@@ -112,13 +114,14 @@ def check_group(texts: Mapping[str, str], number: Callable[[str], int]) -> None:
         value = values.get(name)
         return value if isinstance(value, int) else number(f"group.{name}")
 
-    for name, lowest, highest, optional in _BOUNDS:
-        if optional and name not in texts:
+    for bounds in _BOUNDS:
+        name, lowest = bounds.name, bounds.lowest
+        if bounds.optional and name not in texts:
             continue
         if lowest is not None and value_of(name) < number(lowest):
             raise InvalidConfig(f"{name} must be greater than or equal to {lowest}")
-        if value_of(name) > number(highest):
-            raise InvalidConfig(f"{name} must be less than or equal to {highest}")
+        if value_of(name) > number(bounds.highest):
+            raise InvalidConfig(f"{name} must be less than or equal to {bounds.highest}")
     for protocol in ("consumer", "share", "streams"):
         session, heartbeat = (
             f"{protocol}.session.timeout.ms",

@@ -8,6 +8,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -52,7 +54,7 @@ GROUP: Final = "group"
 CLIENT_METRICS: Final = "client-metrics"
 
 
-class AlteredResource(NamedTuple):
+class AlteredResource(Struct, frozen=True):
     """Changes of a topic, a broker, or all brokers if a broker's name is empty.
 
     With ``replaces`` keys that are not named lose their values. ``stored_type`` is GROUP or

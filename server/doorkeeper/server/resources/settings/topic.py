@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.base.values import BOUNDS, KeyType
 from doorkeeper.server.config.settings import ConfigSource, Synonym
 
@@ -30,7 +32,7 @@ class InvalidConfig(ValueError):
     """An invalid setting of a topic; the text is the broker's."""
 
 
-class TopicConfig(NamedTuple):
+class TopicConfig(Struct, frozen=True):
     """A setting. ``synonym`` is the server's key with the same meaning, or None.
 
     A setting with the default None is described only if it was given.

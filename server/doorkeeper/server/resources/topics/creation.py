@@ -7,7 +7,9 @@ Source: the controller's ``ReplicationControlManager.createTopics`` (4.3.1), and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.config.keys import DEFAULT_REPLICATION_FACTOR, NUM_PARTITIONS
@@ -66,7 +68,7 @@ class ExistingTopics(Protocol):
     def colliding(self, name: str) -> str | None: ...
 
 
-class WantedTopic(NamedTuple):
+class WantedTopic(Struct, frozen=True):
     """A requested topic; -1 requests the server's default.
 
     ``assignments`` are the brokers of each partition if the client chooses them.

@@ -6,8 +6,8 @@ Source: the controller's ``ReplicationControlManager.createPartitions`` (4.3.1).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
@@ -24,7 +24,7 @@ from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic
 
 
-class WantedPartitions(NamedTuple):
+class WantedPartitions(Struct, frozen=True):
     """How many partitions a topic shall have.
 
     ``assignments`` are the brokers of each new one; None lets the server place them.

@@ -6,8 +6,8 @@ Source: the controller's ``ReplicationControlManager.alterPartitionReassignments
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
@@ -18,7 +18,7 @@ from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import TOPIC, StoredTopic
 
 
-class Reassignment(NamedTuple):
+class Reassignment(Struct, frozen=True):
     """The brokers that shall hold a partition; None cancels a reassignment.
 
     ``may_resize`` allows another number of replicas.
@@ -54,7 +54,7 @@ def _replicas(
     topic: Topic | None, reassignment: Reassignment, brokers: Sequence[Broker]
 ) -> tuple[int, ...]:
     """Return the brokers that shall hold a partition."""
-    name, partition, replicas, may_resize = reassignment
+    name, partition, replicas = reassignment.name, reassignment.partition, reassignment.replicas
     if topic is None:
         text = f"Unable to find a topic named {name}."
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
@@ -66,7 +66,7 @@ def _replicas(
     check_replicas(replicas, None, brokers)
     present = topic.assignments[partition : partition + 1] or ((),)
     count = len(present[0]) or topic.replication_factor
-    if not may_resize and len(replicas) != count:
+    if not reassignment.may_resize and len(replicas) != count:
         raise ApiError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"The replication factor is changed from {count} to {len(replicas)}",

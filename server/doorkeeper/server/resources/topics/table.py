@@ -34,13 +34,12 @@ def _brokers_of(text: str) -> tuple[int, ...]:
 
 def row_of(topic: Topic) -> StoredTopic:
     """Return the row of a topic that a request created."""
-    name, topic_id, partitions, replication_factor, configs, *_ = topic
     return StoredTopic(
-        name,
-        topic_id,
-        partitions,
-        replication_factor,
-        configs,
+        topic.name,
+        topic.topic_id,
+        topic.partitions,
+        topic.replication_factor,
+        topic.configs,
         tuple(map(text_of, topic.assignments)),
     )
 

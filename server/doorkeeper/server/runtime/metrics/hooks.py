@@ -6,13 +6,15 @@ Without ``Meters`` their numbers are not published; counting costs next to nothi
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from msgspec import Struct
 
 from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.runtime.metrics.series import Meters
 
 
-class StoreStatus(NamedTuple):
+class StoreStatus(Struct, frozen=True):
     """A node's view of its store at one time.
 
     ``revision`` is the one that it decides from, ``head_revision`` the newest one known, and

@@ -15,6 +15,8 @@ from bisect import bisect_left
 from collections import Counter as Counted
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.runtime.metrics.table import FAST_S
@@ -53,7 +55,7 @@ class Waited(NamedTuple):
     remote_s: float
 
 
-class _Changes(NamedTuple):
+class _Changes(Struct, frozen=True):
     local: Histogram
     remote: Histogram
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from doorkeeper.server.resources.topics.table import Topics, row_of, topic_of
 from doorkeeper.server.schema.declared import StoredTopic
@@ -24,7 +24,7 @@ def test_topics_are_found_by_name_and_by_id() -> None:
 def test_a_change_makes_another_snapshot() -> None:
     """The old one stays as it was; a replaced topic is not found by its old id."""
     before = Topics.of([A])
-    again = A._replace(topic_id=b"\3" * 16)
+    again = replace(A, topic_id=b"\3" * 16)
 
     after = before.with_changes([row_of(B)], [row_of(A)])
     replaced = before.with_changes([row_of(again)], ())
@@ -51,7 +51,7 @@ def test_a_row_of_the_store_is_a_topic() -> None:
 
     topic = topic_of(stored)
 
-    assert topic[:5] == astuple(stored)[:5]
+    assert astuple(topic)[:5] == astuple(stored)[:5]
     assert topic.assignments == ((1, 2, 0), (), (0,))
     assert row_of(topic) == stored
     assert topic.internal
