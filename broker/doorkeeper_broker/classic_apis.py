@@ -23,6 +23,8 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from msgspec.structs import replace
+
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api import join_group, leave_group
 from doorkeeper.server.api.declaration import declare, refuse_as
@@ -109,10 +111,10 @@ class ClassicApis:
 
     def apis(self) -> tuple[Api, ...]:
         return (
-            join_group.API._replace(handle=self.join),
+            replace(join_group.API, handle=self.join),
             declare(SyncGroupRequest, self.sync, refuse_as(SyncGroupResponse)),
             declare(HeartbeatRequest, self.heartbeat, refuse_as(HeartbeatResponse)),
-            leave_group.API._replace(handle=self.leave),
+            replace(leave_group.API, handle=self.leave),
         )
 
     def join(self, request: JoinGroupRequest, context: RequestContext, node: Node) -> Outcome:

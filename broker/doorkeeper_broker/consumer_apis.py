@@ -23,6 +23,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
     from doorkeeper_broker.coordinator import Coordinator
 
 _READ, _DESCRIBE = needs(ConsumerGroupHeartbeatRequest.API_KEY)
-_DESCRIBE_MATCHED = _DESCRIBE._replace(log_if_denied=False)
+_DESCRIBE_MATCHED = replace(_DESCRIBE, log_if_denied=False)
 """Of the topics of a pattern: a member is not refused those that it did not name."""
 
 OWN_IDS_FROM: Final = 1

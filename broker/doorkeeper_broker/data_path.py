@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from msgspec.structs import replace
+
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api import (
     delete_groups,
@@ -75,17 +77,18 @@ class DataPath:
             *self._consumers.apis(),
             *(api for part in self._shares for api in part.apis()),
             *self._transactions.apis(),
-            offset_commit.API._replace(handle=self._commit_offsets),
-            offset_fetch.API._replace(
-                handle=partial(offset_fetch.handle, is_pending=transactions.is_pending)
+            replace(offset_commit.API, handle=self._commit_offsets),
+            replace(
+                offset_fetch.API,
+                handle=partial(offset_fetch.handle, is_pending=transactions.is_pending),
             ),
             *(
-                module.API._replace(
-                    handle=partial(module.handle, transactions=transactions.described)
+                replace(
+                    module.API, handle=partial(module.handle, transactions=transactions.described)
                 )
                 for module in (describe_transactions, list_transactions)
             ),
-            delete_groups.API._replace(handle=self._delete_groups),
+            replace(delete_groups.API, handle=self._delete_groups),
         )
 
     def close(self) -> None:
@@ -120,12 +123,12 @@ class DataPath:
                     self.coordinator.forget(row.group_id)
             return response
 
-        return outcome._replace(respond=respond_and_forget)
+        return replace(outcome, respond=respond_and_forget)
 
     def _with_records(self, module: ModuleType) -> Api:
         """Return an API of the server, with the records of this data path."""
         api: Api = module.API
-        return api._replace(handle=partial(module.handle, records=self.records))
+        return replace(api, handle=partial(module.handle, records=self.records))
 
     def _forget_topics(self, committed: Committed) -> None:
         """Delete the records of topics that are deleted."""

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from msgspec.structs import replace
+
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api import produce
 from doorkeeper.server.resources.settings.topic import effective
@@ -71,7 +73,7 @@ class Producing:
 
     def api(self) -> Api:
         """Return the API, with the permissions of the server's handler."""
-        return produce.API._replace(handle=self.handle)
+        return replace(produce.API, handle=self.handle)
 
     def handle(self, request: ProduceRequest, context: RequestContext, node: Node) -> Outcome:
         """Append the records of each partition."""

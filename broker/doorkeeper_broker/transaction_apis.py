@@ -21,6 +21,8 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api import init_producer_id
 from doorkeeper.server.api.declaration import declare, refuse_as
@@ -101,7 +103,7 @@ class TransactionApis:
 
     def apis(self) -> tuple[Api, ...]:
         return (
-            init_producer_id.API._replace(handle=partial(init_producer_id.handle, begin=self.init)),
+            replace(init_producer_id.API, handle=partial(init_producer_id.handle, begin=self.init)),
             declare(AddPartitionsToTxnRequest, self.add_partitions, _refuse_partitions),
             declare(AddOffsetsToTxnRequest, self.add_offsets, refuse_as(AddOffsetsToTxnResponse)),
             declare(EndTxnRequest, self.end, refuse_as(EndTxnResponse)),

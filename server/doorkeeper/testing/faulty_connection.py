@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Authenticating, Closed
 from doorkeeper.server.security.contract import Failure, OfferedMechanism, Success
@@ -33,7 +35,7 @@ _WRONG_PASSWORD = {"PLAIN": "Authentication failed: Invalid username or password
 """The error text for a wrong password; other mechanisms have the general one."""
 
 
-class DelayedRequest(Authenticating):
+class DelayedRequest(Authenticating, frozen=True):
     """A delayed request. The socket's side treats it like a slow login."""
 
     proceed: Callable[[float], Advance]
@@ -94,7 +96,7 @@ class FaultyConnection(Connection):
         fault = self._faults.strikes(FaultKind.ERROR, header.api_key)
         if fault is None or fault.error is None:
             return api
-        return api._replace(handle=_raising(fault.error))
+        return replace(api, handle=_raising(fault.error))
 
     def _delay(
         self, header: RequestHeader, proceed: Callable[[float], Advance]
@@ -103,9 +105,7 @@ class FaultyConnection(Connection):
         if fault is None:
             return None
         # The channel waits for it like for a mechanism that verifies a token, and reads no further.
-        held = DelayedRequest(_after(fault.delay_s), header)
-        held.proceed = proceed
-        return held
+        return DelayedRequest(_after(fault.delay_s), header, proceed)
 
     def _unless_dropped(self, header: RequestHeader, work: Callable[[], Advance]) -> Advance:
         if self._faults.strikes(FaultKind.DROP_BEFORE, header.api_key) is not None:

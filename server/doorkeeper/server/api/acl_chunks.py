@@ -15,7 +15,9 @@ from array import array
 from bisect import bisect_left, bisect_right
 from itertools import filterfalse, islice
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from doorkeeper.base.garbage_collection import freeze_long_lived
 from doorkeeper.base.slices import SLICE_ITEMS, parts, sort_in_slices
@@ -42,7 +44,7 @@ A response joins the chunks; a change copies one.
 """
 
 
-class Chunk(NamedTuple):
+class Chunk(Struct, frozen=True):
     """The encoded rows of some names; for each name, the literal pattern's row comes first.
 
     ``names`` are sorted. ``groups`` has a column for each kind of pattern, with None where a name

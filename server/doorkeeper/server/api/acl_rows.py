@@ -15,7 +15,9 @@ ACLs) are built in slices too, but not cached.
 from __future__ import annotations
 
 from operator import is_, itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from msgspec import Struct
 
 from doorkeeper.acls.model import PatternType, ResourcePattern, ResourceType
 from doorkeeper.acls.search import ALL_ENTRIES, TYPES, matching, matching_in_cell, selected
@@ -51,14 +53,14 @@ Requests for literals alone, or in version 0 or 1, are rare.
 """
 
 
-class Rows(NamedTuple):
+class Rows(Struct, frozen=True):
     """The rows of a response, in order, joined to some parts."""
 
     total: int
     parts: list[bytes]
 
 
-class Description(NamedTuple):
+class Description(Struct, frozen=True):
     """The response to a request for many ACLs; encoding builds it."""
 
     rows: AclRows
@@ -157,7 +159,7 @@ class Description(NamedTuple):
         return index.patterns if principal is None else index.principals.get(principal)
 
 
-class CachedRows(NamedTuple):
+class CachedRows(Struct, frozen=True):
     """The rows of one resource type, and the state that they were built from."""
 
     step: Step

@@ -20,7 +20,9 @@ Source: ``ControllerApis.createTopics``, ``ReplicationControlManager.createTopic
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import counts
@@ -58,7 +60,7 @@ if TYPE_CHECKING:
 _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CONFIGS = needs(CreateTopicsRequest.API_KEY)
 
 
-class _Sorted(NamedTuple):
+class _Sorted(Struct, frozen=True):
     """The topics of a request: those to create, names with visible configuration, other rows."""
 
     tried: list[CreatableTopic]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from doorkeeper.base.errors import answer_of
 
@@ -15,7 +17,7 @@ Refuse = Callable[[Any, int, BaseException], "Response | None"]
 """From a request, its version and an error to the response: the broker's ``getErrorResponse``."""
 
 
-class Api(NamedTuple):
+class Api(Struct, frozen=True):
     """One API: its versions, its request class, its functions, and the listeners that serve it.
 
     ``handle`` answers a request of a version that is served. ``refuse`` builds the error response

@@ -35,6 +35,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from doorkeeper.acls.model import ResourceType
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.base.slices import counts, sort
@@ -134,7 +136,7 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
         lambda _: response,
     )
     # The response says 3 either way, so the client does not wait for the store.
-    return update._replace(wait=False)
+    return replace(update, wait=False)
 
 
 def _ids(request: MetadataRequest, version: int) -> list[bytes]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
+from msgspec import Struct
+
 from doorkeeper.server.state.outcome import commit
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ class Response(Protocol):
         ...
 
 
-class ApiRange(NamedTuple):
+class ApiRange(Struct, frozen=True):
     """A row of the response to ApiVersions."""
 
     api_key: int
@@ -317,7 +319,7 @@ class Services(Protocol):
         ...
 
 
-class Update(NamedTuple):
+class Update(Struct, frozen=True):
     """A change to make before the request is answered.
 
     The connection awaits ``apply``, then encodes the response that ``respond`` builds from its

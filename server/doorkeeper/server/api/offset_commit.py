@@ -20,7 +20,10 @@ Source: ``handleOffsetCommitRequest`` and ``OffsetMetadataManager`` of the broke
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
@@ -55,7 +58,7 @@ IDS_FROM = 10
 """The version that has ids of topics instead of names."""
 
 
-class TopicPlace(NamedTuple):
+class TopicPlace(Struct, frozen=True):
     """A topic as the request has it; ``number`` counts the topics of the request."""
 
     number: int
@@ -162,7 +165,7 @@ class _RefusedPartitions:
         answered = ((*each, code) for each, code in zip(tried, codes, strict=True))
         for place, index, code in (*self._refused, *answered):
             row = OffsetCommitResponsePartition(partition_index=index, error_code=code.value)
-            key = place._replace(number=0) if is_merged else place
+            key = replace(place, number=0) if is_merged else place
             topics.setdefault(key, []).append(row)
         return OffsetCommitResponse(
             topics=tuple(

@@ -14,7 +14,10 @@ Source: the broker's ``AuthHelper`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import (
     CLUSTER_NAME,
@@ -39,7 +42,7 @@ OPERATIONS_NOT_COMPUTED = -(2**31)
 """The mask of a resource that was not requested, or must not be disclosed."""
 
 
-class Need(NamedTuple):
+class Need(Struct, frozen=True):
     """One row of the table. ``refusal`` is NONE where a denial only filters the response."""
 
     operation: AclOperation
@@ -75,7 +78,7 @@ def needs(api_key: int) -> tuple[Need, ...]:
         )
         for row in REQUIRED[api_key]
     )
-    return tuple(row._replace(on_cluster=(row.action(CLUSTER_NAME),)) for row in rows)
+    return tuple(replace(row, on_cluster=(row.action(CLUSTER_NAME),)) for row in rows)
 
 
 def is_allowed(node: Node, context: RequestContext, need: Need, name: str = CLUSTER_NAME) -> bool:

@@ -7,20 +7,22 @@ This server has none: every log is empty. The test broker passes its own ``Recor
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from doorkeeper.server.resources.cluster import Topic
 
 
-class TimedOffset(NamedTuple):
+class TimedOffset(Struct, frozen=True):
     """The offset of a record, and its time in milliseconds since 1970."""
 
     offset: int
     timestamp: int
 
 
-class DescribedTransaction(NamedTuple):
+class DescribedTransaction(Struct, frozen=True):
     """The last transaction of a transactional id; ``start_ms`` is -1 before the first."""
 
     producer_id: int

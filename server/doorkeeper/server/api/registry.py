@@ -11,6 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from doorkeeper.server.api.node import ApiRange
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ class ApiTable(dict[int, "Api"]):
             RegisteredTwice: two of them have the same key.
         """
         # Their handlers may change what is theirs: always on the event loop.
-        added = ApiTable(api._replace(in_thread=False) for api in apis)
+        added = ApiTable(replace(api, in_thread=False) for api in apis)
         return ApiTable((self | added).values())
 
 

@@ -9,7 +9,9 @@ Source: ``GroupCoordinatorService`` and ``GroupMetadataManager`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from msgspec import Struct
 
 from doorkeeper.acls.model import ResourceType
 from doorkeeper.base.errors import ErrorCode, answer_of
@@ -34,7 +36,7 @@ _REFUSED_TOPICS: Final = (
 )
 
 
-class FoundGroup(NamedTuple):
+class FoundGroup(Struct, frozen=True):
     """A group of a request: the group, or an error with its text."""
 
     group_id: str

@@ -20,7 +20,9 @@ Source: ``KafkaApis`` and the ``getErrorResponse`` of each request (4.3.1).
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from msgspec import Struct
 
 from doorkeeper.acls.model import ResourceType
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
@@ -78,14 +80,14 @@ Denials = dict[str, dict[object, ErrorCode]]
 """The code of each denied name, or topic id, by the path of its field in the request."""
 
 
-class Asked(NamedTuple):
+class Asked(Struct, frozen=True):
     """A request that was decoded by its tree."""
 
     values: Values
     version: int
 
 
-class Refusal(NamedTuple):
+class Refusal(Struct, frozen=True):
     """A response with an error; ``error_code`` stands for all of it."""
 
     name: str

@@ -17,7 +17,9 @@ import logging
 import time
 from collections.abc import Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from msgspec import Struct
 
 from doorkeeper.acls.model import SortedBindings
 from doorkeeper.acls.operations import full_mask
@@ -93,7 +95,7 @@ _UPDATES: Final = frozenset({CREATION.method, DELETION.method})
 _LISTS: Final[frozenset[type]] = frozenset({list, SortedBindings})
 
 
-class QuietDecisions(NamedTuple):
+class QuietDecisions(Struct, frozen=True):
     """Allowed decisions that left nothing but their number, and what they depended on."""
 
     allowed: int

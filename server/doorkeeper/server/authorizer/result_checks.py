@@ -6,7 +6,9 @@ An invalid field would only be detected while a response is encoded, too late to
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple, TypeGuard
+from typing import Any, Final, TypeGuard
+
+from msgspec import Struct
 
 from doorkeeper.acls.model import (
     AccessControlEntry,
@@ -78,7 +80,7 @@ def _is_error(result: object) -> bool:
     return result is None or isinstance(result, ApiError)
 
 
-class Change(NamedTuple):
+class Change(Struct, frozen=True):
     """One of the two methods that change ACLs, and its results."""
 
     method: str

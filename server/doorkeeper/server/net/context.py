@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
+
+from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError
 from doorkeeper.server.api.node import Services, UpdateOperation
@@ -84,7 +86,7 @@ class PendingUpdates:
             await self.none.wait()
 
 
-class ServerContext(NamedTuple):
+class ServerContext(Struct, frozen=True):
     """The parts of a server that channels use.
 
     ``clock`` is monotonic, in seconds. ``building`` is held while a chunked response is built: one

@@ -7,7 +7,7 @@ there: they are Kafka's rules on requests, not on load.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.config.settings import Settings
 
 
-class Reason(NamedTuple):
+class Reason(Struct, frozen=True):
     """Why a limit has its number, and its key; None for a constant that only tests change."""
 
     key: Key[object] | None

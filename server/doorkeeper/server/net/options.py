@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from ssl import SSLContext
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct
 
@@ -13,7 +13,7 @@ from doorkeeper.server.security.contract import OfferedMechanism, PrincipalBuild
 from doorkeeper.server.security.principals import DefaultPrincipalBuilder
 
 
-class ConnectionSecurity(NamedTuple):
+class ConnectionSecurity(Struct, frozen=True):
     """How new connections of a listener authenticate.
 
     ``mechanisms`` are by name, in the order of SaslHandshake responses; None without SASL. ``tls``

@@ -165,7 +165,7 @@ async def test_an_offset_in_a_transaction_is_not_stable() -> None:
         topic = OffsetFetchRequestTopic(name="orders", partition_indexes=(0,))
         request = OffsetFetchRequest(group_id="g", topics=(topic,), require_stable=require_stable)
         handle = partial(offset_fetch.handle, is_pending=lambda *place: place == ("g", "orders-0"))
-        return answer(API._replace(handle=handle), request, node, 7)
+        return answer(replace(API, handle=handle), request, node, 7)
 
     codes = [
         ask(require_stable=stable).topics[0].partitions[0].error_code for stable in (True, False)

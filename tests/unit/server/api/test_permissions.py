@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper.base.errors import ApiError, ErrorCode
@@ -32,7 +33,7 @@ async def test_one_question() -> None:
 
     assert is_allowed(node, ALICE, READ_TOPIC, "a")
     assert not is_allowed(node, ALICE, READ_TOPIC, "b")
-    assert not is_allowed(node, ALICE, DESCRIBE_CLUSTER._replace(log_if_denied=False))
+    assert not is_allowed(node, ALICE, replace(DESCRIBE_CLUSTER, log_if_denied=False))
     assert node.lines() == [
         "DEBUG Allowed READ Topic:LITERAL:a 1",
         "INFO Denied READ Topic:LITERAL:b 1",

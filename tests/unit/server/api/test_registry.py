@@ -7,6 +7,7 @@ import pkgutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.base.errors import ApiError
@@ -86,8 +87,8 @@ def test_some_are_served_only_where_that_is_asked_for() -> None:
 def test_a_package_adds_apis_to_one_table() -> None:
     """A new API, and ones instead of others, are added; others do not change."""
     listed = {each.api_key: each for each in APIS.ranges(controller=False)}
-    fetch = APIS[3]._replace(key=1, name="Fetch", min_version=4, max_version=18, in_thread=False)
-    metadata, produce = (APIS[key]._replace(max_version=2, in_thread=False) for key in (3, 0))
+    fetch = replace(APIS[3], key=1, name="Fetch", min_version=4, max_version=18, in_thread=False)
+    metadata, produce = (replace(APIS[key], max_version=2, in_thread=False) for key in (3, 0))
 
     table = APIS.with_apis([fetch, metadata, produce])
 

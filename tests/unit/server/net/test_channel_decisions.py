@@ -7,6 +7,7 @@ import concurrent.futures
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.node import DelayedResponse
@@ -38,7 +39,7 @@ def decisions(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     async def delayed() -> Any:
         raise DecisionPending(asyncio.get_running_loop().create_future())
 
-    monkeypatch.setitem(edge_apis.APIS, DESCRIBE_ACLS, api._replace(handle=handle))
+    monkeypatch.setitem(edge_apis.APIS, DESCRIBE_ACLS, replace(api, handle=handle))
     return known
 
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.net.channel import UNAUTHENTICATED_BYTES
 from doorkeeper.server.net.limits import Limits
@@ -183,7 +184,7 @@ async def test_without_a_principal_a_connection_ends() -> None:
     """In clear it ends at once; after SASL the success leaves, and the next request ends it."""
     world = World(offers=ConnectionSecurity(None, Nobody()))
     _, in_clear = world.connect()
-    sasl = World(offers=LOGIN._replace(builder=Nobody()))
+    sasl = World(offers=replace(LOGIN, builder=Nobody()))
     channel, transport = sasl.connect()
 
     channel.data_received(handshake() + authenticate(plain()))

@@ -8,6 +8,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.authorizer.contract import AclCreateResult
@@ -146,7 +147,7 @@ async def test_a_change_that_is_made_is_answered_whatever_fails_after_it(
     authorizer = HandAuthorizer(lambda bindings: [done(AclCreateResult())] * len(bindings))
     world = World(authorizer=authorizer)
     faulty: dict[str, Any] = {part: Faulty()}
-    world.context = world.context._replace(**faulty)
+    world.context = replace(world.context, **faulty)
     channel, transport = world.connect()
 
     channel.data_received(create(["a"]) + describe("behind"))

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from doorkeeper.server.authorizer.contract import AclCreateResult
 from doorkeeper.server.net.large_requests import LargeRequests
 from doorkeeper.server.net.protocol.conversation import HANDLED_HERE_ELEMENTS_MAX
@@ -48,7 +50,7 @@ class Handler:
 def handling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
     """Serve CreateAcls by a handler that waits."""
     handler = Handler()
-    monkeypatch.setitem(APIS, CREATE_ACLS, APIS[CREATE_ACLS]._replace(handle=handler))
+    monkeypatch.setitem(APIS, CREATE_ACLS, replace(APIS[CREATE_ACLS], handle=handler))
     try:
         yield handler
     finally:
@@ -141,7 +143,7 @@ async def test_small_requests_and_those_that_change_something_stay(
     with handling(monkeypatch) as handler:
         handler.may_end.set()
         world.connect()[0].data_received(create(["t"] * HANDLED_HERE_ELEMENTS_MAX))
-        monkeypatch.setitem(APIS, CREATE_ACLS, APIS[CREATE_ACLS]._replace(in_thread=False))
+        monkeypatch.setitem(APIS, CREATE_ACLS, replace(APIS[CREATE_ACLS], in_thread=False))
         world.connect()[0].data_received(LARGE)
         world.connect()[0].data_received(create(["t"] * 9_000))
         await until(lambda: len(handler.threads) == 3)

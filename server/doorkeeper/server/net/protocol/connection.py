@@ -241,7 +241,7 @@ class Connection(Conversation):
 
     def _decided(self, pending: PendingDecision, error: BaseException | None) -> Advance:
         """Handle a request again once its decision is known; else answer the error."""
-        decision, api, request, header, body = pending
+        api, request, header, body = pending.api, pending.request, pending.header, pending.body
         if error is None:
             if self._is_large(api, body):
                 return self._large(api, header, body, request)
@@ -249,8 +249,8 @@ class Connection(Conversation):
         if isinstance(error, ApiError):
             return self.refuse(api, request, header, error)
         if not isinstance(error, TimeoutError):
-            decision.__cause__ = error
-        return self.refuse(api, request, header, decision)
+            pending.decision.__cause__ = error
+        return self.refuse(api, request, header, pending.decision)
 
     def _finish(
         self,

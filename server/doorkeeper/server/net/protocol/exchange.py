@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from doorkeeper.server.net.protocol.large_request import LargeRequest
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from doorkeeper_wire.framing import RequestHeader
 
 
-class Peer(NamedTuple):
+class Peer(Struct, frozen=True):
     """The two ends of a connection, and the listener that accepted it."""
 
     connection_id: str
@@ -60,7 +62,7 @@ class Peer(NamedTuple):
         )
 
 
-class PendingUpdate(NamedTuple):
+class PendingUpdate(Struct, frozen=True):
     """A request that makes a change, and the context for its answer."""
 
     update: Update
@@ -76,7 +78,7 @@ class Body(NamedTuple):
     offset: int
 
 
-class PendingResponse(NamedTuple):
+class PendingResponse(Struct, frozen=True):
     """A request whose response depends on later events, and the context for its answer."""
 
     response: Awaitable[Response]
@@ -85,7 +87,7 @@ class PendingResponse(NamedTuple):
     header: RequestHeader
 
 
-class PendingDecision(NamedTuple):
+class PendingDecision(Struct, frozen=True):
     """A request that is handled again once its authorizer knows the decision."""
 
     decision: DecisionPending
@@ -95,7 +97,7 @@ class PendingDecision(NamedTuple):
     body: Body
 
 
-class ChunkedResponse(NamedTuple):
+class ChunkedResponse(Struct, frozen=True):
     """A request whose response is large: its ``body`` is built in chunks."""
 
     body: Slices[bytearray]
@@ -105,14 +107,14 @@ class ChunkedResponse(NamedTuple):
     response: Description
 
 
-class Authenticating(NamedTuple):
+class Authenticating(Struct, frozen=True):
     """A token that a mechanism verifies asynchronously. ``header`` is None for a bare token."""
 
     step: Awaitable[Step]
     header: RequestHeader | None
 
 
-class Refused(NamedTuple):
+class Refused(Struct, frozen=True):
     """A failed authentication. ``answer`` may be empty; ``reason`` holds no secret."""
 
     answer: bytes
@@ -120,14 +122,14 @@ class Refused(NamedTuple):
     reauthentication: bool
 
 
-class Closed(NamedTuple):
+class Closed(Struct, frozen=True):
     """The end of a connection without an answer. An empty ``reason`` is not logged."""
 
     reason: str
     fields: Mapping[str, object] = {}
 
 
-class RepeatableAnswer(NamedTuple):
+class RepeatableAnswer(Struct, frozen=True):
     """An answer that is given again, and its ``size``, without the correlation id between them.
 
     ``request`` is the frame without its correlation id, behind its size; ``state`` and ``settings``
@@ -144,7 +146,7 @@ class RepeatableAnswer(NamedTuple):
     error_code: int
 
 
-class LogEvent(NamedTuple):
+class LogEvent(Struct, frozen=True):
     """An event for the log; a failure has its ``error``."""
 
     event: str
@@ -152,7 +154,7 @@ class LogEvent(NamedTuple):
     error: BaseException | None = None
 
 
-class Login(NamedTuple):
+class Login(Struct, frozen=True):
     """An authentication, successful or failed.
 
     ``principal`` is None and ``reason`` is set, without secrets, if it failed. ``mechanism`` is TLS
@@ -168,7 +170,7 @@ class Login(NamedTuple):
     reason: str | None = None
 
 
-class CompletedRequest(NamedTuple):
+class CompletedRequest(Struct, frozen=True):
     """A request and its answer, for the request log. Sizes are those of frames."""
 
     header: RequestHeader

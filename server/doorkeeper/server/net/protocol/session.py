@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.base.errors import ErrorCode
@@ -174,7 +176,7 @@ _BY_KEY: Final = {
 OPEN_STATES: Final = frozenset({SessionState.OPEN, SessionState.LIMITED, SessionState.EXPIRED})
 
 
-class Reply(NamedTuple):
+class Reply(Struct, frozen=True):
     """The answer of a session, and whether the session ends.
 
     ``body`` is a response, the bytes of a bare frame, or None for no answer. ``failure`` is the

@@ -9,8 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 
@@ -22,7 +21,7 @@ class PolicyViolation(ApiError):
         super().__init__(ErrorCode.POLICY_VIOLATION, message)
 
 
-class TopicCreation(Struct, frozen=True):
+class TopicCreation(NamedTuple):
     """A topic that shall be created.
 
     Either ``num_partitions`` and ``replication_factor`` are numbers, with the server's defaults
@@ -47,7 +46,7 @@ class ConfigResourceType(IntEnum):
     GROUP = 32
 
 
-class ConfigAlteration(Struct, frozen=True):
+class ConfigAlteration(NamedTuple):
     """Changes of a resource's configuration.
 
     ``configs`` are the new values of the keys that change; None removes a value. Keys that a legacy

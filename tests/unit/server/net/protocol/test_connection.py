@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import ANONYMOUS
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
@@ -330,9 +331,9 @@ def test_an_update_whose_response_does_not_fit_is_answered() -> None:
     to = connection()
     pending = one(to, create(["a"]))
     row = AclCreationResult(error_code=42, error_message="x" * 32_768)
-    update = pending.update._replace(respond=lambda _: CreateAclsResponse(results=(row,)))
+    update = replace(pending.update, respond=lambda _: CreateAclsResponse(results=(row,)))
 
-    made = to.complete(pending._replace(update=update), [AclCreateResult()])
+    made = to.complete(replace(pending, update=update), [AclCreateResult()])
 
     assert isinstance(made, bytes)
     assert [row.error_code for row in body(made, CreateAclsResponse, 3).results] == [-1]
@@ -350,10 +351,10 @@ def test_a_response_that_can_never_be_encoded_closes_the_connection() -> None:
     def fails(*_: object) -> CreateAclsResponse:
         raise RuntimeError("no form")
 
-    too_long = update.api._replace(refuse=lambda *_: CreateAclsResponse(results=(row,)))
-    unfit = to.complete(update._replace(api=too_long), (), RuntimeError("no"))
+    too_long = replace(update.api, refuse=lambda *_: CreateAclsResponse(results=(row,)))
+    unfit = to.complete(replace(update, api=too_long), (), RuntimeError("no"))
     failing = to.complete(
-        update._replace(api=update.api._replace(refuse=fails)), (), RuntimeError("no")
+        replace(update, api=replace(update.api, refuse=fails)), (), RuntimeError("no")
     )
 
     assert isinstance(unfit, Closed)
@@ -366,7 +367,7 @@ def test_an_api_without_a_form_for_errors_ends_it() -> None:
     """Where nothing can be said the connection ends."""
     to = connection()
     update = one(to, request(DeleteTopicsRequest(topic_names=("a",), timeout_ms=5), 5))
-    formless = update._replace(api=update.api._replace(refuse=lambda *_: None))
+    formless = replace(update, api=replace(update.api, refuse=lambda *_: None))
 
     assert isinstance(to.complete(formless, (), RuntimeError("no")), Closed)
 

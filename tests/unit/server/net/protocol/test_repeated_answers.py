@@ -28,10 +28,10 @@ NO_TOPICS = MetadataRequest(topics=())
 def handled(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return the API of each request that a handler gets; Metadata is answered with nothing."""
     found: list[int] = []
-    described = APIS[18]._replace(
-        key=3, name="Metadata", min_version=0, max_version=13, request=MetadataRequest
+    described = replace(
+        APIS[18], key=3, name="Metadata", min_version=0, max_version=13, request=MetadataRequest
     )
-    monkeypatch.setitem(APIS, 3, described._replace(handle=lambda *_: MetadataResponse()))
+    monkeypatch.setitem(APIS, 3, replace(described, handle=lambda *_: MetadataResponse()))
     for key in (3, 18):
         handle = APIS[key].handle
 
@@ -39,7 +39,7 @@ def handled(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             found.append(key)
             return handle(*arguments)
 
-        monkeypatch.setitem(APIS, key, APIS[key]._replace(handle=count))
+        monkeypatch.setitem(APIS, key, replace(APIS[key], handle=count))
     return found
 
 

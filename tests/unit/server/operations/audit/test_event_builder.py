@@ -146,8 +146,12 @@ def test_logins() -> None:
     assert (event.mechanism, event.host, event.listener) == ("PLAIN", "10.0.0.7", "SASL")
     assert (event.api, event.api_key, event.correlation_id, event.client_id) == (None,) * 3 + ("",)
     header = RequestHeader(api_key=36, api_version=2, correlation_id=9, client_id=None)
-    success = LOGIN._replace(
-        reason=None, principal=request_of("bob").principal, header=header, reauthentication=True
+    success = replace(
+        LOGIN,
+        reason=None,
+        principal=request_of("bob").principal,
+        header=header,
+        reauthentication=True,
     )
 
     event = login_event(seen_login(success))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec.structs import replace
+
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.acls.snapshot import EMPTY
@@ -198,7 +200,7 @@ def test_logins_are_counted_too(tmp_path: Path) -> None:
     w = World(tmp_path)
     w.merging.record_login(LOGIN)
     w.merging.record_login(LOGIN)
-    w.merging.record_login(LOGIN._replace(reason="unknown user"))
+    w.merging.record_login(replace(LOGIN, reason="unknown user"))
 
     w.loop.fire()
 

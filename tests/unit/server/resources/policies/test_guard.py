@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 
 import pytest
-from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.plugins import (
@@ -28,7 +27,7 @@ def creation(name: str) -> TopicCreation:
 
 
 def changed_to(value: str) -> ConfigAlteration:
-    return replace(CHANGE, configs={"retention.ms": value})
+    return CHANGE._replace(configs={"retention.ms": value})
 
 
 def test_a_refusal_has_its_code_and_text() -> None:
