@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import Principal
 from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MIN, ScramCredential, credential_of
@@ -76,7 +77,8 @@ class Login:
         self._users = dict.fromkeys(names, kept)
         self._users["weak"] = kept._replace(iterations=ITERATIONS_MIN - 1)
         self._token = TokenLogin(Principal("User", "owner"), b"hmac", 5000)
-        sources = NO_SOURCES._replace(
+        sources = replace(
+            NO_SOURCES,
             token_login=lambda token_id: self._token if token_id == "token" else None,
             now_ms=lambda: 5000,
         )

@@ -90,7 +90,12 @@ def our_outcomes(
     outcomes = []
     for message in messages:
         step = mechanism.step(message)
-        outcomes.append(outcome(step if isinstance(step, tuple) else run(_awaited(step)), now_ms))
+        outcomes.append(
+            outcome(
+                step if isinstance(step, Challenge | Success | Failure) else run(_awaited(step)),
+                now_ms,
+            )
+        )
         if "challenge" not in outcomes[-1]:
             break
     return outcomes

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from doorkeeper.server.net.protocol.connection import Connection
 from doorkeeper.server.net.protocol.exchange import Authenticating, Closed
-from doorkeeper.server.security.contract import Failure, OfferedMechanism, Success
+from doorkeeper.server.security.contract import Challenge, Failure, OfferedMechanism, Success
 from doorkeeper.testing.faults import FaultKind
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class FaultyConnection(Connection):
         def begin(context: AuthenticationContext) -> Mechanism:
             return _Refusing(offered.name, offered.begin(context), self._faults)
 
-        return offered._replace(begin=begin)
+        return replace(offered, begin=begin)
 
 
 class _Refusing:
@@ -137,7 +137,11 @@ class _Refusing:
 
     def step(self, token: bytes) -> Step | Awaitable[Step]:
         step = self._inner.step(token)
-        return self._judge(step) if isinstance(step, tuple) else self._later(step)
+        return (
+            self._judge(step)
+            if isinstance(step, Challenge | Success | Failure)
+            else self._later(step)
+        )
 
     async def _later(self, step: Awaitable[Step]) -> Step:
         return self._judge(await step)

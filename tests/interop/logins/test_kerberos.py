@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.base.jaas import LoginModule
 from doorkeeper.server.config.mechanisms import MechanismSettings
@@ -434,7 +435,7 @@ async def test_a_keytab_is_looked_after(realm: Realm, tmp_path: Path) -> None:
             values={"sasl.kerberos.service.name": "kafka"},
             originals={"doorkeeper.kerberos.config.file": str(realm.kdc.configuration)},
         ),
-        NO_SOURCES._replace(logger=log),
+        replace(NO_SOURCES, logger=log),
     )
     await provider.start()
     for content in (realm.clients.read_bytes(), b"", realm.keytab.read_bytes()):

@@ -95,7 +95,7 @@ def test_the_store_begins_with_acls_topics_and_credentials() -> None:
     assert [row.binding for row in change[ACL].set] == [own]
     topics = [(row.name, row.partitions, row.configs) for row in change[TOPIC].set]
     assert topics == [("a", 3, {}), ("b", 2, {"retention.ms": "5"})]
-    assert {row[:2] for row in change[CREDENTIAL].set} == {
+    assert {CREDENTIAL.key_of(row) for row in change[CREDENTIAL].set} == {
         (user, mechanism)
         for user in ("admin", "alice")
         for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512")

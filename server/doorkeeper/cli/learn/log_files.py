@@ -13,6 +13,8 @@ import datetime as dt
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from doorkeeper.acls.decision import Question
 from doorkeeper.acls.formats.authorizer_message import (
     BEGIN,
@@ -78,7 +80,7 @@ class LoggedRequests:
         """
         file = AuditFile(0, 0, None, path.with_name(path.name))
         if path.name.endswith(COMPRESSED):
-            file = file._replace(last=0)
+            file = replace(file, last=0)
         lines = self._counted(_whole_lines(path, file))
         first = next(lines, None)
         if first is None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from msgspec.structs import asdict
+
 from doorkeeper.server.app.errors import StartError
 
 if TYPE_CHECKING:
@@ -112,7 +114,7 @@ class ClusterRecorder:
 
     def record(self, event: ClusterEvent) -> None:
         write = self._logger.warning if event.is_warning else self._logger.info
-        fields = event._asdict()
+        fields = asdict(event)
         del fields["kind"]
         write(event.kind.value, **{name: value for name, value in fields.items() if value})
         if self._audit_log is not None:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
@@ -211,7 +214,7 @@ class ConfigChanges:
             self._log.info("keys changed by another node", keys=keys)
 
 
-class Difference(NamedTuple):
+class Difference(Struct, frozen=True):
     """A changed value of this node or of the cluster; None: no value."""
 
     of_cluster: bool
@@ -220,7 +223,7 @@ class Difference(NamedTuple):
     new: str | None
 
     def inverse(self) -> Difference:
-        return self._replace(old=self.new, new=self.old)
+        return replace(self, old=self.new, new=self.old)
 
 
 def differences_of(before: DynamicValues, after: DynamicValues) -> list[Difference]:
@@ -239,11 +242,11 @@ def plan_configs(
     """Return the change that stores new values of a node and the cluster."""
     put = []
     gone = []
-    for of_cluster, name, _, value in differences:
-        broker = ALL_BROKERS if of_cluster else str(node_id)
-        row = rows.get(broker, name)
-        if value is not None:
-            put.append(StoredConfig(broker, name, value))
+    for difference in differences:
+        broker = ALL_BROKERS if difference.of_cluster else str(node_id)
+        row = rows.get(broker, difference.name)
+        if difference.new is not None:
+            put.append(StoredConfig(broker, difference.name, difference.new))
         elif row is not None:
             gone.append(row)
     return edit(CONFIG, set=put, deleted=gone)

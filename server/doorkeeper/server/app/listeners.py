@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.server.app.errors import StartError
@@ -81,7 +82,7 @@ class MechanismInstance:
         return self.provider.begin(context)
 
 
-class ListenerSecurity(NamedTuple):
+class ListenerSecurity(Struct, frozen=True):
     """Mechanisms, principal builder and TLS of one listener."""
 
     listener: Listener

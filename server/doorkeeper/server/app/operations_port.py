@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from doorkeeper.base.version import __version__
 from doorkeeper.server.api.node import UpdateOperation
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.log import StateLog
 
 
-class Parts(NamedTuple):
+class Parts(Struct, frozen=True):
     """The observed parts of a server. ``loaded`` and ``draining`` are called for each check.
 
     ``history`` is None for a store that keeps none, ``fleet`` without Kafka clusters.

@@ -6,7 +6,9 @@ so that every request sees either the old values or the new ones.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.base.key import Applies
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.operations.logs.pipeline import Logger, Logs
 
 
-class Usable(NamedTuple):
+class Usable(Struct, frozen=True):
     """A configuration that all parts accepted.
 
     ``overrides`` are the connection limits of single addresses, ``security`` that of the listeners.

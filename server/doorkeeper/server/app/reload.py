@@ -7,7 +7,9 @@ logged.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import AuthorizerFault
@@ -66,7 +68,7 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
             log.exception("not reloaded", problem=str(fault), authorizer=fault.authorizer)
 
 
-class _Read(NamedTuple):
+class _Read(Struct, frozen=True):
     """A configuration that all parts accepted: as loaded, and as usable."""
 
     new: Settings

@@ -10,6 +10,8 @@ A class with the older interface of KIP-11 is wrapped.
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from doorkeeper.server.authorizer.contract import Authorizer
 from doorkeeper.server.authorizer.older import has_older_interface, wrap
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
@@ -75,6 +77,6 @@ def authorizer_class(name: str) -> type[Authorizer] | None:
         return StandardAuthorizer
     found = imported(PLUG_IN, name)
     if has_older_interface(found):
-        older = PLUG_IN._replace(base=object, calls=OLDER_ARGUMENTS, coroutines=())
+        older = replace(PLUG_IN, base=object, calls=OLDER_ARGUMENTS, coroutines=())
         return wrap(checked_class(older, name, found))
     return checked_class(PLUG_IN, name, found)

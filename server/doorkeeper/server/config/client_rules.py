@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.base.values import NotAllowed
 
 # re.ASCII: other digits than 0-9 would pass \d, and the names are those of ApiVersions (KIP-511).
@@ -27,7 +29,7 @@ class ClientSoftware(NamedTuple):
     version: str = ""
 
 
-class ClientRule(NamedTuple):
+class ClientRule(Struct, frozen=True):
     """A rule for client software: all versions, or those with a prefix."""
 
     software: str

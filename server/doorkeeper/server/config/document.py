@@ -11,7 +11,9 @@ FaultyDocument  every fault of a file, in its order
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from doorkeeper.acls.formats.lines import Path as Place
 from doorkeeper.acls.formats.lines import lines_of
@@ -29,7 +31,7 @@ FILE_BYTES_MAX = 16 * 1024 * 1024
 _TEXT_BYTES_MAX = 32_767
 
 
-class Fault(NamedTuple):
+class Fault(Struct, frozen=True):
     """A fault at a path such as ``groups[2].id``. ``line`` 0 is the whole file."""
 
     file: str

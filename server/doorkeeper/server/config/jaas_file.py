@@ -18,7 +18,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from doorkeeper.base.entry import Problem
 from doorkeeper.base.jaas import FLAGS, JaasError, LoginModule
@@ -29,7 +31,7 @@ from doorkeeper.server.config.keys import JAAS_FILE
 FILE_BYTES_MAX: Final = 1 << 20
 
 
-class JaasFile(NamedTuple):
+class JaasFile(Struct, frozen=True):
     """A file as read. ``problems`` explain an unusable file."""
 
     path: str

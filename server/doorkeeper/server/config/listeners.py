@@ -8,7 +8,9 @@ PLAINTEXT, it is the first advertised one.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from doorkeeper.base.key import KeyValues
 from doorkeeper.base.values import INT_MAX
@@ -74,7 +76,7 @@ class Listener(KeyValues, frozen=True, kw_only=True):
         return self.security_protocol.endswith("SSL")
 
 
-class ListenerAddress(NamedTuple):
+class ListenerAddress(Struct, frozen=True):
     """An element of ``listeners`` or ``advertised.listeners``; the name is in upper case."""
 
     name: str

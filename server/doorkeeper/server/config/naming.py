@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from doorkeeper.base.key import Key, Scope
 from doorkeeper.server.config.kafka_keys import (
@@ -20,7 +20,7 @@ TYPOS_MAX = 2
 MECHANISMS = ("plain", "gssapi", "oauthbearer", "scram-sha-256", "scram-sha-512")
 
 
-class KeyLookup(NamedTuple):
+class KeyLookup(Struct, frozen=True):
     """The result of a lookup.
 
     ``key`` is set for a key with an effect; ``without_effect`` marks a key of Kafka without an

@@ -19,7 +19,9 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 from importlib import import_module
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
+
+from msgspec import Struct
 
 T = TypeVar("T")
 
@@ -34,7 +36,7 @@ class UnusableClass(ValueError):
     """The class cannot be used; the text names key, value and reason."""
 
 
-class PlugIn(NamedTuple):
+class PlugIn(Struct, frozen=True):
     """What a key names: a class of Python.
 
     ``base`` is what it must be a subclass of, ``calls`` the number of arguments of each method that

@@ -10,7 +10,9 @@ Source: Kafka's ``JaasContext.loadServerContext`` and ``configEntryOption`` (4.3
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from doorkeeper.base import jaas
 from doorkeeper.server.config.mechanisms import MechanismSettings
@@ -90,7 +92,7 @@ def _settings(
     )
 
 
-class _ModuleSource(NamedTuple):
+class _ModuleSource(Struct, frozen=True):
     """A login module and its source."""
 
     module: LoginModule

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.base.key import Applies
 from doorkeeper.base.values import KeyType, without_login
@@ -54,7 +55,7 @@ class ConfigSource(IntEnum):
 SAME_ID = {BROKER_ID.name: NODE_ID.name, NODE_ID.name: BROKER_ID.name}
 
 
-class Synonym(NamedTuple):
+class Synonym(Struct, frozen=True):
     """A source of a value; the first of a list is in effect."""
 
     name: str
@@ -62,7 +63,7 @@ class Synonym(NamedTuple):
     source: ConfigSource
 
 
-class DescribedKey(NamedTuple):
+class DescribedKey(Struct, frozen=True):
     """A key for DescribeConfigs. ``value`` is None if the key is sensitive."""
 
     name: str
@@ -182,16 +183,25 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 def _described(name: str, synonyms: Iterable[Synonym]) -> DescribedKey:
     """Return a key with the sources of its value, without secrets."""
-    _, key_type, read_only, sensitive, doc = meaning_of(name)
+    meaning = meaning_of(name)
     shown = tuple(
-        synonym._replace(value=None if sensitive else without_login(synonym.value))
+        replace(synonym, value=None if meaning.sensitive else without_login(synonym.value))
         for synonym in synonyms
     )
-    _, value, source = shown[0] if shown else Synonym(name, None, ConfigSource.DEFAULT_CONFIG)
-    return DescribedKey(name, value, key_type, source, read_only, sensitive, doc, shown)
+    first = shown[0] if shown else Synonym(name, None, ConfigSource.DEFAULT_CONFIG)
+    return DescribedKey(
+        name,
+        first.value,
+        meaning.type,
+        first.source,
+        meaning.read_only,
+        meaning.sensitive,
+        meaning.doc,
+        shown,
+    )
 
 
-class Meaning(NamedTuple):
+class Meaning(Struct, frozen=True):
     """Properties of a key for DescribeConfigs; ``base`` is the key without its prefix."""
 
     base: str

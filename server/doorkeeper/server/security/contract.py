@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -55,7 +57,7 @@ class Challenge(NamedTuple):
     refusal: str = ""
 
 
-class Success(NamedTuple):
+class Success(Struct, frozen=True):
     """The client is authenticated.
 
     ``authorization_id`` and ``claims`` are those of ``AuthenticationContext``. ``token`` is the
@@ -72,7 +74,7 @@ class Success(NamedTuple):
     token_owner: Principal | None = None
 
 
-class Failure(NamedTuple):
+class Failure(Struct, frozen=True):
     """The client is refused.
 
     ``text`` goes to the client; None sends Kafka's general text, which does not say the cause.
@@ -100,7 +102,7 @@ class Mechanism(Protocol):
         ...
 
 
-class OfferedMechanism(NamedTuple):
+class OfferedMechanism(Struct, frozen=True):
     """A mechanism as a listener offers it.
 
     ``max_reauth_ms`` bounds each session (``connections.max.reauth.ms``); 0 sets no bound.

@@ -18,7 +18,9 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, SupportsBytes
+from typing import TYPE_CHECKING, Any, Final, Protocol, SupportsBytes
+
+from msgspec import Struct
 
 from doorkeeper.server.config.sasl_keys import SASL_JAAS_CONFIG, SASL_KERBEROS_SERVICE_NAME
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
@@ -53,7 +55,7 @@ RETRIABLE: Final = frozenset(_ERRORS_OF_KERBEROS + code for code in (21, 33, 34)
 """Client not yet valid, ticket not yet valid, replay: no response is sent, so clients retry."""
 
 
-class KerberosLogin(NamedTuple):
+class KerberosLogin(Struct, frozen=True):
     """The options of the login module; ``service`` is the name that clients request tickets for."""
 
     keytab: Path

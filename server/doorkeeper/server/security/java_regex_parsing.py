@@ -10,7 +10,9 @@ letters.
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from doorkeeper.server.security.java_regex_classes import (
     PatternError,
@@ -45,7 +47,7 @@ _REPETITION = re.compile(r"\{([0-9]{1,6})(?:(,)([0-9]{1,6})?)?\}")
 _DIGITS = frozenset("0123456789")
 
 
-class Translation(NamedTuple):
+class Translation(Struct, frozen=True):
     """A pattern for ``regex``, the number of its groups, and the numbers of named ones."""
 
     text: str

@@ -16,6 +16,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from msgspec import Struct
+
 from doorkeeper.server.security.rule_trials import Trial
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ class NoShortName(ValueError):
     """The rules give no user name. The text may contain the Kerberos name, which is no secret."""
 
 
-class KerberosName(NamedTuple):
+class KerberosName(Struct, frozen=True):
     """The parts of a principal's name; ``realm`` is None only for a name without ``@``."""
 
     service: str
@@ -118,7 +120,7 @@ class _DefaultRule(NamedTuple):
         return parameters[1] if parameters[0] == self.realm else None
 
 
-class _ExplicitRule(NamedTuple):
+class _ExplicitRule(Struct, frozen=True):
     """A rule in the form ``RULE:...``; ``text`` is that form."""
 
     text: str

@@ -16,7 +16,9 @@ import binascii
 import hashlib
 import hmac
 import re
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 COST_LOGARITHM = 14
 BLOCK_SIZE = 8
@@ -43,7 +45,7 @@ class UnusableRecord(ValueError):
     """A record is malformed or out of bounds; the text contains no part of it."""
 
 
-class PasswordRecord(NamedTuple):
+class PasswordRecord(Struct, frozen=True):
     """A salted hash. ``digest`` is that of PBKDF2, empty for scrypt.
 
     ``work`` is N of scrypt or the iterations of PBKDF2; ``block`` and ``parallel`` are scrypt's r
@@ -92,7 +94,7 @@ class PasswordRecord(NamedTuple):
 def record_of(password: str, salt: bytes) -> PasswordRecord:
     """Return a new record for a password; ``salt`` is random, at least ``SALT_BYTES`` long."""
     empty = PasswordRecord("", 1 << COST_LOGARITHM, BLOCK_SIZE, 1, salt, bytes(HASH_BYTES))
-    return empty._replace(hash=empty.derive(as_bytes(password)))
+    return replace(empty, hash=empty.derive(as_bytes(password)))
 
 
 def as_bytes(password: str) -> bytes:

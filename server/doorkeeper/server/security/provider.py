@@ -7,7 +7,9 @@ ValueError whose text begins with the key.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.security.contract import AuthenticationContext, Mechanism
 
 
-class TokenLogin(NamedTuple):
+class TokenLogin(Struct, frozen=True):
     """The verifier of a delegation token's login; ``expiry_ms`` is a wall-clock time."""
 
     owner: Principal
@@ -29,7 +31,7 @@ class TokenLogin(NamedTuple):
         return f"TokenLogin(of {self.owner})"
 
 
-class Sources(NamedTuple):
+class Sources(Struct, frozen=True):
     """Functions that mechanisms call while the server runs.
 
     ``scram_credential`` takes a mechanism's name and a user's, ``scram_iterations`` a mechanism's;

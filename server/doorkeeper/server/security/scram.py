@@ -24,7 +24,9 @@ import os
 from base64 import b64encode
 from collections import OrderedDict
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from doorkeeper.base.credentials import (
     DIGESTS,
@@ -59,7 +61,7 @@ _OTHER_ID = (
 )
 
 
-class Account(NamedTuple):
+class Account(Struct, frozen=True):
     """The credential and identity behind a name. ``expiry_ms`` and ``owner`` are a token's."""
 
     credential: ScramCredential
@@ -153,7 +155,7 @@ def _account_of(login: TokenLogin, credential: ScramCredential) -> Account:
     return Account(credential, login.owner.name, login.expiry_ms, login.owner)
 
 
-class Accounts(NamedTuple):
+class Accounts(Struct, frozen=True):
     """The accounts of one mechanism of one listener.
 
     ``iterations`` returns the number that unknown names are told; ``now_ms`` is the wall clock.
@@ -167,7 +169,7 @@ class Accounts(NamedTuple):
     now_ms: Callable[[], int]
 
 
-class _Exchange(NamedTuple):
+class _Exchange(Struct, frozen=True):
     """The result of the first round; a ``refusal`` makes every proof fail, and is its reason."""
 
     account: Account

@@ -18,7 +18,9 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 # Kafka parses half a megabyte, which would cost the loop 0.1 s and more before authentication.
 BYTES_MAX: Final = 65_536
@@ -44,7 +46,7 @@ class Malformed(ValueError):
     """The bytes are not a valid message of SCRAM."""
 
 
-class ClientFirst(NamedTuple):
+class ClientFirst(Struct, frozen=True):
     """The client's first message.
 
     ``authorization_id`` is as received, escaped, and empty if absent. ``name`` is a user's or, with
@@ -58,7 +60,7 @@ class ClientFirst(NamedTuple):
     bare: str
 
 
-class ClientFinal(NamedTuple):
+class ClientFinal(Struct, frozen=True):
     """The client's final message. ``unproved`` is the part that is signed."""
 
     nonce: str

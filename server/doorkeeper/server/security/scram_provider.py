@@ -6,6 +6,8 @@ import os
 from types import NoneType
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from doorkeeper.base.credentials import ITERATIONS_MIN, ScramCredential, base_36
 from doorkeeper.server.config.sasl_keys import SASL_SERVER_CALLBACK_HANDLER_CLASS
 from doorkeeper.server.security.handler_loading import handler_of
@@ -56,12 +58,12 @@ class ScramHandlerProvider(Provider):
         self._guarded = guarded
         self._mechanism = mechanism
         self._iterations = ITERATIONS_MIN
-        self._accounts = accounts_of(mechanism, sources, lambda _name: None)._replace(
-            iterations=lambda: self._iterations
+        self._accounts = replace(
+            accounts_of(mechanism, sources, lambda _name: None), iterations=lambda: self._iterations
         )
 
     def begin(self, context: AuthenticationContext) -> ScramMechanism:
-        accounts = self._accounts._replace(users=lambda name: self._credential(name, context))
+        accounts = replace(self._accounts, users=lambda name: self._credential(name, context))
         return ScramMechanism(accounts, base_36(os.urandom(17)).decode())
 
     async def _credential(

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from doorkeeper.server.security.java_regex import JavaPattern, PatternError
 from doorkeeper.server.security.rule_trials import Trial
@@ -30,7 +32,7 @@ class NoMatchingRule(Exception):
     """No rule matches the name; the client is refused."""
 
 
-class Rule(NamedTuple):
+class Rule(Struct, frozen=True):
     """One rule; without a pattern it is DEFAULT. ``case`` is "L", "U" or ""."""
 
     pattern: JavaPattern | None = None

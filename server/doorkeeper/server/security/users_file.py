@@ -15,6 +15,8 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from doorkeeper.base.encodings import not_utf8
 from doorkeeper.server.runtime.reloaded_files import ReloadedFiles
 from doorkeeper.server.security.password_records import (
@@ -124,8 +126,8 @@ def _new(name: str, records: Mapping[str, PasswordRecord]) -> str:
 
 def _record_for_unknown(records: Iterable[PasswordRecord]) -> PasswordRecord:
     """Return the record checked for an unknown name: of the most frequent cost in the file."""
-    costs = Counter(record._replace(salt=b"", hash=b"") for record in records)
+    costs = Counter(replace(record, salt=b"", hash=b"") for record in records)
     if not costs:
         return PasswordRecord("", 1 << COST_LOGARITHM, BLOCK_SIZE, 1, bytes(SALT_BYTES), b"")
     ((usual, _),) = costs.most_common(1)
-    return usual._replace(salt=bytes(SALT_BYTES))
+    return replace(usual, salt=bytes(SALT_BYTES))

@@ -153,7 +153,7 @@ def test_rows_of_other_versions_are_read() -> None:
 
     assert ODD.decode(item) == Painted("a", 1.0, "red", b"")
     assert ODD.decode(item._replace(secret="[]")) == Painted("a", 1.0, "red", b"")
-    assert OLDER.decode(ODD.encode(Row("a", 1.0, "blue", b"1234"))) == Older("a", 1.0)
+    assert OLDER.decode(ODD.encode(Painted("a", 1.0, "blue", b"1234"))) == Older("a", 1.0)
     assert kind_of(Pinned, NAME, PIN).decode(newer) == Pinned("a", b"1234")
 
 

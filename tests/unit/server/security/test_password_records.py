@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.security.password_records import (
     PasswordRecord,
@@ -51,7 +52,7 @@ def test_records_of_others_are_taken(digest: str) -> None:
 
 def test_the_record_of_nobody_fits_nothing() -> None:
     """Without a hash no password is right, not even an empty one."""
-    nobody = record_of("", SALT)._replace(hash=b"")
+    nobody = replace(record_of("", SALT), hash=b"")
 
     assert not nobody.matches(b"")
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.runtime.logger import NO_LOG
 from doorkeeper.server.security.contract import AuthenticationContext
@@ -23,7 +24,7 @@ CONTEXT = AuthenticationContext("A", "SASL_PLAINTEXT", "10.0.0.7")
 
 def line(name: str, password: str) -> str:
     empty = PasswordRecord("sha256", 10_000, 0, 0, bytes(16), bytes(32))
-    return f"{name}:{empty._replace(hash=empty.derive(password.encode())).text()}\n"
+    return f"{name}:{replace(empty, hash=empty.derive(password.encode())).text()}\n"
 
 
 @pytest.fixture

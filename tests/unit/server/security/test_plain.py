@@ -6,6 +6,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.base.jaas import LoginModule
 from doorkeeper.server.config.mechanisms import MechanismSettings
@@ -119,7 +120,7 @@ def users_file(folder: Path) -> Path:
 async def test_users_of_a_file_log_in(tmp_path: Path) -> None:
     """Those of the file and those of the login module; others are refused in Kafka's words."""
     logger = RecordingLogger()
-    made = provider(settings(file=f" {users_file(tmp_path)} "), NO_SOURCES._replace(logger=logger))
+    made = provider(settings(file=f" {users_file(tmp_path)} "), replace(NO_SOURCES, logger=logger))
     await made.start()
 
     assert await outcome(made, b"\0alice\0alice-secret") == Success("alice")
@@ -136,7 +137,7 @@ async def test_a_file_that_others_can_read_is_told(tmp_path: Path) -> None:
     """A warning at the start, with its path."""
     file, logger = users_file(tmp_path), RecordingLogger()
     file.chmod(0o644)
-    made = provider(settings(file=str(file)), NO_SOURCES._replace(logger=logger))
+    made = provider(settings(file=str(file)), replace(NO_SOURCES, logger=logger))
 
     await made.start()
 

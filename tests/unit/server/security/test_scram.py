@@ -8,6 +8,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import Principal
 from doorkeeper.base.credentials import DIGESTS, ScramCredential
@@ -41,7 +42,8 @@ CONTEXT = AuthenticationContext("CLIENTS", "SASL_PLAINTEXT", "10.0.0.7")
 def sources(
     users: dict[str, ScramCredential] | None = None, tokens: dict[str, TokenLogin] | None = None
 ) -> Sources:
-    return NO_SOURCES._replace(
+    return replace(
+        NO_SOURCES,
         scram_credential=lambda _mechanism, name: (users or {}).get(name),
         token_login=(tokens or {}).get,
         now_ms=lambda: NOW_MS,
@@ -135,7 +137,7 @@ def test_nobody_has_always_the_same_salt() -> None:
     """The answer to a name depends on name, mechanism and key, and looks like a user's."""
 
     def shown(name: str, mechanism: str = SHA_256, key: bytes = b"k") -> bytes:
-        given = sources()._replace(salt_key=key, scram_iterations=lambda _mechanism: 8192)
+        given = replace(sources(), salt_key=key, scram_iterations=lambda _mechanism: 8192)
         answer = begun(given, mechanism).step(ScramClient(mechanism, name, "x").first())
         assert isinstance(answer, Challenge)
         nonce, _, rest = answer.token.partition(b",")

@@ -6,6 +6,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.config.mechanisms import MechanismSettings
 from doorkeeper.server.security.contract import (
@@ -38,7 +39,7 @@ def made(name: str = "Directory", mechanism: str = SHA_256) -> Provider:
             "doorkeeper.sasl.checks.max": "2",
         },
     )
-    return provider_of(settings, NO_SOURCES._replace(logger=RecordingLogger()))
+    return provider_of(settings, replace(NO_SOURCES, logger=RecordingLogger()))
 
 
 async def login(provider: Provider, client: ScramClient) -> Step:
@@ -52,7 +53,7 @@ async def login(provider: Provider, client: ScramClient) -> Step:
 
 def test_the_salt_key_is_not_shown() -> None:
     """It would tell which users exist: salts of unknown ones are made with it."""
-    sources = NO_SOURCES._replace(salt_key=b"a key of this test")
+    sources = replace(NO_SOURCES, salt_key=b"a key of this test")
 
     assert "a key of this test" not in f"{sources} {sources!r} {(sources,)}"
 

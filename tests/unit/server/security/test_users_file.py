@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import astuple, replace
 
 from doorkeeper.server.security.password_records import PasswordRecord
 from doorkeeper.server.security.users_file import HashedUsers, is_user_name, read, users_file
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def record(password: str) -> PasswordRecord:
     """Return a record that is cheap to check."""
     empty = PasswordRecord("sha256", 10_000, 0, 0, bytes(16), bytes(32))
-    return empty._replace(hash=empty.derive(password.encode()))
+    return replace(empty, hash=empty.derive(password.encode()))
 
 
 def written(path: Path, **users: str) -> Path:
@@ -88,8 +89,8 @@ def test_nobody_costs_what_most_cost() -> None:
     dear = PasswordRecord("sha256", 20_000, 0, 0, bytes(16), bytes(32))
     users = HashedUsers({"a": dear, "b": record("x"), "c": dear})
 
-    assert users._unknown[:4] == dear[:4]
-    assert HashedUsers({})._unknown[:4] == ("", 16384, 8, 1)
+    assert astuple(users._unknown)[:4] == astuple(dear)[:4]
+    assert astuple(HashedUsers({})._unknown)[:4] == ("", 16384, 8, 1)
     assert not users.check("nobody", "")
 
 

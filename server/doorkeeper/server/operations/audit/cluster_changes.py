@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+
+from msgspec import Struct
 
 
 class EventKind(Enum):
@@ -18,7 +19,7 @@ class EventKind(Enum):
     REACHED = "a cluster can be read again"
 
 
-class ClusterEvent(NamedTuple):
+class ClusterEvent(Struct, frozen=True):
     """An event of one cluster; ``revision`` is that of its last receipt.
 
     ``missing`` and ``extra`` count ACLs: of CHANGED those that were added and removed.

@@ -7,9 +7,10 @@ the event loop nothing.
 from __future__ import annotations
 
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from doorkeeper.acls.decision import Question, explain
 from doorkeeper.server.authorizer.contract import AclDeleteResult
@@ -64,7 +65,7 @@ class SeenLogin(msgspec.Struct, kw_only=True, eq=False):
     count: int = 1
 
 
-class Repetition(NamedTuple):
+class Repetition(Struct, frozen=True):
     """A repetition of some decisions."""
 
     entries: Sequence[Seen]

@@ -14,7 +14,9 @@ import errno
 import fcntl
 import json
 import os
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from doorkeeper.server.operations.audit.names import (
     TEMPORARY,
@@ -44,7 +46,7 @@ class AuditLogInUse(AuditLogError):
     """Another process writes the audit log of the same node, most likely its server."""
 
 
-class Recovered(NamedTuple):
+class Recovered(Struct, frozen=True):
     """A file of a killed server that was completed and closed."""
 
     name: str

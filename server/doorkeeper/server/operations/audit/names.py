@@ -11,7 +11,9 @@ A closed file keeps its name. The sorted names of one node are in the order of e
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +28,7 @@ _WHOLE = re.compile(r"audit-(\d+)-(\d{12,})-(\d{12,})\.jsonl(\.zst)?")
 _OPEN = re.compile(r"audit-(\d+)-(\d{12,})\.jsonl\.open")
 
 
-class AuditFile(NamedTuple):
+class AuditFile(Struct, frozen=True):
     """A file of the audit log, by its name. ``last`` is None while it is being written."""
 
     node: int

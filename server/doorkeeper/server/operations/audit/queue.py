@@ -8,7 +8,9 @@ Decisions and logins are rejected and counted when the queue is full.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from doorkeeper.server.runtime.bounded_queue import BoundedQueue
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.operations.audit.events import Event
 
 
-class QueuedEvents(NamedTuple):
+class QueuedEvents(Struct, frozen=True):
     """Events that the writer's thread builds later.
 
     ``happened`` is the number of occurrences in the events, ``changes`` that of changes among
@@ -37,7 +39,7 @@ class QueuedEvents(NamedTuple):
     """Completed when the events are written: with a problem, or None."""
 
 
-class Loss(NamedTuple):
+class Loss(Struct, frozen=True):
     """The number of missing occurrences and changes, and the times of the first and last one."""
 
     happened: int

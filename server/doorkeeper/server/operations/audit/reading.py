@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +21,7 @@ NUMBER_MAX: Final = (1 << 63) - 1
 """Greatest number or time of an event: they have 64 bits."""
 
 
-class Line(NamedTuple):
+class Line(Struct, frozen=True):
     """One line; ``number`` starts at 1. ``is_whole``: it ends with a line feed."""
 
     number: int

@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from doorkeeper.server.config.audit_keys import (
     AUDIT_FILE_BYTES,
@@ -63,7 +65,7 @@ SYNC_INTERVAL_S: Final = 0.1
 """Interval of syncs, and thus the most that ``interval`` may lose in a power cut."""
 
 
-class Clocks(NamedTuple):
+class Clocks(Struct, frozen=True):
     """Nanoseconds since 1970, and monotonic seconds."""
 
     now_ns: Callable[[], int]

@@ -7,11 +7,12 @@ jose4j; a set without any usable key is an error.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry
+from msgspec import Struct
 
 from doorkeeper.server.security.oauth.json_text import InvalidJson, decode_base64url, json_object
 
@@ -49,7 +50,7 @@ KEYS_MAX: Final = 100
 JWKS_BYTES_MAX: Final = 524_288
 
 
-class VerificationKey(NamedTuple):
+class VerificationKey(Struct, frozen=True):
     """A key, and the algorithms that it may be used with."""
 
     kid: str | None
@@ -57,7 +58,7 @@ class VerificationKey(NamedTuple):
     key: Key
 
 
-class KeySet(NamedTuple):
+class KeySet(Struct, frozen=True):
     """The usable keys of a set. ``left_out`` has the reason for each of the others.
 
     joserfc's own ``KeySet`` takes the first key of a ``kid`` whatever its type, picks one at random

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 AUTH: Final = "auth"
 """The pair that holds the token; extensions must not have this name."""
@@ -26,7 +28,7 @@ class InvalidMessage(ValueError):
     """The message is malformed; the error text contains no part of it."""
 
 
-class InitialResponse(NamedTuple):
+class InitialResponse(Struct, frozen=True):
     """The client's first message. ``authorization_id`` is empty if absent."""
 
     token: str

@@ -8,7 +8,9 @@ cipher suites takes precedence.
 from __future__ import annotations
 
 import ssl
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from doorkeeper.base.distinguished_name import name_of
 from doorkeeper.base.key import Key
@@ -46,7 +48,7 @@ _CLIENT_AUTH: Final = {
 }
 
 
-class BuiltContext(NamedTuple):
+class BuiltContext(Struct, frozen=True):
     """A context, the server's own certificate in it, and warnings about the configuration."""
 
     context: ssl.SSLContext

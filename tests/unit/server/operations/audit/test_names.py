@@ -22,7 +22,7 @@ def test_a_name_tells_node_and_events(name: str, expected: tuple[int, int, int |
     file = file_of(Path(name))
 
     assert file is not None
-    assert file[:3] == expected
+    assert (file.node, file.first, file.last) == expected
     assert file.is_compressed == name.endswith("zst")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.config.audit_keys import AUDIT_COMPRESSION, AUDIT_SYNC, Sync
 from doorkeeper.server.operations.audit.events import Reload
@@ -69,7 +70,7 @@ class World:
         """Take what waits and work it off, as the thread does; somebody waits for it."""
         batch = self.queue.take(0)
         if batch.items:
-            batch.items[-1] = batch.items[-1]._replace(waiter=Waiter(self.told).future)
+            batch.items[-1] = replace(batch.items[-1], waiter=Waiter(self.told).future)
         self.writer._work(batch)
 
     def idle(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aiohttp import web
+from msgspec.structs import replace
 
 from doorkeeper.base.jaas import LoginModule
 from doorkeeper.server.config.mechanisms import MechanismSettings
@@ -78,7 +79,7 @@ async def test_only_the_right_provider_gives_keys(tmp_path: Path) -> None:
     url = f"https://localhost:{runner.addresses[0][1]}/keys"
     (tmp_path / "ca.pem").write_text(world().authority.pem)
     location = str(tmp_path / "ca.pem")
-    sources = NO_SOURCES._replace(now_ms=lambda: NOW_MS)
+    sources = replace(NO_SOURCES, now_ms=lambda: NOW_MS)
     right = provider(settings(url, truststore_type="PEM", truststore_location=location), sources)
     wrong = provider(settings(url), sources)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CONTEXT = AuthenticationContext("CLIENTS", "SASL_PLAINTEXT", "127.0.0.1")
 CLAIMS = {"sub": "alice", "iat": NOW_S - 10, "exp": NOW_S + 10}
 KEY = key_of("EC", "k")
-SOURCES = NO_SOURCES._replace(now_ms=lambda: NOW_MS)
+SOURCES = replace(NO_SOURCES, now_ms=lambda: NOW_MS)
 SIGNED_HANDLERS = (
     "",
     "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler",
@@ -70,7 +70,7 @@ async def test_a_named_handler_takes_unsigned_tokens(handler: str) -> None:
     """Kafka's name, or ours; the options are those of the login module, and the log says so."""
     log = RecordingLogger()
     module = {"unsecuredValidatorRequiredScope": "admin"}
-    sources = SOURCES._replace(logger=log)
+    sources = replace(SOURCES, logger=log)
     provider = provider_of(settings(handler), sources)
     scoped = provider_of(settings(handler, module), sources)
 
