@@ -13,6 +13,7 @@ from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, Re
 from doorkeeper.base.errors import ApiError
 from doorkeeper.server import api as handlers
 from doorkeeper.server.api import registry
+from doorkeeper.server.api.node import ApiRange
 from doorkeeper.server.api.operations import REQUIRED
 from doorkeeper.server.api.registry import (
     APIS,
@@ -94,7 +95,7 @@ def test_a_package_adds_apis_to_one_table() -> None:
 
     assert [table[key] for key in (0, 1, 3)] == [produce, fetch, metadata]
     ranges = {each.api_key: each for each in table.ranges(controller=False)}
-    assert ranges[1] == (1, 4, 18)
+    assert ranges[1] == ApiRange(1, 4, 18)
     assert ranges[0].max_version == ranges[3].max_version == 2
     assert ranges.keys() - listed.keys() == {1}
     assert 1 not in APIS
