@@ -7,8 +7,9 @@ owned, a plan only adds. ``live_changes`` has the order in which its changes are
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from doorkeeper.acls.model import (
     WILDCARD,
@@ -29,8 +30,7 @@ class NotOwned(PlanError):
     """A wanted binding is not owned."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selector:
+class Selector(Struct, frozen=True, kw_only=True):
     """Selects the owned bindings: those that match every part; an empty part matches all.
 
     ``prefixes`` are prefixes of resource names: a pattern is owned if all names that it covers have

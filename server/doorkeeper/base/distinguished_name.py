@@ -12,7 +12,9 @@ Source: ``X500Principal.getName()`` of JDK 17: its ``X500Name``, ``RDN`` and ``A
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from doorkeeper_wire.java_text import JAVA
 
@@ -48,7 +50,7 @@ class NotDer(ValueError):
     """The bytes are not the DER of a certificate or a name."""
 
 
-class _Element(NamedTuple):
+class _Element(Struct, frozen=True):
     """One DER element: its tag, its contents, and all its bytes."""
 
     tag: int

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 
-class Entry(NamedTuple):
+class Entry(Struct, frozen=True):
     """A key, its value as written, and its source. The value may be a secret."""
 
     key: str
@@ -16,7 +16,7 @@ class Entry(NamedTuple):
         return f"Entry({self.key}, {self.source})"
 
 
-class Problem(NamedTuple):
+class Problem(Struct, frozen=True):
     """An error or a warning.
 
     ``source`` is a file with its line, ``--override``, or empty; ``key`` may be empty. The text
@@ -29,4 +29,4 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         """Return ``source: key: text``."""
-        return ": ".join(part for part in self if part)
+        return ": ".join(part for part in (self.source, self.key, self.text) if part)

@@ -14,7 +14,8 @@ Source: Kafka's ``JaasConfig``; ``java.io.StreamTokenizer``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from doorkeeper.base.jaas_tokens import JaasToken, JaasTokenizer
 
@@ -25,7 +26,7 @@ class JaasError(ValueError):
     """The text is not a JAAS configuration; the error has the position, counted from 1."""
 
 
-class LoginModule(NamedTuple):
+class LoginModule(Struct, frozen=True):
     """One module; ``options`` contains secrets."""
 
     name: str

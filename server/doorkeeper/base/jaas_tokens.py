@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 
-class JaasToken(NamedTuple):
+class JaasToken(Struct, frozen=True):
     """A token. ``text`` is None for numbers and signs; ``sign`` is None except for signs.
 
     ``quote`` is the quotation mark of a quoted text, None for a word. ``position`` starts at 1. The

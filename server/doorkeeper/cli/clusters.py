@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import click
+from msgspec.structs import replace
 
 from doorkeeper.acls.live_changes import Rule, binding_text
 from doorkeeper.acls.model import AclBinding
@@ -211,7 +212,8 @@ def synchronize(file: Path, names: tuple[str, ...], accepted: tuple[str, ...], o
     async def run() -> tuple[Desired, list[ClusterComparison]]:
         desired = await _read_store(file)
         for each in sorted(clusters, key=lambda config: config.order):
-            config = each._replace(
+            config = replace(
+                each,
                 mode=Mode.ENFORCE,
                 foreign=Foreign.REVERT,
                 accepted=each.accepted | set(map(Rule, accepted)),

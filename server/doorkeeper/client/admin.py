@@ -14,6 +14,8 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeVar
 
+from msgspec import Struct
+
 from doorkeeper.acls.entities.model import Credential
 from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.validation import unencodable
@@ -85,14 +87,14 @@ class Created(NamedTuple):
     error: ApiError | None = None
 
 
-class Removed(NamedTuple):
+class Removed(Struct, frozen=True):
     """A binding that a filter matched, and the error if it was not deleted."""
 
     binding: AclBinding
     error: ApiError | None = None
 
 
-class Deleted(NamedTuple):
+class Deleted(Struct, frozen=True):
     """The result of one filter: its own error, or the matching bindings."""
 
     error: ApiError | None = None

@@ -17,6 +17,8 @@ import json
 from base64 import urlsafe_b64decode
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.base.credentials import DIGESTS
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import LoginRefused
@@ -32,7 +34,7 @@ class ScramLogin(NamedTuple):
     mechanism: str
 
 
-class Identity(NamedTuple):
+class Identity(Struct, frozen=True):
     """The principal of a client, None if it is not known, and why brokers may map it.
 
     ``scram`` is None for other logins.

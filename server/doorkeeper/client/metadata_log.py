@@ -12,6 +12,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any, ClassVar, Final, NamedTuple, cast
 
+from msgspec import Struct
+
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.connection import ClientConnection
@@ -48,7 +50,7 @@ class LogPosition(NamedTuple):
 BEGIN: Final = LogPosition(0, 0)
 
 
-class LogPart(NamedTuple):
+class LogPart(Struct, frozen=True):
     """Batches of records from a position on; those from the high watermark on are not committed.
 
     With a ``snapshot`` there are none: the log begins behind it. ``is_other`` says that the log has

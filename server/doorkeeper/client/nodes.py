@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+
+from msgspec import Struct
 
 from doorkeeper.client.config import Address, ClientConfig
 from doorkeeper.client.connection import ClientConnection
@@ -37,7 +39,7 @@ CONTROLLERS = 2
 """The endpoint type of controllers (KIP-919)."""
 
 
-class Cluster(NamedTuple):
+class Cluster(Struct, frozen=True):
     """The nodes of a cluster by id; ``controller_id`` is -1 if it is unknown."""
 
     cluster_id: str

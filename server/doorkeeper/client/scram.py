@@ -10,6 +10,8 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.base.credentials import (
     DIGESTS,
     ITERATIONS_MIN,
@@ -33,7 +35,7 @@ from doorkeeper_wire.messages.describe_user_scram_credentials import (
 _SALT_BYTES = 17
 
 
-class ScramPassword(NamedTuple):
+class ScramPassword(Struct, frozen=True):
     """A password to set for a user and mechanism; it replaces a previous one."""
 
     user: str
@@ -45,7 +47,7 @@ class ScramPassword(NamedTuple):
         return f"ScramPassword(user={self.user!r}, mechanism={self.mechanism!r})"
 
 
-class ScramDeletion(NamedTuple):
+class ScramDeletion(Struct, frozen=True):
     """A credential to delete."""
 
     user: str

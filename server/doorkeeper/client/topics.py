@@ -9,7 +9,9 @@ Source: ``OffsetFetcher`` and ``FetchCollector`` of kafka-clients 4.3.1.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final, NamedTuple, Self, TypeVar
+from typing import Final, Self, TypeVar
+
+from msgspec import Struct
 
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.config import ClientConfig
@@ -66,7 +68,7 @@ _RETRIABLE: Final = frozenset(
 """Errors that pass when another broker has become the leader of a partition."""
 
 
-class TopicDescription(NamedTuple):
+class TopicDescription(Struct, frozen=True):
     """A topic: the id of its cluster, its own id, and the leader of each partition.
 
     An id is empty, or 16 zero bytes, where the servers give none.
@@ -77,14 +79,14 @@ class TopicDescription(NamedTuple):
     leaders: dict[int, int]
 
 
-class PartitionOffsets(NamedTuple):
+class PartitionOffsets(Struct, frozen=True):
     """The first offset of a partition, and that of the next record that will be committed."""
 
     first: int
     end: int
 
 
-class Fetched(NamedTuple):
+class Fetched(Struct, frozen=True):
     """Batches of records, and aborted transactions: producer id and first offset of each."""
 
     records: bytes

@@ -12,7 +12,9 @@ from enum import Enum
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
+
+from msgspec import Struct
 
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.formats.owned_parts import WORDS, owned_parts
@@ -58,7 +60,7 @@ class Foreign(Enum):
     REPORT = "report"
 
 
-class EnforcementLimits(NamedTuple):
+class EnforcementLimits(Struct, frozen=True):
     """The limits of enforcement; ``per_second`` is in ACLs, 0 for no limit."""
 
     removals: RemovalLimits = RemovalLimits()
@@ -66,7 +68,7 @@ class EnforcementLimits(NamedTuple):
     batch: int = 1_000
 
 
-class ClusterConfig(NamedTuple):
+class ClusterConfig(Struct, frozen=True):
     """A cluster of the file. ``properties`` are as written: variables are not resolved."""
 
     name: str
@@ -241,12 +243,13 @@ def _limits(value: YamlValue) -> EnforcementLimits:
         read = fields[key].number(low, high) if key in fields else None
         return default if read is None else read
 
-    removals, per_second, batch = EnforcementLimits()
+    defaults = EnforcementLimits()
+    removals = defaults.removals
     share = number("max.removals.share", round(removals.share * 100), high=100) / 100
     return EnforcementLimits(
         RemovalLimits(number("max.removals", removals.number), share),
-        number("rate", per_second),
-        number("batch", batch, 1, _REQUEST_ACLS_MAX),
+        number("rate", defaults.per_second),
+        number("batch", defaults.batch, 1, _REQUEST_ACLS_MAX),
     )
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.acls.live_changes import binding_text
 from doorkeeper.acls.model import (
@@ -35,7 +38,7 @@ NO_BINDINGS: Final[Bindings] = frozenset()
 _CHANGES_MAX: Final = 10_000
 
 
-class AclDrift(NamedTuple):
+class AclDrift(Struct, frozen=True):
     """Bindings that a cluster lacks, has too many, and has outside of the scope."""
 
     missing: Bindings = NO_BINDINGS
@@ -62,7 +65,8 @@ class AclDrift(NamedTuple):
 
     def after_goal(self, goal: DesiredChange) -> AclDrift:
         """Return the drift of the same cluster from the set that is desired after a change."""
-        return self._replace(
+        return replace(
+            self,
             missing=(self.missing - goal.removed) | (goal.added - self.extra),
             extra=(self.extra - goal.added) | (goal.removed - self.missing),
         )
@@ -71,14 +75,16 @@ class AclDrift(NamedTuple):
         self, desired: AbstractSet[AclBinding], added: Bindings, removed: Bindings
     ) -> AclDrift:
         """Return the drift after the cluster got and lost some bindings of the scope."""
-        return self._replace(
+        return replace(
+            self,
             missing=(self.missing - added) | (removed & desired),
             extra=(self.extra - removed) | (added - desired),
         )
 
     def after_look_up(self, bindings: Bindings, part: AclDrift) -> AclDrift:
         """Return the drift of which some bindings were looked up; ``part`` is theirs."""
-        return self._replace(
+        return replace(
+            self,
             missing=(self.missing - bindings) | part.missing,
             extra=(self.extra - bindings) | part.extra,
         )
@@ -86,10 +92,10 @@ class AclDrift(NamedTuple):
     def after_others(self, changes: Mapping[AclBinding, bool]) -> AclDrift:
         """Return the drift after bindings outside of the scope were added (True) or removed."""
         added = {binding for binding, is_there in changes.items() if is_there}
-        return self._replace(outside=(self.outside - changes.keys()) | added)
+        return replace(self, outside=(self.outside - changes.keys()) | added)
 
 
-class DesiredChange(NamedTuple):
+class DesiredChange(Struct, frozen=True):
     """Bindings that became desired, and those that are no longer."""
 
     added: Bindings

@@ -10,7 +10,10 @@ changes that were sent a moment ago, which no reading proves. Times come with th
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.acls.live_changes import binding_text, judge
 from doorkeeper.sync.config import Foreign
@@ -41,7 +44,7 @@ _RETRY_MAX_S: Final = 300.0
 """The longest pause before a refused change is sent again, unless the interval is longer."""
 
 
-class Hold(NamedTuple):
+class Hold(Struct, frozen=True):
     """Changes that are not made, how many ACLs, and why.
 
     ``rule`` is a word of the rules of changes, or ``foreign``, ``rival`` or ``refused``.
@@ -52,7 +55,7 @@ class Hold(NamedTuple):
     reason: str
 
 
-class AclEdits(NamedTuple):
+class AclEdits(Struct, frozen=True):
     """The changes to make, in their order, those that are not made, and risks of the first."""
 
     stages: tuple[Stage, ...] = ()
@@ -63,7 +66,7 @@ class AclEdits(NamedTuple):
         return bool(self.stages)
 
 
-class SentChange(NamedTuple):
+class SentChange(Struct, frozen=True):
     """The last change of a binding, when it was sent, and how often the cluster has taken it."""
 
     adds: bool
@@ -128,7 +131,7 @@ class Enforcement:
         elif self.conflict and now_s - self._agrees_since_s > self._forget_s:
             self.conflict = ""
             for binding, sent in self._sent.items():
-                self._sent[binding] = sent._replace(successes=0)
+                self._sent[binding] = replace(sent, successes=0)
 
     def plan(
         self,
@@ -196,8 +199,10 @@ class Enforcement:
         }
         added = {binding for binding, adds in recent.items() if adds}
         removed = recent.keys() - added
-        return drift._replace(
-            missing=drift.missing | (removed & desired), extra=drift.extra | (added - desired)
+        return replace(
+            drift,
+            missing=drift.missing | (removed & desired),
+            extra=drift.extra | (added - desired),
         )
 
     def refuse(self, bindings: Bindings, reason: str, now_s: float) -> None:
@@ -213,7 +218,7 @@ class Enforcement:
         """Count the changes that the cluster took, of those that were sent."""
         for binding in bindings:
             sent = self._sent[binding]
-            self._sent[binding] = sent._replace(successes=sent.successes + 1)
+            self._sent[binding] = replace(sent, successes=sent.successes + 1)
         repeated = [each for each in bindings if self._sent[each].successes > REPEATS_MAX]
         if repeated:
             self.conflict = (

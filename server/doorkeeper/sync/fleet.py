@@ -7,7 +7,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from doorkeeper.acls.live_changes import binding_text
 from doorkeeper.base.errors import ApiError, ErrorCode
@@ -262,8 +262,8 @@ def _gauges_of(cluster: ClusterSynchronization) -> dict[Metric, dict[Labels, flo
     """Return the values of each metric, by the labels after the cluster's."""
     last, drift = cluster.receipts.last, cluster.differences.drift
     held: Counter[Labels] = Counter()
-    for rule, acls, _ in cluster.holds:
-        held[rule,] += acls
+    for hold in cluster.holds:
+        held[hold.rule,] += hold.acls
     follows: dict[Labels, float] = {(): cluster.follower.is_following}
     return {
         table.CLUSTER_REVISION: {} if last is None else {(): last.revision},
@@ -320,7 +320,7 @@ def _status_of(cluster: ClusterSynchronization) -> dict[str, Any]:
         "foreign": len(cluster.enforcement.foreign),
         "outside": len(drift.outside),
         "drift_since_ms": differences.oldest_ms,
-        "held": [hold._asdict() for hold in cluster.holds],
+        "held": [asdict(hold) for hold in cluster.holds],
         "reads": cluster.readings.count,
         "follows_log": cluster.follower.is_following,
         "polls_because": cluster.follower.reason or None,

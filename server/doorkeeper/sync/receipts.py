@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from doorkeeper.sync.drift import NO_BINDINGS
 
@@ -18,7 +20,7 @@ _CHANGES_MAX: Final = 10_000
 """The most bindings whose changes are kept; after more of them all ACLs are read."""
 
 
-class Receipt(NamedTuple):
+class Receipt(Struct, frozen=True):
     """A revision that these brokers enforce, since a time in milliseconds.
 
     The ACLs of the scope on each of them were those of ``state`` when they were read. The last

@@ -6,10 +6,13 @@ An equal description of all ACLs is not decoded again.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import hashlib
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.acls.live_changes import LiveCluster, binding_text
 from doorkeeper.acls.model import ANY_BINDING, exactly
@@ -67,7 +70,7 @@ class ClusterError(Exception):
     """A cluster cannot be read or changed; the text has the reason, and no secret."""
 
 
-class SentBatch(NamedTuple):
+class SentBatch(Struct, frozen=True):
     """The bindings of one request, and the errors of those that the cluster has refused."""
 
     adds: bool
@@ -121,7 +124,7 @@ class Descriptions:
         return DescriptionReader(self._scope, self._drifts, broker, desired)
 
 
-class DescriptionReader(NamedTuple):
+class DescriptionReader(Struct, frozen=True):
     """Decodes an answer of one broker, in the place of the response's class.
 
     A client decodes a long one in a thread.
@@ -148,7 +151,7 @@ class DescriptionReader(NamedTuple):
         for _, other in list(self.drifts.values()):
             # One set for all brokers that agree.
             if other.outside == drift.outside:
-                drift = drift._replace(outside=other.outside)
+                drift = replace(drift, outside=other.outside)
         self.drifts[self.broker] = digest, drift
         return drift, end
 
@@ -260,7 +263,7 @@ class RemoteCluster:
             config = self._config.client_config()
             # A broker that is gone must not keep the others waiting for a minute.
             limit_ms = max(_CALL_MS, round(self._config.interval_s * 1000))
-            config = replace(config, timeout_ms=min(config.timeout_ms, limit_ms))
+            config = dataclasses.replace(config, timeout_ms=min(config.timeout_ms, limit_ms))
             self._client = AdminClient(config)
         return self._client
 

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.acls.live_changes import LiveCluster, binding_text, unenforced
 from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent, EventKind
@@ -51,7 +54,7 @@ _SLICE: Final = 2_000
 _NOT_ASKED: Final = LiveCluster()
 
 
-class ClusterHooks(NamedTuple):
+class ClusterHooks(Struct, frozen=True):
     """What a synchronization has from its server.
 
     ``target`` returns the state that the cluster should have; None for none yet.
@@ -405,10 +408,10 @@ class ClusterSynchronization:
             else:
                 self.pace.read_s = self._clock()
                 outside = max((drift.outside for drift in drifts), key=len)
-                await self._conclude(NO_DRIFT._replace(outside=outside))
+                await self._conclude(replace(NO_DRIFT, outside=outside))
         elif not pending and self._drift is not None and self.differences.drift:
             # The differences that were known are part of what all brokers were asked for.
-            await self._conclude(NO_DRIFT._replace(outside=self._drift.outside))
+            await self._conclude(replace(NO_DRIFT, outside=self._drift.outside))
 
     async def _ignored(self) -> str:
         """Return why the cluster does not honour some desired ACLs that it may have."""

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import datetime as dt
 import ipaddress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +24,7 @@ BEGIN: Final = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 END: Final = dt.datetime(2120, 1, 1, tzinfo=dt.UTC)
 
 
-class Certificate(NamedTuple):
+class Certificate(Struct, frozen=True):
     """PEM files: the chain, the key, and both in one, as Java needs them."""
 
     chain: Path

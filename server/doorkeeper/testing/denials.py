@@ -7,8 +7,9 @@ question; such a denial is no refusal and is not listed.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from doorkeeper.acls.decision import Question
 from doorkeeper.acls.explanation import explanation
@@ -34,8 +35,7 @@ KEPT: Final = 10_000
 """The refusals that are kept, the newest ones: a client may try again all day."""
 
 
-@dataclass(frozen=True, slots=True)
-class Denial:
+class Denial(Struct, frozen=True):
     """One refusal. ``api`` is the request, such as ``Produce``; ``client_id`` the client's own.
 
     With ``on_any`` a permission on any resource of a type is missing, and the name is ``*``.

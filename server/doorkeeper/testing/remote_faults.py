@@ -12,7 +12,9 @@ import struct
 import threading
 from contextlib import suppress
 from itertools import count
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.testing.faults import Fault, FaultControl, FaultKind, LocalFaults
@@ -22,7 +24,7 @@ _HEAD: Final = struct.Struct(">II")
 """The number and size of a message; in a response the number, and the count of the fault."""
 
 
-class _FaultMessage(NamedTuple):
+class _FaultMessage(Struct, frozen=True):
     """Begins a fault with its description, queries its count, or ends it."""
 
     number: int
@@ -30,7 +32,7 @@ class _FaultMessage(NamedTuple):
     ends: bool = False
 
 
-class _FaultDescription(NamedTuple):
+class _FaultDescription(Struct, frozen=True):
     kind: str
     """The name of a ``FaultKind``."""
     subject: int | str

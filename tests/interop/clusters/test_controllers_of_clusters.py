@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.live_changes import binding_text
 from doorkeeper.acls.model import CLUSTER_NAME, AclOperation, exactly
@@ -81,7 +82,7 @@ async def test_each_change_is_reported_once_over_elections_and_restarts(tmp_path
 
         with doorkeeper(tmp_path, entry) as server:
             task = synchronization(server)
-            task._hooks = task._hooks._replace(on_event=note)
+            task._hooks = replace(task._hooks, on_event=note)
             await asyncio.to_thread(
                 eventually, lambda: status(server)["follows_log"], lambda: status(server)
             )

@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper.acls.plan import Selector, SelectorUnion
 from doorkeeper.client.errors import ApiFailure
-from doorkeeper.sync.drift import NO_BINDINGS, DesiredChange, compare
+from doorkeeper.sync.drift import NO_BINDINGS, AclDrift, DesiredChange, compare
 from doorkeeper.sync.remote import Descriptions
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.describe_acls import (
@@ -22,7 +22,7 @@ from testkit.descriptions import answer
 
 if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.sync.drift import AclDrift, Bindings
+    from doorkeeper.sync.drift import Bindings
 
 SCOPE = SelectorUnion((Selector(prefixes=("p-",)),))
 ALL = [
@@ -112,4 +112,4 @@ def test_codes_that_are_not_known_are_left_out() -> None:
 
     body = DescribeAclsResponse(resources=(resource,)).encode(3)
 
-    assert not any(read(Descriptions(SCOPE), NO_BINDINGS, body))
+    assert read(Descriptions(SCOPE), NO_BINDINGS, body) == AclDrift()

@@ -47,7 +47,7 @@ def test_only_the_scope_is_compared() -> None:
     """What is outside is known."""
     found = compare(frozenset({A, B}), frozenset({B, C, OUTSIDE}), SCOPE)
 
-    assert found == (frozenset({A}), frozenset({C}), frozenset({OUTSIDE}))
+    assert found == AclDrift(frozenset({A}), frozenset({C}), frozenset({OUTSIDE}))
 
 
 def test_one_broker_alone_may_lag() -> None:
@@ -55,7 +55,8 @@ def test_one_broker_alone_may_lag() -> None:
     one = compare(frozenset({A, B}), frozenset({C}), SCOPE)
     other = compare(frozenset({A, B}), frozenset({A}), SCOPE)
 
-    assert common([one, other])[:2] == (frozenset({B}), frozenset())
+    drift = common([one, other])
+    assert (drift.missing, drift.extra) == (frozenset({B}), frozenset())
 
 
 def test_a_drift_has_its_age() -> None:

@@ -132,7 +132,7 @@ def test_a_cluster_of_another_store_is_not_changed() -> None:
 
     edits = see(found, {A}, {B}, live=LiveCluster(other_owner="of another store"))
 
-    assert (edits.stages, edits.holds) == ((), (("owner", 2, "of another store"),))
+    assert (edits.stages, edits.holds) == ((), (Hold("owner", 2, "of another store"),))
 
 
 def test_a_refused_change_is_sent_again_after_growing_pauses() -> None:

@@ -11,7 +11,9 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
@@ -24,7 +26,7 @@ class PemError(ValueError):
     """The text is not PEM, or not of the expected kind; the error text contains no part of it."""
 
 
-class Block(NamedTuple):
+class Block(Struct, frozen=True):
     """One block: its label and its decoded bytes."""
 
     label: str

@@ -9,7 +9,9 @@ Source: Kafka's ``DefaultSslEngineFactory`` (4.3.1); Java's ``KeyStore``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from msgspec import Struct
 
 from doorkeeper.base.distinguished_name import name_of
 from doorkeeper.base.key import Key
@@ -49,7 +51,7 @@ _CONVERT: Final = (
 )
 
 
-class ServerIdentity(NamedTuple):
+class ServerIdentity(Struct, frozen=True):
     """The server's key, its certificate, and those of the issuers between it and a root."""
 
     key: PrivateKeyTypes

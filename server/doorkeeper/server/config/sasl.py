@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.base import jaas
 from doorkeeper.server.config.mechanisms import MechanismSettings
@@ -155,7 +156,7 @@ def _of_section(
     for module in own:
         # The first option of a name wins, as in configEntryOption.
         options = {**module.options, **options}
-    return _ModuleSource(own[0]._replace(options=options), where)
+    return _ModuleSource(replace(own[0], options=options), where)
 
 
 def _needs_module(raw: RawConfig, name: str, listener: str) -> bool:
