@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from doorkeeper.acls.live_changes import binding_text, unenforced
 from doorkeeper.sync.drift import NO_BINDINGS, NO_DRIFT, AclDrift, common
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from doorkeeper.sync.drift import Bindings
 
 
-class ClusterComparison(NamedTuple):
+class ClusterComparison(Struct, frozen=True):
     """The drift of each broker of a cluster, or why one cannot be read; or why none can."""
 
     config: ClusterConfig

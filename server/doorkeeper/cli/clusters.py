@@ -9,9 +9,10 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import click
+from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.acls.live_changes import Rule, binding_text
@@ -346,7 +347,7 @@ def adopt(file: Path, names: tuple[str, ...], output: str) -> None:
     show([line for each in found for line in _adoption_lines(each, desired.store_id)])
 
 
-class Desired(NamedTuple):
+class Desired(Struct, frozen=True):
     """The ACLs of the store, its revision, and its id."""
 
     bindings: tuple[AclBinding, ...]

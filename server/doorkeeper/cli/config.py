@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import to_builtins
 
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.options import array_option, config_option, load_settings, override_option
@@ -168,11 +169,11 @@ def show(file: Path | None, overrides: tuple[str, ...], output: str) -> None:
     # Values that have no effect are listed too: a file may be shared with brokers.
     rows = origins_of(load_settings(file, overrides))
     if output == "json":
-        click.echo(json.dumps([row._asdict() for row in rows], indent=2, ensure_ascii=False))
+        click.echo(json.dumps(to_builtins(rows), indent=2, ensure_ascii=False))
         return
-    for key, value, source, has_effect in rows:
-        note = "" if has_effect else "; no effect"
-        click.echo(f"{key}={'' if value is None else value}  ({source}{note})")
+    for row in rows:
+        note = "" if row.has_effect else "; no effect"
+        click.echo(f"{row.key}={row.value or ''}  ({row.source}{note})")
 
 
 @command.command(

@@ -8,7 +8,9 @@ says what is missing and where, and ends with the status of a failure.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
+
+from msgspec import Struct
 
 from doorkeeper.cli.terminal import FAILED, fail
 
@@ -28,7 +30,7 @@ def is_inspection(callback: Callable[..., Any] | None) -> bool:
     return getattr(callback, _MARK, False)
 
 
-class Examined(NamedTuple):
+class Examined(Struct, frozen=True):
     """The number of things that were examined, and the sentence for none."""
 
     number: int

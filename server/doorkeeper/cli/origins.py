@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from doorkeeper.base.values import KeyType, without_login
 from doorkeeper.server.config.keys import KEYS
@@ -19,7 +19,7 @@ _SHOWN_ALTHOUGH_UNDECLARED = frozenset(
 )
 
 
-class ValueOrigin(NamedTuple):
+class ValueOrigin(Struct, frozen=True):
     """A key, its value (None if there is none), and its source, for example file and line.
 
     An undeclared key counts as having an effect, because plug-ins may read it.

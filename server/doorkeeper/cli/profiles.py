@@ -17,10 +17,11 @@ import re
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
+from msgspec import Struct
 
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.terminal import fail
@@ -39,7 +40,7 @@ _VARIABLE: Final = re.compile(r"\$\{\w+:[^}]*\}")
 _JAAS: Final = "sasl.jaas.config"
 
 
-class Profile(NamedTuple):
+class Profile(Struct, frozen=True):
     """The address of a live cluster, and the file with the properties of its clients."""
 
     address: Address

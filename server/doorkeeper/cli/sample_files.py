@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.resources.abc import Traversable
 
 
-class Example(NamedTuple):
+class Example(Struct, frozen=True):
     """Files that belong together; of a folder, everything in it."""
 
     summary: str

@@ -6,7 +6,6 @@ adds how often the fault has struck. Both ends belong to the test.
 
 from __future__ import annotations
 
-import json
 import socket
 import struct
 import threading
@@ -14,7 +13,7 @@ from contextlib import suppress
 from itertools import count
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.testing.faults import Fault, FaultControl, FaultKind, LocalFaults
@@ -130,7 +129,7 @@ class RemoteFaults(FaultControl):
 
     def _send(self, message: _FaultMessage) -> int:
         number = next(self._asked)
-        body = json.dumps(message).encode()
+        body = json.encode(message)
         with suppress(OSError):  # then there is no answer either
             self._control.sendall(_HEAD.pack(number, len(body)) + body)
         return number
@@ -152,13 +151,8 @@ def serve_faults(control: socket.socket, faults: LocalFaults) -> None:
     with control, control.makefile("rb") as stream, suppress(OSError):
         while head := stream.read(_HEAD.size):
             number, size = _HEAD.unpack(head)
-            message = _message_of(stream.read(size))
+            message = json.decode(stream.read(size), type=_FaultMessage)
             control.sendall(_HEAD.pack(number, _apply(message, faults, known)))
-
-
-def _message_of(body: bytes) -> _FaultMessage:
-    number, description, ends = json.loads(body)
-    return _FaultMessage(number, description and _FaultDescription(*description), ends)
 
 
 def _apply(message: _FaultMessage, faults: LocalFaults, known: dict[int, Fault]) -> int:

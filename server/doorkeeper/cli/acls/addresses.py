@@ -17,9 +17,10 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from msgspec import Struct
 
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.addresses import address, complete_address
@@ -78,7 +79,7 @@ def address_argument(
     )
 
 
-class Location(NamedTuple):
+class Location(Struct, frozen=True):
     """An address, and the options with which its repository is opened.
 
     ``policy_config`` and ``policy_overrides`` are a configuration beside a file or a live cluster,

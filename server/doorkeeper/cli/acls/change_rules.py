@@ -7,9 +7,10 @@ their ACLs, now or after its next start.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from msgspec import Struct
 
 from doorkeeper.acls.entities.model import Credential
 from doorkeeper.acls.live_changes import OVERRIDES, Held, LiveCluster, RemovalLimits, Rule
@@ -60,7 +61,7 @@ removals_max_option = click.option(
 )
 
 
-class Acceptance(NamedTuple):
+class Acceptance(Struct, frozen=True):
     """What a command permits: how many removals, and the rules that do not apply.
 
     ``removals_max`` of None stands for the defaults. With ``any_number`` the removals are named one
@@ -84,7 +85,7 @@ class Acceptance(NamedTuple):
         return Rules(cluster, limits, self.accepted)
 
 
-class Verdict(NamedTuple):
+class Verdict(Struct, frozen=True):
     """The rules for a change, and why they refuse it: each a line."""
 
     rules: Rules

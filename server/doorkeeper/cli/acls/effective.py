@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 import click
+from msgspec import Struct
 
 from doorkeeper.acls.bulk import load
 from doorkeeper.acls.decision import Decision, Question, explain
@@ -64,7 +65,7 @@ class States(NamedTuple):
         return EffectiveDifference(effective_changes(self.before, self.after), *self)
 
 
-class EffectiveDifference(NamedTuple):
+class EffectiveDifference(Struct, frozen=True):
     """The regions of changed decisions, and the states that were compared."""
 
     changes: Sequence[EffectiveChange]

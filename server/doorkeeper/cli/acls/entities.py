@@ -12,9 +12,10 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from msgspec import Struct
 
 from doorkeeper.acls.entities.model import DEFAULT_NAME, Credential, EntitySet, Quota, TopicEntity
 from doorkeeper.acls.entities.plan import (
@@ -69,7 +70,7 @@ new_password_option = click.option(
 )
 
 
-class EntityPlanner(NamedTuple):
+class EntityPlanner(Struct, frozen=True):
     """The wanted entities, and the plan of the present ones."""
 
     wanted: EntitySet
@@ -349,7 +350,7 @@ def take_plan(document: dict[str, Any]) -> EntityPlan:
 # --- applying
 
 
-class Phases(NamedTuple):
+class Phases(Struct, frozen=True):
     """The changes of a plan in their order.
 
     Topics and users first, so that no ACL is for something that is not there yet; ACLs that are

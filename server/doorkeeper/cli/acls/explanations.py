@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from doorkeeper.acls.decision import Decision, Policy, Question, RuleKind
 from doorkeeper.acls.explanation import (
@@ -41,7 +43,7 @@ _ORDER = {each: place for place, each in enumerate(Bearing)}
 _COLOURS = {Bearing.DENIES: "red", Bearing.ALLOWS: "green", Bearing.IMPLIES: "green"}
 
 
-class Answer(NamedTuple):
+class Answer(Struct, frozen=True):
     """An explanation, the state that it is about, and the location of the ACLs."""
 
     explanation: Explanation

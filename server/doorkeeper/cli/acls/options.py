@@ -8,9 +8,10 @@ Source: ``AclCommand`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import click
+from msgspec import Struct
 
 from doorkeeper.acls.formats.commands import kafkas_word
 from doorkeeper.acls.model import (
@@ -246,7 +247,7 @@ def filters_of(
     return [AclBindingFilter(pattern, entry) for entry in wanted]
 
 
-class Listing(NamedTuple):
+class Listing(Struct, frozen=True):
     """The filters of a list; and its principals, none for all."""
 
     filters: tuple[AclBindingFilter, ...]

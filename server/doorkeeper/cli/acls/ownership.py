@@ -7,9 +7,10 @@ not remove them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from doorkeeper.acls.formats.names import FormatError, resource_type
 from doorkeeper.acls.model import AclBinding, ResourceType
@@ -84,7 +85,7 @@ def selector_of(options: Mapping[str, Any]) -> Selector:
     )
 
 
-class Ownership(NamedTuple):
+class Ownership(Struct, frozen=True):
     """The owned ACLs: those of ``part``, or none, so that ACLs are only added.
 
     With ``is_partial`` other ACLs may be wanted too, and are only added.

@@ -6,9 +6,10 @@ A status of its own for changes lets scripts tell them from wrong usage.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
+from msgspec import Struct
 
 from doorkeeper.acls.entities.plan import NO_ENTITIES
 from doorkeeper.acls.formats.records import records
@@ -87,7 +88,7 @@ assert_option = click.option(
 )
 
 
-class PlanReport(NamedTuple):
+class PlanReport(Struct, frozen=True):
     """What is printed of a plan or a difference.
 
     ``summary`` is its last line. ``unowned`` are ACLs that nobody owns, ``effective`` the decisions

@@ -14,9 +14,10 @@ from __future__ import annotations
 import asyncio
 import json
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from msgspec import Struct
 
 from doorkeeper.acls.entities.plan import NO_ENTITIES, EntityPlan
 from doorkeeper.acls.formats.documents import document_of
@@ -158,7 +159,7 @@ def record(plan: Plan) -> dict[str, Any]:
     }
 
 
-class Side(NamedTuple):
+class Side(Struct, frozen=True):
     """One of two sets of ACLs: its address, and the revision of its store, None without one.
 
     ``name`` is the address as it was given.
@@ -188,7 +189,7 @@ def show_plan(found: Plan, entities: EntityPlan = NO_ENTITIES) -> None:
         click.echo(line)
 
 
-class SavedPlan(NamedTuple):
+class SavedPlan(Struct, frozen=True):
     """The plan of a file, its address and the revision of its store; None where it has none."""
 
     plan: Plan
@@ -319,7 +320,7 @@ def apply_plan(
         _report(outcome)
 
 
-class _Outcome(NamedTuple):
+class _Outcome(Struct, frozen=True):
     """The outcome of ACLs, the number of changed entities, and the refused changes.
 
     ``held_back`` are the removals of entities that were not tried.
@@ -356,7 +357,7 @@ def _report(outcome: _Outcome) -> None:
         fail(problems)
 
 
-class _Work(NamedTuple):
+class _Work(Struct, frozen=True):
     """A plan, the ACLs that it was made for, and the rules for its changes."""
 
     plan: Plan

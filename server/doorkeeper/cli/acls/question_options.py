@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
 import click
+from msgspec import Struct
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.formats.commands import kafkas_word
@@ -197,7 +198,7 @@ ASSUMED: Final = "assumed"
 """The source of Kafka's default, where the value is not known."""
 
 
-class EffectivePolicy(NamedTuple):
+class EffectivePolicy(Struct, frozen=True):
     """Super users and the default for resources without ACLs, with the source of each.
 
     Super users that are not known are none in ``policy``: decisions are those of all others.

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import click
+from msgspec import Struct
 
 from doorkeeper.acls.access import Access, Power, names_hosts
 from doorkeeper.acls.access import what_can as permissions_of
@@ -101,7 +102,7 @@ them. Each answer ends with the values that it is based on.
 """The part of help texts that explains addresses and the policy."""
 
 
-class AclState(NamedTuple):
+class AclState(Struct, frozen=True):
     """The ACLs at a location, and the policy that decides besides them."""
 
     location: Location

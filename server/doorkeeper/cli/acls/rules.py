@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import click
+from msgspec import Struct
 
 from doorkeeper.acls.assertions import Assertion, AssertionKind, counterexamples
 from doorkeeper.acls.decision import Question, explain
@@ -32,7 +33,7 @@ _SHOWN_MAX: Final = 10
 """The number of counterexamples of a rule in lines; JSON has all."""
 
 
-class Rules(NamedTuple):
+class Rules(Struct, frozen=True):
     """The rules of a file, each with its line."""
 
     path: Path
@@ -55,7 +56,7 @@ class Rules(NamedTuple):
         return RuleChecks(self.path, found, now)
 
 
-class Checked(NamedTuple):
+class Checked(Struct, frozen=True):
     """A rule, its place in the file, and the questions that break it."""
 
     line: int
@@ -63,7 +64,7 @@ class Checked(NamedTuple):
     broken_by: Sequence[Question]
 
 
-class RuleChecks(NamedTuple):
+class RuleChecks(Struct, frozen=True):
     """The checked rules of a file, and the state that they were checked on."""
 
     path: Path

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from msgspec.structs import replace
 
 from doorkeeper.acls.entities.plan import NO_ENTITIES
 from doorkeeper.acls.formats.names import FormatError
@@ -188,7 +189,7 @@ def diff(
     if right_command_config is not None:
         if not location.address.is_live:
             raise click.UsageError("--right-command-config needs a live cluster as RIGHT")
-        location = location._replace(command_config=right_command_config)
+        location = replace(location, command_config=right_command_config)
     left_contents, right_contents = read_contents(other), read_contents(location)
     # Without ownership, which both sides have been reduced to: a plan refuses a wanted ACL that is
     # not owned, a comparison just ignores it.

@@ -7,9 +7,10 @@ each answer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import click
+from msgspec import Struct
 
 from doorkeeper.acls.cases import Verdict
 from doorkeeper.acls.decision import Policy, Question, explain
@@ -67,7 +68,7 @@ pattern_option = click.option(
 )
 
 
-class TaskQuestion(NamedTuple):
+class TaskQuestion(Struct, frozen=True):
     """The needs that options ask for; ``is_plain`` says that it is one permission on one name."""
 
     needs: Sequence[TaskNeed]

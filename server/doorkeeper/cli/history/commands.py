@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
+from msgspec.structs import asdict
 
 from doorkeeper.cli.acls.addresses import moment
 from doorkeeper.cli.addresses import address, complete_address
@@ -365,7 +366,7 @@ def verify(
     found = read_history(store, read)
     examined = Examined(found.examined, f"{store}: nothing was verified: the log has no revision")
     if output == "json":
-        show_json(found.record() | examined.record())
+        show_json(asdict(found) | examined.record())
     elif examined.number and not found.findings:
         what = f"revisions {found.first} to {found.last}"
         lines = [paint(f"{what}: as they were written", "green")]

@@ -15,7 +15,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from doorkeeper.acls.model import AclBinding, PatternType, ResourcePattern, ResourceType
 from doorkeeper.acls.operations import satisfied_by
@@ -39,7 +41,7 @@ _SINK_GROUP: Final = "connect-"
 _DELIMITERS: Final = "-._"
 
 
-class InternalName(NamedTuple):
+class InternalName(Struct, frozen=True):
     """The purpose of a name, in words, and the prefix that names of its kind share.
 
     The prefix is empty if there is none.
@@ -105,7 +107,7 @@ class InternalNames:
         return None
 
 
-class Alternative(NamedTuple):
+class Alternative(Struct, frozen=True):
     """A prefixed ACL, the literal ones for which it stands, and why such names share a prefix."""
 
     binding: AclBinding

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from doorkeeper.acls.formats.choosing import read_set
 from doorkeeper.acls.formats.names import FormatError
@@ -43,7 +44,7 @@ _NOT_STARTED = 127
 """The status of a command that cannot be started, as in a shell."""
 
 
-class _Report(NamedTuple):
+class _Report(Struct, frozen=True):
     """The options that select and print ACLs.
 
     ``present`` are the ACLs in force; None where they were not given.

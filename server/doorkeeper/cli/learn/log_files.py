@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.acls.decision import Question
@@ -51,7 +52,7 @@ class UnreadableLog(Exception):
     """A file is no log, or cannot be read; the text has the place and the allowed forms."""
 
 
-class _Seen(NamedTuple):
+class _Seen(Struct, frozen=True):
     """The fields that distinguish requests; ``log_if_denied`` is None where the log has no such."""
 
     question: Question

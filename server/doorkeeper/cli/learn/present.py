@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from doorkeeper.acls.bulk import load
 from doorkeeper.acls.decision import Policy
@@ -22,7 +24,7 @@ NOT_COMPARED: Final = (
 SHOWN_MAX: Final = 20
 
 
-class PresentAcls(NamedTuple):
+class PresentAcls(Struct, frozen=True):
     """A set of ACLs, and how the cluster decides where that is known."""
 
     name: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from doorkeeper.acls.decision import Question
 from doorkeeper.acls.model import WILDCARD
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 _NS_PER_S: Final = 1_000_000_000
 
 
-class _Key(NamedTuple):
+class _Key(Struct, frozen=True):
     """The fields that distinguish accesses; ``log_if_denied`` is None for any resource."""
 
     question: Question

@@ -13,7 +13,9 @@ import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from msgspec import Struct
 
 from doorkeeper.server.operations.logs.pipeline import Logs
 
@@ -118,7 +120,7 @@ def _is_foreground() -> bool:
     return False
 
 
-class Run(NamedTuple):
+class Run(Struct, frozen=True):
     """The exit status of a command, and its authorization requests."""
 
     status: int

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from itertools import chain, combinations, islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 _PROBLEMS_MAX: Final = 20
 
 
-class AclFile(NamedTuple):
+class AclFile(Struct, frozen=True):
     """A file and its contents."""
 
     name: str

@@ -15,6 +15,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.acls.entities.model import EntitySet
 from doorkeeper.acls.filters import matches
 from doorkeeper.acls.live_changes import LiveCluster
@@ -39,7 +41,7 @@ class PlacedAcceptance(NamedTuple):
     acceptance: Acceptance
 
 
-class AclContents(NamedTuple):
+class AclContents(Struct, frozen=True):
     """The ACLs of a repository as of one moment."""
 
     bindings: list[AclBinding]

@@ -10,9 +10,10 @@ import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import click
+from msgspec import Struct
 
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.cli.acls.printing import row
@@ -43,7 +44,7 @@ from doorkeeper.server.state.store import StorageError
 NS_PER_MS: Final = 1_000_000
 
 
-class RestoredAcls(NamedTuple):
+class RestoredAcls(Struct, frozen=True):
     """The ACLs of a backup that the store lacks, and those of the store that the backup lacks."""
 
     back: tuple[AclBinding, ...]

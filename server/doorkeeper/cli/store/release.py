@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import click
+from msgspec import Struct
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import AclBinding, AclPermissionType
@@ -97,7 +98,7 @@ def release(
         )
 
 
-class ReleaseChange(NamedTuple):
+class ReleaseChange(Struct, frozen=True):
     """The changes by another release.
 
     ``networks`` are the ACLs whose hosts are networks: they begin to match the addresses in them,

@@ -6,9 +6,10 @@ import json
 import re
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
+from msgspec import Struct
 
 from doorkeeper.acls.live_changes import Rule
 from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
@@ -45,7 +46,7 @@ _NAME = re.compile(r"[\x01-\x7F]+")
 """A name with other characters could never log in: see ``authn.scram_messages``."""
 
 
-class UsersLocation(NamedTuple):
+class UsersLocation(Struct, frozen=True):
     """The options that choose a store or a live cluster."""
 
     file: Path | None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 
-class CheckResult(NamedTuple):
+class CheckResult(Struct, frozen=True):
     """The result of a check. The detail is for operators, and holds no secret."""
 
     ok: bool

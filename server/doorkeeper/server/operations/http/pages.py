@@ -18,6 +18,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
+from msgspec import to_builtins
 
 from doorkeeper.server.operations.http.answers import Answer, Stream, json_answer, status_answer
 from doorkeeper.server.operations.http.checks import results_of
@@ -117,7 +118,7 @@ class Pages:
         ready = all(verdict.ok for verdict in verdicts.values())
         body: dict[str, object] = {"ready": ready}
         if self._admits(request):
-            body["checks"] = {name: verdict._asdict() for name, verdict in verdicts.items()}
+            body["checks"] = to_builtins(verdicts)
         return json_answer(body, ok=ready)
 
     async def _clusters_page(self, _request: web.Request) -> Answer:

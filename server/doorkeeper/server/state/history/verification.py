@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from doorkeeper.server.schema.kind import Item
 from doorkeeper.server.state.history.revisions import Revision, revisions_of
@@ -65,10 +64,6 @@ class Verification(Struct, frozen=True):
     def examined(self) -> int:
         """Return the number of revisions."""
         return self.last - self.first + 1 if self.last else 0
-
-    def record(self) -> dict[str, Any]:
-        """Return the result for JSON."""
-        return {**asdict(self), "findings": list(self.findings)}
 
 
 async def verify(store: Portable, recorded: Iterable[RecordedHash] = ()) -> Verification:

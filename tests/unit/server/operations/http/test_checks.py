@@ -14,6 +14,6 @@ def test_all_checks_are_evaluated_each_time() -> None:
 
     checks = {"a": lambda: next(answers), "b": broken}
 
-    failed = (False, "the check failed: RuntimeError")
-    assert results_of(checks) == {"a": (False, "no"), "b": failed}
-    assert results_of(checks) == {"a": (True, "yes"), "b": failed}
+    failed = CheckResult(False, "the check failed: RuntimeError")
+    assert results_of(checks) == {"a": CheckResult(False, "no"), "b": failed}
+    assert results_of(checks) == {"a": CheckResult(True, "yes"), "b": failed}
