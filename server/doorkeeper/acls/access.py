@@ -11,6 +11,9 @@ from itertools import chain
 from operator import and_, or_
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from doorkeeper.acls.cases import clients_within, hosts_about
 from doorkeeper.acls.decision import Question, allows, permissions_mask
 from doorkeeper.acls.model import (
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 
-class Access(NamedTuple):
+class Access(Struct, frozen=True):
     """A principal that may perform an operation.
 
     ``principal`` is ``User:*`` for principals that no binding names. With ``everywhere`` the
@@ -88,8 +91,8 @@ def who_can(
         return Access(principal, everywhere, hosts=differing)
 
     # One name that no ACL has stands for all others: ACLs decide on them alike.
-    of_others = access(unnamed_principal(named), hosts_of_all)._replace(
-        principal=WILDCARD_PRINCIPAL
+    of_others = replace(
+        access(unnamed_principal(named), hosts_of_all), principal=WILDCARD_PRINCIPAL
     )
     rows = [of_others]
     for principal in sorted(named - {WILDCARD_PRINCIPAL}):
@@ -97,7 +100,7 @@ def who_can(
         if hosts or principal in policy.super_users:
             rows.append(access(principal, hosts | hosts_of_all))
         else:
-            rows.append(of_others._replace(principal=principal))
+            rows.append(replace(of_others, principal=principal))
     return [row for row in rows if row.everywhere or row.hosts]
 
 

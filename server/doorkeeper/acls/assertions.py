@@ -12,7 +12,9 @@ that names them, or that has none of these words, is about them.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from doorkeeper.acls.access import unnamed_principal
 from doorkeeper.acls.cases import Space, answer
@@ -38,7 +40,7 @@ class AssertionKind(Enum):
     NO_MORE = "no more than before"
 
 
-class Assertion(NamedTuple):
+class Assertion(Struct, frozen=True):
     """A rule about operations of some principals: all names of an extent, all clients of a host.
 
     ``principals`` is empty for all, with NO_MORE. ``operations`` are those of each type.

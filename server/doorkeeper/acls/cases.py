@@ -11,6 +11,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.acls.decision import Question, allows, explain
 from doorkeeper.acls.index import masks
 from doorkeeper.acls.model import ANY_HOST, WILDCARD, WILDCARD_PRINCIPAL
@@ -56,7 +58,7 @@ class Case(NamedTuple):
     decision: Decision
 
 
-class Examples(NamedTuple):
+class Examples(Struct, frozen=True):
     """An example of an allowed and one of a denied question; None where there is none."""
 
     allowed: Question | None

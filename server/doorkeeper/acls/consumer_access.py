@@ -18,6 +18,8 @@ from itertools import chain, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.acls.access import probes, unnamed_principal
 from doorkeeper.acls.decision import Question, allows
 from doorkeeper.acls.host_sets import clients_of, tree_of
@@ -62,7 +64,7 @@ class ReaderWithoutGroup(NamedTuple):
     elsewhere: bool
 
 
-class _GroupAccess(NamedTuple):
+class _GroupAccess(Struct, frozen=True):
     """Patterns on which a principal may READ, and the hosts that they name."""
 
     patterns: tuple[ResourcePattern, ...] = ()
@@ -96,7 +98,7 @@ def readers_without_group(
             yield ReaderWithoutGroup(principal, *first)
 
 
-class _ReadAccess(NamedTuple):
+class _ReadAccess(Struct, frozen=True):
     """A principal whose READ access is tested."""
 
     policy: Policy

@@ -48,7 +48,7 @@ class RuleKind(Enum):
     DEFAULT_DENY = "DefaultDeny"
 
 
-class Decision(NamedTuple):
+class Decision(Struct, frozen=True):
     """The answer to a question, and why. Only MATCHING_ACL has a binding and its id."""
 
     allowed: bool

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from doorkeeper.acls.access import unnamed_principal
 from doorkeeper.acls.cases import hosts_about
 from doorkeeper.acls.decision import Question, permissions_mask
@@ -53,7 +55,7 @@ class DecisionState(NamedTuple):
     snapshot: Snapshot
 
 
-class ComparisonScope(NamedTuple):
+class ComparisonScope(Struct, frozen=True):
     """The questions that are compared: all, or those about some names and clients.
 
     ``principals`` None is all of them.
@@ -68,7 +70,7 @@ class ComparisonScope(NamedTuple):
 EVERYTHING = ComparisonScope()
 
 
-class EffectiveChange(NamedTuple):
+class EffectiveChange(Struct, frozen=True):
     """Questions of which each has another decision: all operations for all the names and hosts.
 
     The names are those of ``names`` that are in none of ``other_names``, and so are the hosts.
@@ -86,7 +88,7 @@ class EffectiveChange(NamedTuple):
     example: Question
 
 
-class _HostChange(NamedTuple):
+class _HostChange(Struct, frozen=True):
     """The operations of a class of names that are gained or lost, for the clients of some hosts."""
 
     host: str

@@ -16,6 +16,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.acls.decision import RuleKind, allows, explain
 from doorkeeper.acls.model import (
     WILDCARD_PRINCIPAL,
@@ -58,14 +60,14 @@ class Considered(NamedTuple):
     bearing: Bearing
 
 
-class Flip(NamedTuple):
+class Flip(Struct, frozen=True):
     """The fewest changes that reverse a decision; both empty if no binding can."""
 
     added: tuple[AclBinding, ...] = ()
     removed: tuple[AclBinding, ...] = ()
 
 
-class Explanation(NamedTuple):
+class Explanation(Struct, frozen=True):
     """A decision with all covering bindings and the change that reverses it.
 
     ``considered`` is in the order of the bindings' fields, so the deciding one need not be first.

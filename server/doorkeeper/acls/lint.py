@@ -29,7 +29,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from doorkeeper.acls.by_type import may_write_some_topic
 from doorkeeper.acls.consumer_access import readers_without_group
@@ -72,7 +74,7 @@ class Severity(Enum):
     WARNING = "warning"
 
 
-class Fix(NamedTuple):
+class Fix(Struct, frozen=True):
     """A fix in words, and as a change; the change is empty if the intention is unclear."""
 
     words: str
@@ -80,7 +82,7 @@ class Fix(NamedTuple):
     removed: tuple[AclBinding, ...] = ()
 
 
-class Finding(NamedTuple):
+class Finding(Struct, frozen=True):
     """One finding. ``bindings`` begins with the faulty one."""
 
     code: str
@@ -133,7 +135,7 @@ CODES = {
 """All codes, with their titles."""
 
 
-class KnownNames(NamedTuple):
+class KnownNames(Struct, frozen=True):
     """Users and topics that exist; None where they are not known.
 
     ``users`` are names, without ``User:``.

@@ -29,6 +29,8 @@ from collections import defaultdict
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.acls.decision import Policy, Question, allows
 from doorkeeper.acls.model import (
     CLUSTER_NAME,
@@ -100,7 +102,7 @@ _OTHER_PRINCIPAL: Final = "User:\0"
 """A principal that no ACL names."""
 
 
-class LiveCluster(NamedTuple):
+class LiveCluster(Struct, frozen=True):
     """What is known of a cluster; None for what is not."""
 
     matches_networks: bool | None = True
@@ -119,7 +121,7 @@ class LiveCluster(NamedTuple):
     """Why this store may not change it; empty where it may."""
 
 
-class RemovalLimits(NamedTuple):
+class RemovalLimits(Struct, frozen=True):
     """How many ACLs may be removed at once, as a number and as a share of those that are there."""
 
     number: int = 100
@@ -135,7 +137,7 @@ class Stage(NamedTuple):
     bindings: tuple[AclBinding, ...]
 
 
-class Held(NamedTuple):
+class Held(Struct, frozen=True):
     """Changes that are not made, and why."""
 
     rule: Rule
@@ -149,7 +151,7 @@ class Held(NamedTuple):
         return f"{self.reason} (to {OVERRIDES[self.rule]}: {override.format(self.rule.value)})"
 
 
-class LiveChange(NamedTuple):
+class LiveChange(Struct, frozen=True):
     """The stages to send, in this order, what is held back, and what may be a risk."""
 
     stages: tuple[Stage, ...] = ()
@@ -289,20 +291,20 @@ class _Judgement:
     # --- the rules
 
     def _size(self) -> None:
-        if self._limits is None:
+        limits = self._limits
+        if limits is None:
             return
-        number, share, scope = self._limits
         count = len(self._removed)
-        whole = len(self._present) if scope is None else scope
-        if count > number:
-            self._hold(
-                Rule.SIZE, self._removed, f"{count} ACLs would be removed; the limit is {number}"
-            )
-        elif count > _SHARE_FROM and count > share * whole:
+        whole = len(self._present) if limits.scope is None else limits.scope
+        if count > limits.number:
+            text = f"{count} ACLs would be removed; the limit is {limits.number}"
+            self._hold(Rule.SIZE, self._removed, text)
+        elif count > _SHARE_FROM and count > limits.share * whole:
             self._hold(
                 Rule.SIZE,
                 self._removed,
-                f"{count} of {whole} ACLs would be removed; the limit is {share:.0%} of them",
+                f"{count} of {whole} ACLs would be removed; the limit is {limits.share:.0%} of"
+                " them",
             )
 
     def _networks(self) -> None:

@@ -17,7 +17,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+
+from msgspec import Struct
 
 from doorkeeper.acls.host_sets import HostNode, client_outside, tree_of
 from doorkeeper.acls.hosts import is_somewhere
@@ -36,7 +38,7 @@ _STARS = Extent(WILDCARD)
 _STAR = single(WILDCARD)
 
 
-class NameClass(NamedTuple):
+class NameClass(Struct, frozen=True):
     """Names with one decision: those of an extent that are in no class within it.
 
     ``around`` is the index of the class that it lies within, -1 for an outermost one.
@@ -47,7 +49,7 @@ class NameClass(NamedTuple):
     around: int
 
 
-class HostClass(NamedTuple):
+class HostClass(Struct, frozen=True):
     """Clients with one decision: those of a host that match none of the hosts within it.
 
     ``client`` is one of them; None where there is none.
@@ -58,7 +60,7 @@ class HostClass(NamedTuple):
     around: int
 
 
-class ClassUnion(NamedTuple):
+class ClassUnion(Struct, frozen=True):
     """A class with those within it, except some; indexes in the list of classes."""
 
     head: int

@@ -85,7 +85,7 @@ class SelectorUnion(NamedTuple):
 EVERYTHING = Selector()
 
 
-class Plan(NamedTuple):
+class Plan(Struct, frozen=True):
     """The changes, each part in the order of the bindings' fields.
 
     ``unchanged`` counts desired bindings that are present, ``foreign`` present ones not owned.

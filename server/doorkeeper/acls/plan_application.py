@@ -7,7 +7,9 @@ ends. A plan may be applied again: existing additions and missing removals succe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec import Struct
 
 from doorkeeper.acls.live_changes import LiveChange, LiveCluster, RemovalLimits, Rule, judge
 
@@ -36,7 +38,7 @@ class Target(Protocol):
         ...
 
 
-class Rules(NamedTuple):
+class Rules(Struct, frozen=True):
     """What a change must comply with; None as ``limits`` permits any number of removals."""
 
     cluster: LiveCluster = LiveCluster()
@@ -55,7 +57,7 @@ class Rules(NamedTuple):
         )
 
 
-class Failed(NamedTuple):
+class Failed(Struct, frozen=True):
     """An item that was not applied."""
 
     binding: AclBinding
@@ -63,7 +65,7 @@ class Failed(NamedTuple):
     error: ApiError
 
 
-class Outcome(NamedTuple):
+class Outcome(Struct, frozen=True):
     """The counts of applied items, the refused ones, and what was not sent after these."""
 
     added: int

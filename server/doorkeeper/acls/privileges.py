@@ -23,6 +23,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.acls.model import (
     CLUSTER_NAME,
     WILDCARD,
@@ -66,7 +68,7 @@ class Need(NamedTuple):
     last: dt.datetime
 
 
-class Privilege(NamedTuple):
+class Privilege(Struct, frozen=True, order=True):
     """A binding, the names that were used through it, and other names that it covers."""
 
     binding: AclBinding
@@ -190,7 +192,7 @@ def _grant(need: Need) -> AclBinding | None:
     return grant_of(need.principal, need.resource_type, need.name, need.operation, need.host)
 
 
-class _Group(NamedTuple):
+class _Group(Struct, frozen=True):
     """Names of which one binding is made: a prefix, or a name alone."""
 
     prefix: str | None

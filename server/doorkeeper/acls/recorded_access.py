@@ -8,7 +8,10 @@ one of its ACLs, and minimal, because without any one of them some request is de
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.acls.bulk import load
 from doorkeeper.acls.by_type import allowed_on_some
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 _NO_POLICY = Policy()
 
 
-class RecordedAccess(NamedTuple):
+class RecordedAccess(Struct, frozen=True):
     """A distinct authorization request: how often an API made it, and when first.
 
     With ``on_any`` it asks for the operation on any resource of the type (KIP-679), and the name of
@@ -51,7 +54,7 @@ class RecordedAccess(NamedTuple):
     on_any: bool = False
 
 
-class NeededAcl(NamedTuple):
+class NeededAcl(Struct, frozen=True):
     """An ACL, and the requests that it allows: those for its own operation first."""
 
     binding: AclBinding
@@ -176,7 +179,7 @@ def _without_resource(
     """
     held = {(need.principal, need.resource_type, need.operation) for need in needs}
     return [
-        access._replace(question=cluster_question(access.question), on_any=False)
+        replace(access, question=cluster_question(access.question), on_any=False)
         for access in accesses
         if access.on_any
         and (access.question.principal, access.question.resource_type, access.question.operation)

@@ -17,6 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from doorkeeper.acls.host_sets import narrower
 from doorkeeper.acls.index import wildcard_covers
 from doorkeeper.acls.model import (
@@ -70,7 +72,7 @@ V = TypeVar("V")
 NameSet = Extent | Wild
 
 
-class Region(NamedTuple):
+class Region(Struct, frozen=True):
     """A set of questions."""
 
     resource_type: ResourceType

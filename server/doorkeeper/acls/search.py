@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from itertools import chain, compress, islice, repeat
 from operator import is_not, itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from msgspec import Struct
 
 from doorkeeper.acls.filters import entry_matches
 from doorkeeper.acls.index import masks
@@ -95,7 +97,7 @@ def find(snapshot: Snapshot, filter: AclBindingFilter) -> SortedBindings:
     return bindings
 
 
-class Found(NamedTuple):
+class Found(Struct, frozen=True):
     """The bindings that filters ask for: all of them, each once, and those of each filter.
 
     All lists are sorted.

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from doorkeeper.acls.access import unnamed_principal
 from doorkeeper.acls.cases import (
     Case,
@@ -43,7 +46,7 @@ TASKS: Final[Mapping[str, Sequence[tuple[ResourceType, AclOperation]]]] = {
 """The permissions that each task needs; the first resource is the one that is asked about."""
 
 
-class TaskNeed(NamedTuple):
+class TaskNeed(Struct, frozen=True):
     """A permission that is needed for all names of an extent; None is a name to choose.
 
     ``unless`` says when it is needed, where a task mostly works without it: it does not count for
@@ -64,14 +67,14 @@ class NeedAnswer(NamedTuple):
     verdict: Verdict
 
 
-class TaskAnswer(NamedTuple):
+class TaskAnswer(Struct, frozen=True):
     """The answers to the needs of a task, and the verdict of all together."""
 
     verdict: Verdict
     needs: Sequence[NeedAnswer]
 
 
-class TaskAccess(NamedTuple):
+class TaskAccess(Struct, frozen=True):
     """A principal that may do a task, always or sometimes; ``User:*`` is one that no ACL names.
 
     ``allowed`` has an example for each need, from one client; ``denied`` is None with ALWAYS.
@@ -129,12 +132,12 @@ def task_access(
     # Principals without ACLs of these types are all alike, but for super users.
     named = policy.super_users.union(*indexes)
     others = _access(policy, snapshot, unnamed_principal(named), host, needs)
-    accesses = [others._replace(principal=WILDCARD_PRINCIPAL)]
+    accesses = [replace(others, principal=WILDCARD_PRINCIPAL)]
     for principal in sorted(named - {WILDCARD_PRINCIPAL}):
         if principal in policy.super_users or _has_acls(snapshot, principal, needs):
             accesses.append(_access(policy, snapshot, principal, host, needs))
         else:
-            accesses.append(others._replace(principal=principal))
+            accesses.append(replace(others, principal=principal))
     return [access for access in accesses if access.verdict is not Verdict.NEVER]
 
 

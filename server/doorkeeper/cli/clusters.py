@@ -385,7 +385,7 @@ async def _change(
 ) -> None:
     """Make the changes that may be made, and say which are not."""
     enforcement, drift, goal = Enforcement(config), found.drift, desired.of(config)
-    live = (await remote.facts(0))._replace(other_owner=found.refusal)
+    live = replace((await remote.facts(0)), other_owner=found.refusal)
     while True:
         edits = enforcement.plan(drift, goal, live, 0)
         is_refused = False

@@ -159,7 +159,7 @@ class Enforcement:
             drift.missing,
             drift.extra,
             cluster,
-            limits=config.limits.removals._replace(scope=len(present)),
+            limits=replace(config.limits.removals, scope=len(present)),
             accepted=config.accepted,
             # What stays as it is limits the other changes as what the cluster refused does.
             failed=left | failed,

@@ -317,7 +317,7 @@ class ClusterSynchronization:
         return Event.NOTHING
 
     def _plan(self, drift: AclDrift, cluster: LiveCluster) -> AclEdits:
-        cluster = cluster._replace(other_owner=self._refusal)
+        cluster = replace(cluster, other_owner=self._refusal)
         return self.enforcement.plan(drift, self._desired.bindings, cluster, self._clock())
 
     async def _send(self) -> Event:

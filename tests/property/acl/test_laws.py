@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from doorkeeper.acls.bulk import load
 from doorkeeper.acls.by_type import allowed_on_some
@@ -110,7 +110,7 @@ def test_order_and_duplicates_do_not_matter(
     one = explain(policy, load(some.numbered(world)), question)
     other = explain(policy, load(some.numbered(shuffled)), question)
 
-    assert one[:3] == other[:3]
+    assert astuple(one)[:3] == astuple(other)[:3]
 
 
 @laws

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from doorkeeper.acls.bulk import load
 from doorkeeper.acls.by_type import allowed_on_some
@@ -106,7 +107,7 @@ def test_idempotent_write_is_unneeded_beside_write_on_a_topic() -> None:
     write = allow("a", AclOperation.WRITE, topic("a"))
     question = Question("User:a", "10.0.0.1", AclOperation.WRITE, ResourceType.TOPIC, "a")
     produced = RecordedAccess(question, "Produce", True, True, 1, FIRST)
-    began = produced._replace(question=question._replace(name="*"), on_any=True)
+    began = replace(produced, question=question._replace(name="*"), on_any=True)
 
     assert unneeded_acls([idempotent, write], [began, produced]) == [idempotent]
     assert unneeded_acls([idempotent], [began]) == []

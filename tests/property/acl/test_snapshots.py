@@ -52,7 +52,7 @@ def test_changes_lead_where_loading_would(
         assert {each: snapshot.id_of(each) for each in model} == model
 
     assert shape(snapshot) == shape(load((binding_id, each) for each, binding_id in model.items()))
-    assert explain(Policy(), snapshot, question)[2] == (
+    assert explain(Policy(), snapshot, question).binding == (
         reference.decide(Policy(), model, question).binding
     )
 

@@ -11,6 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.live_changes import LiveCluster, Rule
@@ -85,13 +86,13 @@ class Judge:
 
     def expect(self, goal: Iterable[AclBinding]) -> None:
         """Allow what the cluster allows now, and what it is to allow."""
-        goal_live = self._remote.live._replace(matches_networks=True)
+        goal_live = replace(self._remote.live, matches_networks=True)
         now = allowed(self._remote.newest, self._remote.live)
         self._limit = now | allowed(goal, goal_live)
 
     def widen(self, goal: Iterable[AclBinding]) -> None:
         """Allow what another state allows too, whose changes may be on their way."""
-        self._limit |= allowed(goal, self._remote.live._replace(matches_networks=True))
+        self._limit |= allowed(goal, replace(self._remote.live, matches_networks=True))
 
     def _check(self) -> None:
         self.changes += 1

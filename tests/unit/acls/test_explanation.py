@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 
 from doorkeeper.acls.decision import Policy, Question, RuleKind, allows, explain
 from doorkeeper.acls.explanation import (
@@ -44,8 +45,8 @@ def test_every_binding_that_covers_the_resource_is_considered() -> None:
 
     found = explanation(PLAIN, loaded(*world, allow("a", READ, group("orders"))), asked())
 
-    assert found.decision == explain(PLAIN, loaded(*world), asked())._replace(
-        binding_id=found.decision.binding_id
+    assert found.decision == replace(
+        explain(PLAIN, loaded(*world), asked()), binding_id=found.decision.binding_id
     )
     assert {each.binding: each.bearing for each in found.considered} == dict(
         zip(

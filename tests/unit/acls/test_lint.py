@@ -60,7 +60,8 @@ def test_one_oddity(binding: AclBinding, code: str, fixed: AclBinding | None) ->
         assert (finding.severity, finding.fix.removed) == (Severity.ERROR, (binding,))
     else:
         assert finding.severity is Severity.WARNING
-        assert finding.fix[1:] == (((), ()) if fixed is None else ((fixed,), (binding,)))
+        fix = finding.fix
+        assert (fix.added, fix.removed) == (((), ()) if fixed is None else ((fixed,), (binding,)))
 
 
 def test_what_is_allowed_and_denied_on_one_pattern() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.live_changes import (
@@ -229,7 +230,7 @@ def test_a_login_that_a_broker_may_take_for_another() -> None:
     other = on_cluster("ALLOW", "other")
     assert not judge({OPS, other}, [], [other], ops).held
     assert "a doubt" in judge({OPS, other}, [], [OPS], ops).held[0].reason
-    mapped = ops._replace(logins=("User:CN=ops",))
+    mapped = replace(ops, logins=("User:CN=ops",))
     assert "a doubt" in judge({OPS, other}, [], [other], mapped).held[0].reason
 
 

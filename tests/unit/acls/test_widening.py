@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from doorkeeper.acls.decision import Policy, Question, allows
 from doorkeeper.acls.model import AclBinding, AclOperation
@@ -65,7 +66,8 @@ def test_without_widening_nothing_new_is_permitted(
     changes = plan(set(present), kept | set(wanted))
     # Most random plans widen: the changes that do are left out, and the rest is tried.
     found = set(widening(present, changes))
-    changes = changes._replace(
+    changes = replace(
+        changes,
         added=tuple(each for each in changes.added if each not in found),
         removed=tuple(each for each in changes.removed if each not in found),
     )

@@ -9,6 +9,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 DEFAULT_NAME: Final = "<default>"
 """The name, in files, of the quotas of all users, client ids or addresses without their own."""
 
@@ -63,7 +65,7 @@ class TopicEntity(NamedTuple):
         return (self.name,)
 
 
-class Credential(NamedTuple):
+class Credential(Struct, frozen=True):
     """A user's password for a mechanism: a reference to it, empty where it is not known."""
 
     user: str
@@ -80,7 +82,7 @@ class Credential(NamedTuple):
         return (self.user, self.mechanism)
 
 
-class Quota(NamedTuple):
+class Quota(Struct, frozen=True):
     """A limit of a client: the parts of its entity, type and name, and the limit."""
 
     client: tuple[tuple[str, str | None], ...]
@@ -110,7 +112,7 @@ def client_of(names: dict[str, str | None]) -> tuple[tuple[str, str | None], ...
     return tuple((kind, names[kind]) for kind in (USER, CLIENT_ID, IP) if kind in names)
 
 
-class OwnedName(NamedTuple):
+class OwnedName(Struct, frozen=True):
     """A name that a file owns, or all names with a prefix, and the path to its declaration."""
 
     entity: EntityName
@@ -139,7 +141,7 @@ _KINDS: Final[dict[EntityScope, type[Entity]]] = {
 }
 
 
-class EntitySet(NamedTuple):
+class EntitySet(Struct, frozen=True):
     """The entities of a file, with the path to each, and the names that it owns."""
 
     entities: tuple[Entity, ...] = ()

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from doorkeeper.acls.entities.model import Credential, Quota, TopicEntity
 from doorkeeper.acls.model import PatternType, ResourcePattern, ResourceType
 
@@ -42,7 +45,7 @@ class EntityChange(NamedTuple):
         return entity
 
 
-class EntityPlan(NamedTuple):
+class EntityPlan(Struct, frozen=True):
     """The changes, sorted by entity.
 
     ``unchanged`` counts desired entities that are there already, ``staying`` has the owned topics
@@ -99,7 +102,7 @@ def plan_entities(
         now = there.get((type(entity), entity.key))
         change = EntityChange(now, entity) if now is None else _alteration(now, entity, normalize)
         if isinstance(entity, Credential) and entity.user in new_passwords and now is not None:
-            change = change or EntityChange(now, entity._replace(iterations=_iterations(now)))
+            change = change or EntityChange(now, replace(entity, iterations=_iterations(now)))
         if change is None:
             unchanged += 1
         elif now is None:
@@ -171,7 +174,7 @@ def rest_of(plan: EntityPlan, present: Iterable[Entity], normalize: Normalize) -
         rest.append(change)
     if problems:
         raise EntityPlanError(*problems)
-    return plan._replace(changes=tuple(rest), unchanged=len(plan.changes) - len(rest))
+    return replace(plan, changes=tuple(rest), unchanged=len(plan.changes) - len(rest))
 
 
 def _is_same(now: Entity | None, other: Entity | None, normalize: Normalize) -> bool:

@@ -10,7 +10,9 @@ up to the end of the day ``until``.
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from doorkeeper.acls.formats.names import FormatError, check_words, resource_type, short, suggestion
 
@@ -24,7 +26,7 @@ WORDS: Final = ("code", "reason", "until", "principal", "resourceType", "name")
 _NEEDED: Final = ("code", "reason", "until")
 
 
-class Acceptance(NamedTuple):
+class Acceptance(Struct, frozen=True):
     """An accepted finding: its code, the ACLs that it is about (None: any), reason and last day."""
 
     code: str

@@ -5,7 +5,9 @@ The topics, users and quotas beside them are ``entities``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from doorkeeper.acls.entities.model import EntitySet
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.plan import Selector
 
 
-class Owned(NamedTuple):
+class Owned(Struct, frozen=True):
     """An owned part of all ACLs, and the path to its declaration."""
 
     selector: Selector
@@ -29,7 +31,7 @@ def _no_line(_path: Path) -> int:
     return 0
 
 
-class AclSet(NamedTuple):
+class AclSet(Struct, frozen=True):
     """The contents of a file.
 
     ``paths`` has the path to the record of each binding, and is empty for formats without paths.

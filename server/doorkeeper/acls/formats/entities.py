@@ -17,6 +17,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from msgspec.structs import replace
+
 from doorkeeper.acls.entities.model import (
     CLIENT_ID,
     CLIENT_QUOTAS,
@@ -324,5 +326,5 @@ def entity_of_record(section: str, record: object) -> Entity:
         raise FormatError(f"{section}: expected is a record of one entity")
     [entity] = entities
     if has_no_password and isinstance(entity, Credential):
-        return entity._replace(password="")
+        return replace(entity, password="")
     return entity

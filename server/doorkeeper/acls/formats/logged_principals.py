@@ -20,7 +20,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 PRINCIPALS_MAX = 1 << 16
 """Distinct texts that a process remembers: some 20 MB."""
@@ -41,7 +42,7 @@ _HIDDEN = ("Cc", "Cf", "Co")
 """Categories of letters without a shape: zero-width ones, marks of direction, byte order marks."""
 
 
-class LoggedPrincipal(NamedTuple):
+class LoggedPrincipal(Struct, frozen=True):
     """A principal of a log; ``principal`` is empty where the text cannot be taken apart.
 
     ``alternatives`` are other principals that the text may mean.

@@ -18,6 +18,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from doorkeeper.acls.formats.acceptances import acceptances
 from doorkeeper.acls.formats.acl_set import AclSet
 from doorkeeper.acls.formats.built_in_roles import BUILT_IN
@@ -79,7 +81,7 @@ def _set_of(text: str, document: object) -> AclSet:
         acl_set = set_of_document(document)
     except FormatError as error:
         raise FormatError(str(error), line_at(text, error.path)) from None
-    return acl_set._replace(line_of=lambda path: line_at(text, path))
+    return replace(acl_set, line_of=lambda path: line_at(text, path))
 
 
 def write_json(

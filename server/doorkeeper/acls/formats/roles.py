@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import re
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from doorkeeper.acls.formats.names import FormatError, check_words, short, suggestion
 
@@ -37,14 +39,14 @@ _NEEDED: Final = ("resourceType", "name", "operation")
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^{}]*)\}")
 
 
-class ParameterValue(NamedTuple):
+class ParameterValue(Struct, frozen=True):
     """A value of a parameter: a name, and the pattern type of names that end with it."""
 
     name: str
     pattern_type: str
 
 
-class Role(NamedTuple):
+class Role(Struct, frozen=True):
     """A role: its parameters, the defaults of optional ones (None: no ACL), and its ACLs."""
 
     required: tuple[str, ...]

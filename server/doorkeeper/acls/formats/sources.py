@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from doorkeeper.acls.formats.documents import document_of
 from doorkeeper.acls.formats.lines import lines_of_stream
@@ -19,7 +21,7 @@ _LINES_MAX: Final = 20_000_000
 _TEMPLATE = re.compile(r"\{\{|\{%")
 
 
-class Source(NamedTuple):
+class Source(Struct, frozen=True):
     """The documents of a text; a path begins with the index of its document."""
 
     text: str

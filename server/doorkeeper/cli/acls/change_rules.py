@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.acls.entities.model import Credential
 from doorkeeper.acls.live_changes import OVERRIDES, Held, LiveCluster, RemovalLimits, Rule
@@ -79,9 +80,9 @@ class Acceptance(Struct, frozen=True):
         if not self.any_number:
             limits = RemovalLimits(scope=plan.unchanged + len(plan.removed))
             if self.removals_max is not None:
-                limits = limits._replace(number=self.removals_max, share=1.0)
+                limits = replace(limits, number=self.removals_max, share=1.0)
             if self.any_share:
-                limits = limits._replace(share=1.0)
+                limits = replace(limits, share=1.0)
         return Rules(cluster, limits, self.accepted)
 
 

@@ -84,7 +84,7 @@ def _because_of(binding: AclBinding, question: Question) -> str:
 
 def side_effects(answer: Answer) -> list[str]:
     """Return the side effects of the changes that reverse the decision, a sentence each."""
-    question, _, _, flip = answer.explanation
+    question, flip = answer.explanation.question, answer.explanation.flip
     what = printable(resource_words(question.resource_type, question.name))
     found = []
     if answer.policy.allow_everyone:
@@ -153,17 +153,18 @@ def implying_operations(operation: AclOperation) -> list[AclOperation]:
 
 def lines_of(answer: Answer) -> list[str]:
     """Return an explanation as lines."""
-    question, decision, _, flip = answer.explanation
+    explanation = answer.explanation
+    question, decision, flip = explanation.question, explanation.decision, explanation.flip
     head = paint("ALLOWED", "green", bold=True)
     if not decision.allowed:
         head = paint("DENIED", "red", bold=True)
-    lines = [f"{head}: {sentence(answer.explanation)}"]
+    lines = [f"{head}: {sentence(explanation)}"]
     why = because(answer.policy, answer.snapshot, question, decision)
     lines.append(f"rule: {decision.rule.value}: {why}")
     if decision.binding is not None:
         lines.append(f"  {row(decision.binding)}")
     lines.append(f"implied: {_implied_line(question.operation)}")
-    lines += _considered_lines(answer.explanation)
+    lines += _considered_lines(explanation)
     return [*lines, *_near_misses(answer).lines(), *_flip_lines(answer, flip)]
 
 
@@ -220,7 +221,8 @@ def _flip_lines(answer: Answer, flip: Flip) -> list[str]:
 
 def record_of(answer: Answer) -> dict[str, Any]:
     """Return an explanation as a record."""
-    question, decision, considered, flip = answer.explanation
+    explanation = answer.explanation
+    question, decision, flip = explanation.question, explanation.decision, explanation.flip
     kafkas, ours = commands_of(flip.added, flip.removed, answer.location)
     return {
         "question": {
@@ -237,7 +239,7 @@ def record_of(answer: Answer) -> dict[str, Any]:
         "impliedBy": [each.name for each in implying_operations(question.operation)],
         "considered": [
             {**one_record(each.binding), "bearing": each.bearing.name, "says": each.bearing.value}
-            for each in by_bearing(considered)
+            for each in by_bearing(explanation.considered)
         ],
         "nearMisses": _near_misses(answer).records(),
         "flip": {

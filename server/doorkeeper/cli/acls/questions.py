@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.acls.access import Access, Power, names_hosts
 from doorkeeper.acls.access import what_can as permissions_of
@@ -579,7 +580,7 @@ def _needs_of_all_operations(
     kind = resource_type_of(options)
     first, *others = SUPPORTED_OPERATIONS[kind]
     [need] = take_needs(options, first).needs
-    return [need, *(need._replace(operation=each) for each in others)]
+    return [need, *(replace(need, operation=each) for each in others)]
 
 
 def _power_line(power: Power) -> str:

@@ -454,7 +454,7 @@ def import_acls(*, dry_run: bool, accepted: frozenset[Rule], **options: Any) -> 
     goal = read_contents(_location_of(wanted, location), is_wanted=True)
     make_plan = partial(plan_additions, desired=goal.bindings)
     # Without owners: what is there stays as it is.
-    planner = planner_of(goal.entities._replace(owned=()), 0, {})
+    planner = planner_of(replace(goal.entities, owned=()), 0, {})
     apply_plan(
         location.repository(),
         make_plan,
@@ -513,7 +513,7 @@ def rest_of(saved: Plan, present: list[AclBinding]) -> Plan:
     there = set(present)
     added = tuple(each for each in saved.added if each not in there)
     removed = tuple(each for each in saved.removed if each in there)
-    return saved._replace(added=added, removed=removed, unchanged=len(saved.added) - len(added))
+    return replace(saved, added=added, removed=removed, unchanged=len(saved.added) - len(added))
 
 
 def _location_of(wanted: Sequence[Address], location: Location) -> Location:

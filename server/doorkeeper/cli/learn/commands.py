@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.acls.formats.choosing import read_set
 from doorkeeper.acls.formats.names import FormatError
@@ -347,7 +348,7 @@ def _with_name(accesses: Iterable[RecordedAccess], name: str | None) -> list[Rec
     if name is None:
         return list(accesses)
     return [
-        each._replace(question=each.question._replace(principal=name))
+        replace(each, question=each.question._replace(principal=name))
         for each in accesses
         if each.question.principal in (name, str(ANONYMOUS))
     ]
@@ -475,7 +476,7 @@ def _relevant(bindings: Iterable[AclBinding], principal: str) -> list[AclBinding
 def _of_principal(accesses: Iterable[RecordedAccess], principal: str) -> list[RecordedAccess]:
     """Return the accesses with a principal: on the wire everyone is ANONYMOUS."""
     return [
-        each._replace(question=each.question._replace(principal=principal)) for each in accesses
+        replace(each, question=each.question._replace(principal=principal)) for each in accesses
     ]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.model import ResourceType, exactly
 from doorkeeper.cli.repositories.errors import RepositoryError
@@ -77,14 +79,14 @@ class ClusterSession:
         found = LiveCluster()
         changed = (*plan.added, *plan.removed)
         if any("/" in each.entry.host for each in (*present, *plan.added)):
-            found = found._replace(matches_networks=await self.matches_networks())
+            found = replace(found, matches_networks=await self.matches_networks())
         administers = any(each.pattern.resource_type is ResourceType.CLUSTER for each in changed)
         if plan.removed or administers:
-            found = found._replace(open_by_default=await self._open_by_default())
+            found = replace(found, open_by_default=await self._open_by_default())
         if administers:
             identity = await identity_of(self._config)
             logins = None if identity.principal is None else (identity.principal,)
-            found = found._replace(logins=logins, login_doubt=identity.doubt)
+            found = replace(found, logins=logins, login_doubt=identity.doubt)
         return found
 
     async def own_credential(self) -> ScramLogin | None:

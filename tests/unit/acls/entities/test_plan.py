@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.entities.model import (
     Credential,
@@ -58,8 +59,8 @@ def test_what_differs_is_changed_where_it_is_owned() -> None:
     present: list[Entity] = [TopicEntity("orders", 3, 2, (("a", "1"),)), ALICE, LIMIT]
     goal = (
         TopicEntity("orders", 6, None, (("b", "2"),)),
-        ALICE._replace(iterations=8192, password="${env:A}"),
-        LIMIT._replace(value=11.0),
+        replace(ALICE, iterations=8192, password="${env:A}"),
+        replace(LIMIT, value=11.0),
     )
 
     found = plan_entities(present, wanted(*goal))
@@ -78,7 +79,7 @@ def test_what_differs_is_changed_where_it_is_owned() -> None:
         TopicEntity("orders"),
         TopicEntity("orders", 3),
         TopicEntity("orders", configs=(("x", "1.0"),)),
-        ALICE._replace(iterations=None, password="${env:A}"),
+        replace(ALICE, iterations=None, password="${env:A}"),
         LIMIT,
     ],
 )
@@ -97,7 +98,7 @@ def test_what_is_as_wanted_is_kept(goal: Entity) -> None:
 
 def test_a_topic_is_deleted_only_where_that_is_asked_for() -> None:
     """Users and quotas are removed in any case, where they are owned."""
-    others: list[Entity] = [TopicEntity("others", 1, 1), ALICE._replace(user="bob")]
+    others: list[Entity] = [TopicEntity("others", 1, 1), replace(ALICE, user="bob")]
     present: list[Entity] = [ORDERS, ALICE, LIMIT, *others]
 
     found = plan_entities(present, wanted())
@@ -124,11 +125,11 @@ def test_what_cannot_be_is_refused(goal: TopicEntity, reason: str) -> None:
 
 def test_a_password_is_set_again_where_that_is_asked_for() -> None:
     """With the iterations that it has."""
-    goal = ALICE._replace(iterations=None, password="${env:A}")
+    goal = replace(ALICE, iterations=None, password="${env:A}")
 
     found = plan_entities([ALICE], wanted(goal), new_passwords=["alice"])
 
-    assert found.changes == (EntityChange(ALICE, ALICE._replace(password="${env:A}")),)
+    assert found.changes == (EntityChange(ALICE, replace(ALICE, password="${env:A}")),)
 
 
 def test_the_rest_of_a_plan() -> None:
@@ -136,15 +137,15 @@ def test_the_rest_of_a_plan() -> None:
     plan = EntityPlan(
         (
             EntityChange(None, ORDERS),
-            EntityChange(ALICE, ALICE._replace(password="${env:A}")),
-            EntityChange(LIMIT, LIMIT._replace(value=11.0)),
+            EntityChange(ALICE, replace(ALICE, password="${env:A}")),
+            EntityChange(LIMIT, replace(LIMIT, value=11.0)),
         )
     )
 
     same = plan.changes[1:]
     assert rest_of(plan, [ORDERS, ALICE, LIMIT], lambda _, text: text).changes == same
     with pytest.raises(EntityPlanError, match="quotas of user 'alice' has changed since the plan"):
-        rest_of(plan, [ALICE, LIMIT._replace(value=12.0)], lambda _, text: text)
+        rest_of(plan, [ALICE, replace(LIMIT, value=12.0)], lambda _, text: text)
 
 
 def test_a_difference_has_no_owners() -> None:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.entities.model import EntitySet, TopicEntity
 from doorkeeper.acls.entities.plan import EntityChange, EntityPlan
@@ -68,7 +69,7 @@ def test_what_is_no_plan(changed: dict[str, object], error: str) -> None:
 def test_a_plan_that_adds_what_it_removes() -> None:
     """It is refused: what is wanted would be gone in the end."""
     with pytest.raises(FormatError, match="both have User:a,TOPIC,LITERAL,t,READ,ALLOW"):
-        acl_plans.plan_of(acl_plans.text_of(CHANGE._replace(removed=(A, B)), TARGET, WANTED))
+        acl_plans.plan_of(acl_plans.text_of(replace(CHANGE, removed=(A, B)), TARGET, WANTED))
 
 
 MANY = tuple(allow("a", READ, topic(f"t-{n:04}")) for n in range(3 * BATCH))

@@ -15,7 +15,9 @@ Source: ``aclListOutput`` of rpk; ``acl/list`` of Confluent's CLI; ``BackendStat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from doorkeeper.acls.formats.foreign.rows import Rows, mapping_at
 from doorkeeper.acls.formats.names import short
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.formats.sources import Source
 
 
-class _Layout(NamedTuple):
+class _Layout(Struct, frozen=True):
     """Where the rows are, and the name of each word in them."""
 
     member: str

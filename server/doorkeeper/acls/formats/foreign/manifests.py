@@ -5,7 +5,9 @@ A stream has several, and ``kubectl get -o yaml`` prints a ``List`` with ``items
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from doorkeeper.acls.formats.foreign.rows import mapping_at
 from doorkeeper.acls.formats.names import FormatError, short
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.formats.sources import Source
 
 
-class Manifest(NamedTuple):
+class Manifest(Struct, frozen=True):
     """A resource, and the path to it."""
 
     path: Path
