@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 
 class Partition(NamedTuple):
     """A partition of a topic."""
@@ -27,7 +29,7 @@ Partitions = frozenset[Partition]
 NO_PARTITIONS: Final[Partitions] = frozenset()
 
 
-class Subscriber(NamedTuple):
+class Subscriber(Struct, frozen=True):
     """A member as an assignor sees it: its topics, and its target so far."""
 
     member_id: str

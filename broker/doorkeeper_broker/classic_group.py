@@ -15,7 +15,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.cluster import Group, GroupMember
@@ -34,7 +37,7 @@ Protocols = tuple[tuple[str, bytes], ...]
 """Names of assignors and the metadata for each, the preferred one first."""
 
 
-class JoinedMember(NamedTuple):
+class JoinedMember(Struct, frozen=True):
     """A member as the leader sees it."""
 
     member_id: str
@@ -42,7 +45,7 @@ class JoinedMember(NamedTuple):
     metadata: bytes
 
 
-class JoinAnswer(NamedTuple):
+class JoinAnswer(Struct, frozen=True):
     """The answer to a join."""
 
     error: ErrorCode
@@ -55,7 +58,7 @@ class JoinAnswer(NamedTuple):
     skip_assignment: bool = False
 
 
-class SyncAnswer(NamedTuple):
+class SyncAnswer(Struct, frozen=True):
     """The answer to a synchronisation."""
 
     error: ErrorCode
@@ -64,7 +67,7 @@ class SyncAnswer(NamedTuple):
     assignment: bytes = b""
 
 
-class Join(NamedTuple):
+class Join(Struct, frozen=True):
     """A request to join. ``member_id`` is empty for a new member, which gets ``new_id``."""
 
     member_id: str
@@ -83,7 +86,7 @@ class Join(NamedTuple):
     initial_delay_ms: int = 0
 
 
-class Sync(NamedTuple):
+class Sync(Struct, frozen=True):
     """A request to synchronise; ``assignments`` are empty from members that do not lead."""
 
     member_id: str
@@ -370,8 +373,8 @@ class ClassicGroup:
         answer = self._join_answer(member, shows_members=led and join.can_skip_assignment)
         if led and not join.can_skip_assignment:
             # An old client that is not told that it leads makes no assignments.
-            answer = answer._replace(leader=old.member_id)
-        join.answer(answer._replace(skip_assignment=led and join.can_skip_assignment))
+            answer = replace(answer, leader=old.member_id)
+        join.answer(replace(answer, skip_assignment=led and join.can_skip_assignment))
 
     # --- rebalances
 

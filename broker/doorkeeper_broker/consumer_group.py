@@ -21,7 +21,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from enum import Enum, auto
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.node import TopicReads
@@ -47,14 +49,14 @@ SIZE_MAX: Final = 1_000
 """The members of a group. A broker has no bound by default (``group.consumer.max.size``)."""
 
 
-class GroupLimits(NamedTuple):
+class GroupLimits(Struct, frozen=True):
     """The settings of a group that its members feel."""
 
     size_max: int
     session_timeout_ms: int
 
 
-class Beat(NamedTuple):
+class Beat(Struct, frozen=True):
     """A heartbeat; fields that have not changed since the last are None, or -1 of the time-out."""
 
     member_id: str
@@ -77,7 +79,7 @@ class Beat(NamedTuple):
         return self.epoch == JOIN or is_whole
 
 
-class BeatAnswer(NamedTuple):
+class BeatAnswer(Struct, frozen=True):
     """The answer to a heartbeat; ``assignment`` is None where it has not changed."""
 
     member_id: str

@@ -11,7 +11,9 @@ import re
 import zlib
 from contextlib import suppress
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper_wire.errors import Malformed
@@ -31,7 +33,7 @@ _NUMBERS: Final = {count: rb"[\x80-\xff]" * (count - 1) + rb"[\x00-\x7f]" for co
 """Patterns of a number of so many bytes."""
 
 
-class _Opened(NamedTuple):
+class _Opened(Struct, frozen=True):
     """The records of a batch as bytes.
 
     ``is_damaged`` where the compression ends in an error; ``is_cut`` where there is more than is

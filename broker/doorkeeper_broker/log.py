@@ -8,7 +8,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from doorkeeper.server.api.records import TimedOffset
 from doorkeeper_broker.batches import NO_PRODUCER, place
@@ -61,7 +63,7 @@ class Segment:
         self.is_dropped = False
 
 
-class Slice(NamedTuple):
+class Slice(Struct, frozen=True):
     """Batches of a log, from one that has the wanted offset on."""
 
     batches: Sequence[RecordBatch]

@@ -15,8 +15,9 @@ Source: ``ReplicaManager.appendRecords`` and ``LogValidator`` of the broker 4.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.base.errors import ApiError, ErrorCode
@@ -53,7 +54,7 @@ class CheckTransaction(Protocol):
     ) -> None: ...
 
 
-class _Rules(NamedTuple):
+class _Rules(Struct, frozen=True):
     """The configuration of a topic that concerns its batches, and where it was read."""
 
     topic: Topic

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.records import DescribedTransaction
 from doorkeeper.server.schema.declared import StoredOffset
@@ -38,7 +40,7 @@ class Producer(NamedTuple):
     epoch: int
 
 
-class Ending(NamedTuple):
+class Ending(Struct, frozen=True):
     """A transaction that ends, with all that must be written."""
 
     transaction: Transaction

@@ -6,6 +6,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import astuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.schema.declared import StoredOffset
@@ -226,7 +227,7 @@ def test_a_transaction_is_committed() -> None:
     ending = end(transactions, producer)
 
     assert isinstance(ending, Ending)
-    assert ending[1:] == (producer, True, (PART,), (ROW,))
+    assert astuple(ending)[1:] == (producer, True, (PART,), (ROW,))
     assert refusal_of(lambda: end(transactions, producer)) is ErrorCode.CONCURRENT_TRANSACTIONS
     ending.transaction.complete()
     assert end(transactions, producer) == producer
@@ -283,7 +284,7 @@ def test_a_new_start_aborts_an_open_transaction() -> None:
     ending = transactions.init("tx", TIMEOUT_MS, None)
 
     assert isinstance(ending, Ending)
-    assert ending[1:3] == (Producer(1000, 1), False)
+    assert astuple(ending)[1:3] == (Producer(1000, 1), False)
     ending.transaction.complete()
     assert transactions.init("tx", TIMEOUT_MS, None) == Producer(1000, 2)
 
@@ -297,6 +298,6 @@ def test_the_transaction_of_a_dead_producer_is_aborted() -> None:
     (ending,) = transactions.expire(TIMEOUT_MS)
     ending.transaction.complete()
 
-    assert ending[1:4] == (Producer(1000, 1), False, (PART,))
+    assert astuple(ending)[1:4] == (Producer(1000, 1), False, (PART,))
     assert [*deadlines, transactions.next_deadline_ms] == [TIMEOUT_MS, None]
     assert refusal_of(lambda: end(transactions, producer)) is ErrorCode.PRODUCER_FENCED
