@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.server.api import api_versions, init_producer_id
 from doorkeeper_broker.classic_apis import ClassicApis
@@ -29,7 +30,7 @@ class Log:
         return self._node.state
 
     def amend(self, live_groups: Any) -> None:
-        self._node.state = self._node.state._replace(live_groups=live_groups)
+        self._node.state = replace(self._node.state, live_groups=live_groups)
         self._node.groups = live_groups
 
 

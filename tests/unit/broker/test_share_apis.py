@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.server.api import list_groups, share_group_describe
@@ -85,7 +86,7 @@ class World:
         return self.node.state
 
     def amend(self, live_groups: Any) -> None:
-        self.node.state = self.node.state._replace(live_groups=live_groups)
+        self.node.state = replace(self.node.state, live_groups=live_groups)
         self.node.groups = live_groups
 
     def ask(self, request: Any, version: int, user: str = ADMIN) -> Any:

@@ -161,7 +161,7 @@ def test_a_difference_has_no_owners() -> None:
 
 def test_acls_that_stay_of_what_goes() -> None:
     """Those on the very name, and those of the user once; a prefix covers other names too."""
-    other = ALICE._replace(mechanism="SCRAM-SHA-256")
+    other = replace(ALICE, mechanism="SCRAM-SHA-256")
     gone = EntityPlan(tuple(EntityChange(each, None) for each in (ORDERS, ALICE, other, LIMIT)))
     on_topic, of_user = allow("x", READ, topic("orders")), allow("alice", READ, topic("t"))
     bindings = [
