@@ -367,16 +367,16 @@ class _TypeEdit:
 
     def index(self) -> TypeIndex:
         """Return the changed index."""
-        before = self._before
-        literals, prefixes = (
-            {name: group.finish() for name, (_, group) in groups.items()} for groups in self._groups
-        )
+        before, (literals, prefixes) = self._before, self._groups
         principals = {
             principal: before.principals.get(principal, _NO_NAMES).updated(*cells)
             for principal, cells in self._cells.items()
         }
         return TypeIndex(
-            before.patterns.updated(literals, prefixes),
+            before.patterns.updated(
+                {name: group.finish() for name, (_, group) in literals.items()},
+                {name: group.finish() for name, (_, group) in prefixes.items()},
+            ),
             update_map(before.principals, principals),
         )
 
