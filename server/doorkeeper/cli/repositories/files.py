@@ -76,7 +76,7 @@ class FileRepository(AclRepository):
         )
         note = None
         if self._without_acls:
-            note = f"{self._without_acls} files of other tools have no ACLs"
+            note = f"files of other tools without ACLs: {self._without_acls}"
         return AclContents(
             list(found), note=note, owned=owned, accepted=accepted, entities=entities
         )

@@ -114,7 +114,7 @@ async def test_a_folder_of_another_tool(tmp_path: Path) -> None:
     found = await repository(tmp_path).read()
 
     assert found.bindings == [allow("app", READ, topic("t"))]
-    assert found.note == "1 files of other tools have no ACLs"
+    assert found.note == "files of other tools without ACLs: 1"
     (tmp_path / "other.yaml").write_text(USER.replace("CLUSTER", "two"))
     with pytest.raises(RepositoryError, match=r"of cluster 'two', and .* of 'one'; an address has"):
         await repository(tmp_path).read()

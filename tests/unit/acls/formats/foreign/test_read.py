@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from doorkeeper.acls.formats.choosing import Format, format_of, read, read_set
 from doorkeeper.acls.formats.foreign import rows
@@ -419,3 +422,35 @@ def test_the_resource_types_of_kafka() -> None:
         text = json.dumps(_state(_resource("kafka_acl", MONGEY | {"resource_type": kind})))
         [binding] = read(text)
         assert binding.pattern.resource_type in ResourceType
+
+
+WORDS = st.sampled_from(
+    "a b c spec acls kind name type resource operations operation items metadata authorization roles"
+    " instances resources attributes values matches principal host labels annotations root_module"
+    " child_modules mode".split()
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "Read", "managed", "*"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=4),
+    max_leaves=12,
+)
+HEADS: list[dict[str, Any]] = [
+    {"apiVersion": "kafka.strimzi.io/v1", "kind": "KafkaUser"},
+    {"apiVersion": "kafka.jikkou.io/v1", "kind": "KafkaPrincipalAuthorization"},
+    {"apiVersion": "kafka.jikkou.io/v1", "kind": "KafkaPrincipalRole"},
+    {"apiVersion": "v1", "kind": "List"},
+    {"version": 4, "terraform_version": "1"},
+    {"format_version": "1.0", "terraform_version": "1"},
+    {"matches": []},
+    {"bindings": [], "topics": []},
+]
+
+
+@pytest.mark.parametrize("head", HEADS, ids=str)
+@settings(max_examples=60)
+@given(members=st.dictionaries(WORDS, VALUES, max_size=5))
+def test_any_document_is_read_or_refused(head: dict[str, Any], members: dict[str, Any]) -> None:
+    """Whatever stands in it: the only error is that of a format."""
+    for text in (json.dumps({**members, **head}), json.dumps([{**members, "resource_type": 1}])):
+        with suppress(FormatError):
+            read(text)
