@@ -68,7 +68,7 @@ async def start(
 
 def client_config(assembly: Assembly, client_id: str = "") -> ClientConfig:
     """Return the configuration of a client; ``client_id`` is that of the author of changes."""
-    wait_ms = assembly.node.settings[UPDATE_TIMEOUT_MS] + _LATER_MS
+    wait_ms = assembly.settings[UPDATE_TIMEOUT_MS] + _LATER_MS
     host, port = OPERATOR_ADDRESS
     return ClientConfig(
         bootstrap=f"{host}:{port}",
@@ -97,7 +97,7 @@ async def commit(assembly: Assembly, plan: Plan[R], origin: Origin) -> R:
         raise StartError(str(refusal))
     completed = await assembly.log.submit(plan, origin)
     if audit_log is not None:
-        timeout_s = assembly.node.settings[UPDATE_TIMEOUT_MS] / 1000
+        timeout_s = assembly.settings[UPDATE_TIMEOUT_MS] / 1000
         problem = await audit_log.wait_until_recorded(timeout_s)
         if problem is not None:
             text = f"The change was made, but the audit log could not be written: {problem}"

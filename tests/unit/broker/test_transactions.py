@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from doorkeeper.acls.model import PatternType, ResourcePattern, ResourceType
 from doorkeeper.server.api import describe_transactions, list_transactions
 from doorkeeper_broker.transactions import Ending, Producer, Transactions
@@ -35,7 +37,7 @@ def some() -> Transactions:
 
 def ask(module: Any, request: Any, node: ANode, version: int, user: str = ADMIN) -> Any:
     handle = partial(module.handle, transactions=some().described)
-    return answer(module.API._replace(handle=handle), request, node, version, user=user)
+    return answer(replace(module.API, handle=handle), request, node, version, user=user)
 
 
 async def test_transactions_are_described() -> None:

@@ -47,7 +47,7 @@ def test_slips_are_told() -> None:
     assert key_of("CreateAcls") == CREATE_ACLS
     cases: list[tuple[Callable[[], object], str]] = [
         (lambda: faults.drop("CreateAcl"), "did you mean CreateAcls"),
-        (lambda: faults.drop("ShareFetch"), "api: found 'ShareFetch'"),
+        (lambda: faults.drop("PushTelemetry"), "api: found 'PushTelemetry'"),
         (lambda: faults.error("CreateAcls", "NOT_CONTROLER"), "did you mean NOT_CONTROLLER"),
         (lambda: faults.error("CreateAcls", "?"), "the names in Kafka's Errors"),
         (lambda: faults.error("CreateAcls", 0), "is no error"),

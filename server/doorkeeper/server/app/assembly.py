@@ -150,6 +150,11 @@ class Assembly:
         self.addresses: dict[str, str] = {}
         """Advertised ``host:port`` by listener; complete after ``start``."""
 
+    @property
+    def settings(self) -> Settings:
+        """Return the configuration, once it is loaded with the dynamic values of the store."""
+        return self._settings
+
     async def __aenter__(self) -> Self:
         return self
 

@@ -223,6 +223,7 @@ def serving(**properties: str) -> Iterator[DoorkeeperServer]:
         users={"bob": "bob-secret", "carol": "carol-secret"},
         mechanisms=["PLAIN"],
         super_users=["User:carol"],
+        principals=["User:BOB"],
         acls=[allow("User:bob", READ, topic("orders")), allow("User:BOB", READ, topic("orders"))],
         properties=keys,
     ) as server:

@@ -425,9 +425,35 @@ def test_the_resource_types_of_kafka() -> None:
 
 
 WORDS = st.sampled_from(
-    "a b c spec acls kind name type resource operations operation items metadata authorization roles"
-    " instances resources attributes values matches principal host labels annotations root_module"
-    " child_modules mode".split()
+    [
+        "a",
+        "b",
+        "c",
+        "spec",
+        "acls",
+        "kind",
+        "name",
+        "type",
+        "resource",
+        "operations",
+        "operation",
+        "items",
+        "metadata",
+        "authorization",
+        "roles",
+        "instances",
+        "resources",
+        "attributes",
+        "values",
+        "matches",
+        "principal",
+        "host",
+        "labels",
+        "annotations",
+        "root_module",
+        "child_modules",
+        "mode",
+    ]
 )
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "Read", "managed", "*"]),
