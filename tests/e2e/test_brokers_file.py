@@ -32,10 +32,12 @@ def test_a_brokers_file_starts_the_server(tmp_path: Path) -> None:
         "keys of Kafka that have no effect here: process.roles, controller.quorum.voters,"
         " sasl.mechanism.inter.broker.protocol, sasl.mechanism.controller.protocol,"
         " sasl.login.refresh.window.factor, ssl.endpoint.identification.algorithm,"
-        " ssl.secure.random.implementation, offsets.topic.replication.factor"
+        " ssl.secure.random.implementation, offsets.topic.replication.factor (C902)"
     )
     lines = [json.loads(line) for line in text.splitlines()]
     warnings = [line["event"] for line in lines if line["level"] in ("WARN", "ERROR")]
-    assert [each for each in warnings if not each.startswith("store created")] == [warning]
+    # The passwords of the test are those of the pages.
+    others = [each for each in warnings if "(C901)" not in each]
+    assert [each for each in others if not each.startswith("store created")] == [warning]
     assert "-secret" not in text
     assert PASSWORD not in text

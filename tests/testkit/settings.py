@@ -33,3 +33,11 @@ def problems_of(text: str, *overrides: str) -> list[str]:
     except ConfigError as error:
         return [str(problem) for problem in error.problems]
     return []
+
+
+def warnings_from(text: str, *overrides: str) -> list[str]:
+    """Return the warnings of a file of this text, without those of a missing authorizer."""
+    from doorkeeper.server.app.config_check import warnings_of
+
+    found = warnings_of(loaded_from(text, *overrides).source)
+    return [warning for warning in found if "C511" not in warning]

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 import click
 
+from doorkeeper.acls.super_users import remark_on
+from doorkeeper_pipeline.cli.failures import say
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.sources.recognising import SOURCES
 from doorkeeper_pipeline.topics.addresses import is_topic
@@ -431,6 +433,9 @@ def _principals(
     for each in found:
         if not re.fullmatch(r"[^:\s]+:.+", each, re.DOTALL):
             raise click.BadParameter(f"found {each!r}; expected is Type:name, such as User:admin")
+        remark = remark_on(each)
+        if remark:
+            say(f"--super-user: {remark}")
     return tuple(found)
 
 

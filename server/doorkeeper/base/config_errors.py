@@ -21,6 +21,7 @@ class ConfigError(Exception):
         problems: Sequence[Problem],
         entries: Sequence[Entry] = (),
         settings: object = None,
+        source: object = None,
     ) -> None:
         """``entries`` and ``settings`` are the readable parts, for further checks.
 
@@ -29,4 +30,6 @@ class ConfigError(Exception):
         super().__init__("\n".join(map(str, problems)))
         self.problems = tuple(problems)
         self.entries = tuple(entries)
-        self.settings: Any = settings  # ``Settings`` of a server, which is above
+        # ``Settings`` and ``Source`` of a server, which is above.
+        self.settings: Any = settings
+        self.source: Any = source

@@ -47,7 +47,20 @@ PropertiesFile = Union["Path", KeptInput]
 
 
 def read(path: PropertiesFile) -> list[Entry]:
-    """Read a file."""
+    """Read a file.
+
+    Raises:
+        ConfigError: the file cannot be read, is binary, or has malformed escapes.
+    """
+    return parse(read_bytes(path), str(path))
+
+
+def read_bytes(path: PropertiesFile) -> bytes:
+    """Return the bytes of a file, for ``parse``.
+
+    Raises:
+        ConfigError: the file cannot be read, or is binary.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -60,7 +73,7 @@ def read(path: PropertiesFile) -> list[Entry]:
         what = f"the control character 0x{code:02x}" if code else "a NUL"
         text = f"found {what} at byte {control.start()}; expected is a text of lines, key=value"
         raise ConfigError([Problem(str(path), "", text)])
-    return parse(data, str(path))
+    return data
 
 
 def parse(data: bytes, name: str) -> list[Entry]:

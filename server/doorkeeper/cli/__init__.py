@@ -11,7 +11,8 @@ history      doorkeeper history, doorkeeper watch
 clusters     doorkeeper clusters; cluster_comparison reads every broker of one
 learn        doorkeeper learn
 audit        doorkeeper audit
-config       doorkeeper config; origins: the values in effect and where they are from
+config       doorkeeper config; origins: the values in effect and where they are from;
+             broker_check: the files of real brokers
 examples     doorkeeper examples
 completion   doorkeeper completion, and the completions of values
 

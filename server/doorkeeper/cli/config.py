@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 from msgspec import to_builtins
@@ -18,12 +18,16 @@ from doorkeeper.cli.sample_files import SAMPLE_CONFIGURATION, sample_file
 from doorkeeper.cli.terminal import fail, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.declared import StoredConfig
     from doorkeeper.server.state.state import State
+
+
+RELEASES: Final = ("3.9", "4.0", "4.1", "4.2", "4.3", "4.4")
+"""The releases of Kafka of which the rules for brokers are known."""
 
 
 @click.group(
@@ -37,6 +41,7 @@ Exit statuses: 0 done; 1 failed, with the reason on stderr;
 Examples:
   doorkeeper config init
   doorkeeper config check server.properties
+  doorkeeper config check --broker broker.properties controller.properties
   doorkeeper config show --config server.properties
   doorkeeper config reset super.users --config server.properties
 """,
@@ -115,8 +120,12 @@ def for_container(text: str) -> str:
 
 @command.command(
     epilog="""
+With --broker the files are those of brokers and controllers of one cluster of Kafka, and only what
+concerns security is checked: docs/reference/config-rules.md has the rules. An error is what a node
+of a new cluster refuses to start with.
+
 \b
-Exit statuses: 0 the server can start with it; 1 it cannot, each error is a line on stderr,
+Exit statuses: 0 the server, or the brokers, can start with it; 1 they cannot, each error is a line,
 or there are warnings and --strict is given; 2 wrong usage.
 
 \b
@@ -124,25 +133,100 @@ Examples:
   doorkeeper config check server.properties
   doorkeeper config check server.properties --strict
   doorkeeper config check server.properties --override listeners=PLAINTEXT://localhost:0
+  doorkeeper config check --broker broker.properties controller.properties --jaas kafka_jaas.conf
+  doorkeeper config check --broker --env compose.yaml --output sarif
 """
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("files", type=click.Path(path_type=Path), nargs=-1, metavar="FILE...")
 @override_option
 @click.option("--strict", is_flag=True, help="Warnings are errors.")
-def check(file: Path, overrides: tuple[str, ...], *, strict: bool) -> None:
-    """Print every error and warning of FILE.
+@click.option("--broker", is_flag=True, help="FILE... are the nodes of a cluster of Kafka.")
+@click.option(
+    "--jaas",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The JAAS file of the brokers: java.security.auth.login.config.",
+)
+@click.option(
+    "--env",
+    "environment",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A Compose file, whose services with an image of Kafka are nodes too.",
+)
+@click.option(
+    "--kafka",
+    "release",
+    type=click.Choice(RELEASES),
+    default="4.3",
+    show_default=True,
+    help="The release of the brokers.",
+)
+@click.option(
+    "--output",
+    type=click.Choice(["text", "json", "sarif"]),
+    default="text",
+    show_default=True,
+    help="The format of the findings.",
+)
+def check(
+    files: tuple[Path, ...],
+    overrides: tuple[str, ...],
+    *,
+    strict: bool,
+    broker: bool,
+    jaas: Path | None,
+    environment: Path | None,
+    release: str,
+    output: str,
+) -> None:
+    """Print every error and warning of a configuration: of Doorkeeper, or of brokers of Kafka.
 
-    The things that it names are checked too: the authorizer, the groups, login modules,
-    certificates, keytabs, users files, plug-ins. They are created, configured and closed, but not
-    started, and no other server is asked.
+    Of Doorkeeper the things that it names are checked too: the authorizer, the groups, login
+    modules, certificates, keytabs, users files, plug-ins. They are created, configured and closed,
+    but not started, and no other server is asked.
     """
-    from doorkeeper.server.app.config_check import check_configuration
+    if broker:
+        if overrides:
+            raise click.UsageError(
+                "--override and --jaas-file are for Doorkeeper; of brokers give --jaas"
+            )
+        if not files and environment is None:
+            raise click.UsageError("give the files of the nodes, or --env")
+        from doorkeeper.cli.broker_check import check_brokers
 
-    loaded = check_configuration(file, overrides)
-    for warning in loaded.warnings:
+        check_brokers(
+            files,
+            jaas=jaas,
+            environment=environment,
+            release=release,
+            output=output,
+            strict=strict,
+        )
+    if jaas is not None or environment is not None or output != "text":
+        raise click.UsageError("--jaas, --env and --output are for --broker")
+    if len(files) != 1:
+        raise click.UsageError("give one FILE, or --broker")
+    _check_own(files[0], overrides, strict=strict)
+
+
+def _show_warnings(warnings: Sequence[str]) -> None:
+    for warning in warnings:
         click.echo(f"warning: {printable(warning)}")
-    if strict and loaded.warnings:
-        fail([f"{file}: {len(loaded.warnings)} warnings, and --strict allows none"])
+
+
+def _check_own(file: Path, overrides: tuple[str, ...], *, strict: bool) -> None:
+    from doorkeeper.server.app.config_check import check_configuration
+    from doorkeeper.server.app.errors import StartError
+
+    try:
+        warnings = check_configuration(file, overrides).warnings
+    except StartError as error:
+        _show_warnings(error.warnings)
+        raise
+    _show_warnings(warnings)
+    if strict and warnings:
+        fail([f"{file}: {len(warnings)} warnings, and --strict allows none"])
     click.echo(f"{file}: the server can start with it")
 
 

@@ -47,10 +47,10 @@ def command(file: Path | None, overrides: tuple[str, ...]) -> None:
     try:
         loaded = load(file, overrides)
     except ConfigError as error:
-        from doorkeeper.server.app.config_check import (
-            with_further_problems,
-        )
+        from doorkeeper.server.app.config_check import warnings_beside, with_further_problems
 
+        for warning in warnings_beside(error):
+            say(f"warning: {warning}")
         fail(with_further_problems(error))
     from doorkeeper.server.app.process import serve
 

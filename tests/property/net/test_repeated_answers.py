@@ -212,7 +212,7 @@ async def _change_configuration(chance: random.Random, server: Running) -> None:
     entries = [each for each in reconfiguring.settings.static if each.key != key]
     if value:
         entries.append(Entry(key, value, "the test's"))
-    usable = await reconfiguring.check(resolve(entries, reconfiguring.settings.dynamic).settings)
+    usable = await reconfiguring.check(resolve(entries, reconfiguring.settings.dynamic))
     reconfiguring.use(usable)
 
 

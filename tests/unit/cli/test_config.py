@@ -59,6 +59,23 @@ def test_files_that_are_no_properties(tmp_path: Path) -> None:
     assert "cannot be read: No such file" in found[3][2]
 
 
+def test_warnings_stand_beside_errors(tmp_path: Path) -> None:
+    """A misspelled key is what explains the error; the error names it too."""
+    file = tmp_path / "server.properties"
+    file.write_text(
+        "listeners=CLIENTS://localhost:0\nlistener.security.protocol.map=CLIENTS:SASL_PLAINTEXT\n"
+        "inter.broker.listener.name=CLIENTS\nsasl.enabled.mechanisms=PLAIN\n"
+        "listener.name.client.plain.sasl.jaas.config=x required;\nsuper.users=User:a,User:b\n"
+    )
+
+    status, out, err = check(file)
+
+    assert status == 1
+    assert "there is no listener CLIENT; did you mean listener.name.clients.plain" in out
+    assert "'User:a,User:b' is one name; names are separated by semicolons" in out
+    assert "listener.name.client.plain.sasl.jaas.config is not read: give" in err
+
+
 SECRETS = """\
 listeners=SASL://localhost:0
 listener.security.protocol.map=SASL:SASL_PLAINTEXT
@@ -193,7 +210,7 @@ def test_passwords_of_the_examples(tmp_path: Path) -> None:
 
     assert (status, strict[0]) == (0, 1)
     warning = "has a password of the examples, which everyone knows"
-    warnings = [line for line in out.splitlines() if line.endswith(warning)]
+    warnings = [line for line in out.splitlines() if f"{warning} (C901)" in line]
     assert len(warnings) == 2
     assert "listener.name.sasl.plain.sasl.jaas.config has" in warnings[0]
     assert "change-me" not in out

@@ -66,7 +66,7 @@ def test_passwords_of_any_kind_are_told() -> None:
     users = {"alice": 'a "quoted" \\ one', "o'neil, bob": "\u00e9", "x.y": "p;=q"}
     entries = [Entry(key, value, "") for key, value in keys(users=users).items()]
 
-    (listener,) = resolve(entries, DynamicValues()).settings.listeners
+    (listener,) = resolve(entries, DynamicValues()).listeners
 
     plain = next(each for each in listener.mechanisms if each.name == "PLAIN")
     assert plain.login_module is not None

@@ -15,8 +15,10 @@ from doorkeeper.acls.hosts import java_host
 from doorkeeper.acls.model import ANY_HOST, CLUSTER_NAME, WILDCARD, AclOperation, ResourceType
 from doorkeeper.acls.networks import IPV4_BITS, network_of
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acls.super_users import remark_on
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import options_of_resources, principal, utf8
+from doorkeeper.cli.terminal import say
 from doorkeeper.server.authorizer.standard_keys import read_policy
 from doorkeeper.server.config.keys import ALLOW_EVERYONE_IF_NO_ACL_FOUND, SUPER_USERS
 from doorkeeper.server.resources.topics.names import reason_invalid
@@ -284,6 +286,8 @@ def effective_policy(
             users = read_policy({SUPER_USERS.name: super_users}).super_users
         except ValueError as error:
             raise click.UsageError(str(error)) from error
+        for remark in filter(None, map(remark_on, sorted(users))):
+            say(f"--super-users: {remark}")
         policy = Policy(super_users=users, allow_everyone=policy.allow_everyone)
         users_from = "--super-users"
     if allow_everyone is not None:

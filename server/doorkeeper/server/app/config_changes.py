@@ -136,7 +136,7 @@ class ConfigChanges:
     def _settings(self, dynamic: DynamicValues) -> Settings:
         try:
             now = self._reconfiguration.settings
-            return resolve(now.static, dynamic, now.jaas_file).settings
+            return resolve(now.static, dynamic, now.jaas_file)
         except ConfigError as error:
             text = "; ".join(f"{each.key}: {each.text}" for each in error.problems)
             raise ApiError(ErrorCode.INVALID_REQUEST, text) from error

@@ -6,11 +6,10 @@ Checks also run if keys are wrong, as far as possible, so that all problems are 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.credentials import ITERATIONS_MIN
@@ -21,12 +20,15 @@ from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.groups import groups_of
 from doorkeeper.server.app.listeners import ServerSecurity
 from doorkeeper.server.app.policies import policies_of
-from doorkeeper.server.config.keys import AUTHORIZER_CLASS_NAME, CLUSTERS_FILE, GROUPS_FILE
+from doorkeeper.server.config.keys import CLUSTERS_FILE, GROUPS_FILE
 from doorkeeper.server.config.listeners import Listener
-from doorkeeper.server.config.loading import STANDARD_AUTHORIZER, Loaded, load
+from doorkeeper.server.config.loading import Source, load
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR
+from doorkeeper.server.config_rules.checking import check
+from doorkeeper.server.config_rules.node import ConfigFile
+from doorkeeper.server.config_rules.rule import Product
 from doorkeeper.server.operations.logs.command_log import command_logs
 from doorkeeper.server.runtime.logger import NoLog
 from doorkeeper.server.security.provider import Sources
@@ -36,65 +38,46 @@ from doorkeeper.server.state.storage.schema import meta
 from doorkeeper.server.state.store import StorageError
 
 
-def check_configuration(file: Path | None, overrides: Sequence[str]) -> Loaded:
+class Checked(NamedTuple):
+    """A configuration with which the server can start, and warnings of one line each."""
+
+    settings: Settings
+    warnings: tuple[str, ...]
+
+
+def check_configuration(file: Path | None, overrides: Sequence[str]) -> Checked:
     """Load a configuration, and check the parts that it names.
 
     Raises:
-        StartError: with the problems of keys, authorizer, groups, listeners and store.
+        StartError: with the problems of keys, authorizer, groups, listeners and store, and the
+            warnings.
     """
     try:
-        loaded = load(file, overrides)
+        settings, source = load(file, overrides)
     except ConfigError as error:
-        raise StartError(*with_further_problems(error)) from error
-    problems = problems_of(loaded.settings.static)
-    told, warnings = check_listeners(loaded.settings)
-    problems += without_duplicates(told, problems)
-    problems += without_duplicates(check_operations_port(loaded.settings), problems)
-    problems += without_duplicates(check_shared_store(loaded.settings), problems)
-    told, of_clusters = check_clusters(loaded.settings)
-    problems += told
+        raise StartError(*with_further_problems(error), warnings=warnings_beside(error)) from error
+    problems = problems_of(settings.static)
+    of_listeners, warnings = check_listeners(settings)
+    problems += without_duplicates(of_listeners, problems)
+    problems += without_duplicates(check_operations_port(settings), problems)
+    problems += without_duplicates(check_shared_store(settings), problems)
+    of_file, of_clusters = check_clusters(settings)
+    problems += of_file
+    warnings = [*warnings_of(source), *warnings, *of_clusters]
     if problems:
-        raise StartError(*problems)
-    further = (*without_authorizer(loaded.settings), *example_passwords(loaded.settings))
-    return Loaded(loaded.settings, (*loaded.warnings, *warnings, *of_clusters, *further))
+        raise StartError(*problems, warnings=warnings)
+    return Checked(settings, tuple(warnings))
 
 
-EXAMPLE_PASSWORDS: Final = frozenset(
-    {
-        *("change-me", "change-me-too", "changeit"),
-        *("admin-secret", "alice-secret", "bob-secret", "user1-secret"),
-    }
-)
-"""The passwords of the sample, the pages and docker/development.properties, and Java's."""
-
-_WORDS: Final = re.compile(r'[^\s"\';=]+')
+def warnings_of(source: Source) -> list[str]:
+    """Return what the rules of configurations find, a line each."""
+    file = ConfigFile(source.name, source.entries, source.data, source.jaas)
+    return [str(finding) for finding in check([file], product=Product.DOORKEEPER)]
 
 
-def example_passwords(settings: Settings) -> list[str]:
-    """Return a warning for each key whose value has a password that everyone can read."""
-    texts = [(f"{each.source}: {each.key}", each.value) for each in settings.static]
-    texts += [
-        (settings.jaas_file.path, " ".join(map(str, module.options.values())))
-        for modules in settings.jaas_file.sections.values()
-        for module in modules
-    ]
-    return [
-        f"{place} has a password of the examples, which everyone knows"
-        for place in dict.fromkeys(
-            place for place, text in texts if not EXAMPLE_PASSWORDS.isdisjoint(_WORDS.findall(text))
-        )
-    ]
-
-
-def without_authorizer(settings: Settings) -> list[str]:
-    """Return a warning about a server that allows everything; none where there is an authorizer."""
-    if settings[AUTHORIZER_CLASS_NAME].strip():
-        return []
-    text = (
-        "everything is allowed: there is no authorizer; to enable ACLs set"
-        f" authorizer.class.name={STANDARD_AUTHORIZER}"
-    )
-    return [text]
+def warnings_beside(error: ConfigError) -> list[str]:
+    """Return the warnings of a configuration that has errors; none if it cannot be read."""
+    return [] if error.source is None else warnings_of(error.source)
 
 
 _OF_ALL_DOORS: Final = (

@@ -18,7 +18,7 @@ from typing import Any, TextIO
 from doorkeeper.base.garbage_collection import limit_collections
 from doorkeeper.base.version import __version__
 from doorkeeper.server.app.assembly import Assembly
-from doorkeeper.server.app.config_check import without_authorizer
+from doorkeeper.server.app.config_check import warnings_of
 from doorkeeper.server.app.reload import reload
 from doorkeeper.server.app.service_manager import ADDRESS, ServiceManager
 from doorkeeper.server.config.keys import AUTHORIZER_CLASS_NAME, LOG_FORMAT, LOG_LEVELS
@@ -118,7 +118,7 @@ class _Process:
 
     async def run(self) -> None:
         """Start, serve and drain."""
-        for warning in self._loaded.warnings:
+        for warning in warnings_of(self._loaded.source):
             self._log.warning(warning)
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(end_without_memory)
@@ -170,8 +170,6 @@ class _Process:
             acls=0 if authorizer is None else authorizer.acl_count(),
             ms=_process_age_ms(),
         )
-        for warning in without_authorizer(settings):
-            self._log.warning(warning)
 
     def _stop(self, number: int) -> None:
         if self._stopping.is_set():

@@ -121,7 +121,7 @@ class Reconfiguration:
             AuthorizerFault: as for ``is_reloaded``.
         """
         entries = self.entries_with(new.static)
-        return resolve(entries, self.settings.dynamic, new.jaas_file).settings
+        return resolve(entries, self.settings.dynamic, new.jaas_file)
 
     async def check(self, new: Settings) -> Usable:
         """Validate settings with all parts; return them for ``use``.

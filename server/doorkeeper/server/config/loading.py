@@ -6,7 +6,7 @@ Without a file the server is open to the users of this machine: see ``WITHOUT_A_
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,16 +21,12 @@ from doorkeeper.server.config.keys import (
     ACKNOWLEDGE,
     ACKNOWLEDGE_CLUSTERS,
     CLUSTERS_FILE,
-    DELEGATION_TOKEN_MASTER_KEY,
-    DELEGATION_TOKEN_SECRET_KEY,
     JAAS_FILE,
     KEYS,
-    SUPER_USERS,
     TEST_BROKER,
-    TEST_BROKER_KEYS,
 )
-from doorkeeper.server.config.listeners import Listener, inter_broker_listener_of, listeners_of
-from doorkeeper.server.config.naming import LISTENER_PREFIX, find_key
+from doorkeeper.server.config.listeners import inter_broker_listener_of, listeners_of
+from doorkeeper.server.config.naming import find_key
 from doorkeeper.server.config.raw_config import RawConfig
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.shared_store import EMBEDDED, shared_store_of
@@ -53,47 +49,64 @@ _USUAL_PROVIDERS = re.compile(r"\$\{(file|dir|directory|env)[\w-]*:[^}]*\}")
 """References to the providers that Kafka ships, by their usual names."""
 
 
+NO_FILE = "no configuration file"
+"""The name of a configuration without a file."""
+
+
+class Source(NamedTuple):
+    """A configuration as it was read, for findings on its text.
+
+    ``data`` are the bytes of its file, None without one. ``entries`` are all, in order, also those
+    that later ones replace.
+    """
+
+    name: str
+    data: bytes | None
+    entries: tuple[Entry, ...]
+    problems: tuple[Problem, ...]
+    jaas: JaasFile
+
+
 class Loaded(NamedTuple):
-    """A valid configuration, and warnings of one line each."""
+    """A valid configuration, and what it was made from."""
 
     settings: Settings
-    warnings: tuple[str, ...]
+    source: Source
 
 
 def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
     """Load the configuration; overrides are ``key=value`` and come last."""
-    entries, problems = _entries(file, overrides)
+    source = _read(file, overrides)
     try:
-        loaded = resolve(entries, DynamicValues(), _jaas_file(entries))
+        settings = resolve(source.entries, DynamicValues(), source.jaas)
     except ConfigError as error:
-        raise ConfigError((*problems, *error.problems), error.entries, error.settings) from None
-    if problems:
-        raise ConfigError(problems, entries, loaded.settings)
-    if file is not None:
-        if any(entry.source.startswith(f"{file} line ") for entry in entries):
-            return loaded
-        empty = f"{file}: there is no key in the file: all keys have their defaults"
-        return Loaded(loaded.settings, (empty, *loaded.warnings))
-    first = _without_a_file(loaded.settings)
-    return Loaded(loaded.settings, (first, *loaded.warnings))
+        problems = (*source.problems, *error.problems)
+        raise ConfigError(problems, error.entries, error.settings, source) from None
+    if source.problems:
+        raise ConfigError(source.problems, source.entries, settings, source)
+    return Loaded(settings, source)
 
 
 def load_values(values: Mapping[str, str], source: str) -> Loaded:
     """Return the configuration of values by key."""
-    entries = [Entry(key, value, source) for key, value in values.items()]
-    return resolve(entries, DynamicValues(), _jaas_file(entries))
+    entries = tuple(Entry(key, value, source) for key, value in values.items())
+    jaas = _jaas_file(entries)
+    settings = resolve(entries, DynamicValues(), jaas)
+    return Loaded(settings, Source(source, None, entries, (), jaas))
 
 
-def _entries(file: Path | None, overrides: Sequence[str]) -> tuple[list[Entry], list[Problem]]:
+def _read(file: Path | None, overrides: Sequence[str]) -> Source:
     """Return the readable entries and the problems of the others.
 
     Raises:
         ConfigError: the file cannot be read at all: overrides alone would cause misleading errors.
     """
+    data: bytes | None = None
     entries, problems = list(WITHOUT_A_FILE), list[Problem]()
     if file is not None:
+        data = properties.read_bytes(file)
         try:
-            entries = properties.read(file)
+            entries = properties.parse(data, str(file))
         except ConfigError as error:
             entries, problems = list(error.entries), list(error.problems)
     readable = file is None or not problems or bool(entries)
@@ -104,7 +117,8 @@ def _entries(file: Path | None, overrides: Sequence[str]) -> tuple[list[Entry], 
             problems += error.problems
     if not readable:
         raise ConfigError(problems)
-    return entries, problems
+    name = NO_FILE if file is None else str(file)
+    return Source(name, data, tuple(entries), tuple(problems), _jaas_file(entries))
 
 
 def _jaas_file(entries: Iterable[Entry]) -> JaasFile:
@@ -114,18 +128,18 @@ def _jaas_file(entries: Iterable[Entry]) -> JaasFile:
 
 def resolve(
     entries: Iterable[Entry], dynamic: DynamicValues, jaas: JaasFile = jaas_file.NO_FILE
-) -> Loaded:
+) -> Settings:
     """Return the settings of entries with dynamic values over them.
 
     ``jaas`` is the JAAS file that they name.
     """
     # Static values alone first: they are what a reload compares and keeps.
-    static, warnings = _last_of_each(entries)
+    static = _last_of_each(entries)
     # Dynamic values come last: they win over the file, as on a broker.
-    final, _ = _last_of_each((*static.values(), *dynamic.entries()))
+    final = _last_of_each((*static.values(), *dynamic.entries()))
     raw = RawConfig()
     raw.entries = final
-    warnings += _take(raw, final)
+    _take(raw, final)
     for problem in jaas.problems:
         if problem.key:
             raw.problem(JAAS_FILE, problem.text)
@@ -136,9 +150,7 @@ def resolve(
     settings = _settings(raw, tuple(static.values()), dynamic, jaas)
     if raw.problems:
         raise ConfigError(raw.problems, tuple(final.values()), settings)
-    warnings += (*raw.warnings, *_prefixes_without_listener(final, settings))
-    warnings += _token_warnings(raw, settings)
-    return Loaded(settings, tuple(warnings))
+    return settings
 
 
 def with_stored_values(
@@ -151,7 +163,7 @@ def with_stored_values(
     problems: list[Problem] = []
     while True:
         try:
-            return resolve(settings.static, dynamic, settings.jaas_file).settings, problems
+            return resolve(settings.static, dynamic, settings.jaas_file), problems
         except ConfigError as error:
             # Each round removes at least one dynamic value, so the loop ends.
             culprits = [problem for problem in error.problems if is_dynamic_source(problem.source)]
@@ -164,63 +176,30 @@ def with_stored_values(
             dynamic = dynamic.without(culprit.key for culprit in culprits)
 
 
-def _last_of_each(entries: Iterable[Entry]) -> tuple[dict[str, Entry], list[str]]:
-    """Return the last entry of each key, and a warning for each key that a file repeats."""
+def _last_of_each(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """Return the last entry of each key, in the order of these entries."""
     final: dict[str, Entry] = {}
-    # Popped and set again, so that the order is that of the last entries.
-    warnings = []
     for entry in entries:
-        before = final.pop(entry.key, None)
-        # Only a repetition within files is suspicious: overrides are meant to replace.
-        if before is not None and " line " in before.source and " line " in entry.source:
-            warnings.append(f"{entry.source}: {entry.key} replaces the one of {before.source}")
+        # Popped and set again, so that the order is that of the last entries.
+        final.pop(entry.key, None)
         final[entry.key] = entry
-    return final, warnings
+    return final
 
 
-def _take(raw: RawConfig, entries: Mapping[str, Entry]) -> list[str]:
-    """Add every entry that has an effect; return warnings about the others."""
-    without_effect = []
-    unknown = []
+def _take(raw: RawConfig, entries: Mapping[str, Entry]) -> None:
+    """Add every entry that has an effect; record unknown keys that are mistyped."""
     for entry in entries.values():
         meaning = find_key(entry.key)
         if meaning.key is not None:
             raw.add(entry, meaning.key, meaning.listener, meaning.mechanism)
         elif meaning.without_effect:
-            without_effect.append(entry.key)
+            continue
         elif meaning.resembles is not None:
             raw.problem_at(entry, f"unknown key; did you mean {meaning.resembles}?")
         elif entry.key.startswith("doorkeeper."):
             raw.problem_at(
                 entry, "unknown key; docs/reference/configuration.md lists those of Doorkeeper"
             )
-        else:
-            unknown.append(entry.key)
-    if not raw[TEST_BROKER]:
-        without_effect += [key for key in entries if key in TEST_BROKER_KEYS]
-    warnings = []
-    if without_effect:
-        warnings.append(f"keys of Kafka that have no effect here: {', '.join(without_effect)}")
-    if unknown:
-        warnings.append(f"unknown keys, which only plug-ins may read: {', '.join(unknown)}")
-    return warnings
-
-
-def _why_nobody_reads(listener: str, names: set[str]) -> str:
-    if listener.lower() in names:
-        return f"has no effect: the prefix is {LISTENER_PREFIX}{listener.lower()}, in lower case"
-    return f"there is no listener {listener.upper()}"
-
-
-def _prefixes_without_listener(entries: Mapping[str, Entry], settings: Settings) -> list[str]:
-    """Warn of keys for a listener that does not exist: probably a misspelt name."""
-    names = {listener.name.lower() for listener in settings.listeners}
-    prefixed = ((entry, find_key(entry.key).listener) for entry in entries.values())
-    return [
-        f"{entry.source}: {entry.key}: {_why_nobody_reads(listener, names)}"
-        for entry, listener in prefixed
-        if listener is not None and listener not in names
-    ]
 
 
 def _check_indirect(raw: RawConfig, entries: Mapping[str, Entry]) -> None:
@@ -261,42 +240,3 @@ def _check_together(raw: RawConfig) -> None:
     if raw[TEST_BROKER] and raw[STORE] not in ("", EMBEDDED):
         text = "found true with a shared store; allowed: the embedded store, for one node alone"
         raw.problem(TEST_BROKER, text)
-
-
-def _token_warnings(raw: RawConfig, settings: Settings) -> Iterator[str]:
-    """Yield warnings about the secret of delegation tokens, one line each.
-
-    Source: ``DelegationTokenManagerConfigs`` of Kafka 4.3.1, ``KafkaConfig`` of 3.9.1.
-    """
-    older = raw.entry(DELEGATION_TOKEN_MASTER_KEY)
-    if older is not None:
-        yield f"{older.source}: {older.key} is deprecated: use {DELEGATION_TOKEN_SECRET_KEY}"
-    if not settings.token_secret:
-        return
-    offered = {
-        mechanism.name for listener in settings.listeners for mechanism in listener.mechanisms
-    }
-    # Clients send tokens over SCRAM only (KIP-48).
-    if not any(name.startswith("SCRAM-") for name in offered):
-        yield (
-            f"{DELEGATION_TOKEN_SECRET_KEY} is given, but no listener offers SCRAM: nobody can log"
-            " in with a delegation token; add SCRAM-SHA-256 or SCRAM-SHA-512 to"
-            " sasl.enabled.mechanisms"
-        )
-
-
-def _without_a_file(settings: Settings) -> str:
-    """Return a line about the defaults without a file, unless overrides have replaced them."""
-    text = "no configuration file is given"
-    if "User:ANONYMOUS" not in [user.strip() for user in settings[SUPER_USERS].split(";")]:
-        return text
-    # Listeners with SASL have no anonymous clients, so the super user ANONYMOUS does not open them.
-    open_to = [listener for listener in settings.listeners if not listener.authenticates]
-    if not open_to:
-        return text
-    who = "on this machine" if all(map(_local, open_to)) else "who reaches this server"
-    return f"{text}: everyone {who} is an administrator (super.users=User:ANONYMOUS)"
-
-
-def _local(listener: Listener) -> bool:
-    return listener.host in ("localhost", "::1") or listener.host.startswith("127.")

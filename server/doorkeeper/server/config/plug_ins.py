@@ -16,6 +16,7 @@ import asyncio
 import inspect
 import logging
 import re
+import sys
 import time
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 from importlib import import_module
@@ -206,10 +207,8 @@ def _from_path(key: str, name: str, kafka_names: Iterable[str]) -> object:
     try:
         module = import_module(module_name)
     except (Exception, SystemExit) as error:
-        # Only a missing first package suggests Java: a Python module may start with "io" or "org"
-        # too.
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
-        if missing == name.partition(".")[0] and _JAVA_NAME.fullmatch(name):
+        if _is_java(name, missing):
             allowed = "or an entry point"
             if kafka_names:
                 of_kafka = ", ".join(sorted(kafka_names))
@@ -226,6 +225,18 @@ def _from_path(key: str, name: str, kafka_names: Iterable[str]) -> object:
         return getattr(module, class_name)
     except AttributeError:
         raise UnusableClass(f"{key}={name}: the module {module_name} has no {class_name}") from None
+
+
+def _is_java(name: str, missing: str | None) -> bool:
+    """Return whether a name is that of a Java class; ``missing`` is the module that is not there.
+
+    A Python package may be called io or org too: the first package must be missing, or be a module
+    of Python itself, as io is.
+    """
+    if missing is None or not _JAVA_NAME.fullmatch(name):
+        return False
+    first, _, more = missing.partition(".")
+    return name.partition(".")[0] == first and (not more or first in sys.stdlib_module_names)
 
 
 def _from_entry_point(key: str, name: str, group: str) -> object:

@@ -27,8 +27,6 @@ class RawConfig:
         self.entries: Mapping[str, Entry] = {}
         """All entries by their full key."""
         self.problems: list[Problem] = []
-        # Warnings do not prevent the start; problems do.
-        self.warnings: list[str] = []
 
     def add(
         self, entry: Entry, key: Key[object], listener: str | None, mechanism: str | None
@@ -60,11 +58,6 @@ class RawConfig:
             self.problems.append(Problem("", key.name, text))
         else:
             self.problem_at(entry, text)
-
-    def warn(self, text: str) -> None:
-        """Record a warning once."""
-        if text not in self.warnings:
-            self.warnings.append(text)
 
     def entry(
         self, key: Key[object], listener: str | None = None, mechanism: str | None = None

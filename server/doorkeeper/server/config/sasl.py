@@ -26,7 +26,7 @@ from doorkeeper.server.config.sasl_keys import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from doorkeeper.base.jaas import LoginModule
     from doorkeeper.server.config.jaas_file import JaasFile
@@ -107,10 +107,6 @@ def _find_module(
     key = f"listener.name.{listener}.{name.lower()}.{SASL_JAAS_CONFIG}"
     if key in raw.entries:
         return _of_key(raw, name, listener)
-    # Kafka ignores the key without its mechanism, and only logs a warning too.
-    for wider in (f"listener.name.{listener}.{SASL_JAAS_CONFIG}", SASL_JAAS_CONFIG.name):
-        if wider in raw.entries:
-            raw.warn(f"{wider} has no effect: the key needs its mechanism, as {key}")
     for section in (f"{listener}.KafkaServer", "KafkaServer"):
         modules = jaas_file.sections.get(section)
         # As in Java, an empty section counts as missing.
@@ -122,9 +118,37 @@ def _find_module(
         offer = f"listener {listener.upper()} offers {name}"
         if raw.entry(SASL_ENABLED_MECHANISMS, listener) is None:
             offer += ", Kafka's default for sasl.enabled.mechanisms,"
-        text = f"{offer} and has no login module for it: give {key}={example} {_NO_FILE_HINT}"
+        near = meant_for(raw.entries, listener, name)
+        hint = f"{near} is not read: " if near else ""
+        text = f"{offer} and has no login module for it: {hint}give {key}={example} {_NO_FILE_HINT}"
         raw.problem(SASL_JAAS_CONFIG, text, listener, name.lower())
     return None
+
+
+def meant_for(keys: Iterable[str], listener: str, mechanism: str) -> str:
+    """Return the key that was probably meant for a login module; empty without one.
+
+    Source: ``JaasContext.loadServerContext``: listener and mechanism are in lower case.
+    """
+    mechanism = mechanism.lower()
+    right = f"listener.name.{listener.lower()}.{mechanism}.{SASL_JAAS_CONFIG}"
+    others = [key for key in keys if key.endswith(SASL_JAAS_CONFIG.name)]
+    wider = (
+        f"listener.name.{listener.lower()}.{SASL_JAAS_CONFIG}",
+        f"{mechanism}.{SASL_JAAS_CONFIG}",
+    )
+    for key in others:
+        if key.lower() == right or key in wider:
+            return key
+    near = similar(right, [key for key in others if f".{mechanism}." in key.lower()])
+    return near or (SASL_JAAS_CONFIG.name if SASL_JAAS_CONFIG.name in others else "")
+
+
+def similar(name: str, names: Sequence[str]) -> str:
+    """Return the name that was probably meant; empty if none is similar."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, names, n=1, cutoff=0.6)), "")
 
 
 def _of_key(raw: RawConfig, name: str, listener: str) -> _ModuleSource | None:

@@ -73,14 +73,14 @@ class Rule(Struct, frozen=True):
 class SslRules:
     """The rules of a listener, in order."""
 
-    __slots__ = ("_rules",)
+    __slots__ = ("rules",)
 
     def __init__(self, text: str) -> None:
         """Parse the rules."""
-        self._rules = tuple(_rules_of(text))
+        self.rules = tuple(_rules_of(text))
 
     def __str__(self) -> str:
-        return f"[{', '.join(map(str, self._rules))}]"
+        return f"[{', '.join(map(str, self.rules))}]"
 
     def name(self, distinguished_name: str) -> str:
         """Return the user name that the first matching rule gives.
@@ -100,7 +100,7 @@ class SslRules:
         Raises:
             TimeoutError, ValueError: see Rule.name.
         """
-        for rule in self._rules:
+        for rule in self.rules:
             name = rule.name(distinguished_name)
             yield Trial(rule.written, name)
             if name is not None:
@@ -109,7 +109,7 @@ class SslRules:
     @property
     def texts(self) -> list[str]:
         """Return the rules as texts, in order."""
-        return [rule.written for rule in self._rules]
+        return [rule.written for rule in self.rules]
 
 
 def _rules_of(text: str) -> Iterator[Rule]:

@@ -68,6 +68,14 @@ def test_the_answer_says_what_was_assumed(run: Run, tmp_path: Path) -> None:
     assert lines[-3:] == [f"ACLs: 3, of {tmp_path / 'acls.csv'}", *ASSUMED]
 
 
+def test_super_users_that_look_like_several(run: Run) -> None:
+    """One line on stderr says what to write; the answer is Kafka's."""
+    result = run(f"{ALICE} Write --super-users User:alice,User:bob")
+
+    assert result.stdout.startswith("DENIED")
+    assert "separated by semicolons: User:alice;User:bob" in result.stderr
+
+
 def test_a_policy_that_is_given_counts(run: Run) -> None:
     """Super users, and the default."""
     found = parsed(run(f"{ALICE} Write --output json --super-users User:alice"))

@@ -189,6 +189,13 @@ def test_without_acls_there_is_nothing_to_remove(tmp_path: Path, listing: str | 
     assert "0 -> 1 ACLs" in called(*propose, "--kind", "least-privilege").stdout
 
 
+def test_super_users_that_look_like_several(out: Path) -> None:
+    """One line says what to write: as Kafka reads it, this is one name."""
+    done = called("propose", "--out", out, "--super-user", "User:a,User:b")
+
+    assert "separated by semicolons: User:a;User:b" in done.output
+
+
 @pytest.mark.parametrize("wrong", ["admin", "User:a;b"])
 def test_super_users_that_are_no_principals(out: Path, wrong: str) -> None:
     """They would match no request, and look as if the super users were given."""

@@ -178,3 +178,11 @@ def test_methods_that_cannot_be_called_are_found_before_the_first_call(
     assert str(caught.value).startswith(f"authorizer.class.name=dk_plugin.{name}: ")
     assert "\n" not in str(caught.value)
     assert [text in str(caught.value) for text in texts] == [True] * len(texts)
+
+
+def test_a_class_of_java_whose_first_package_python_has() -> None:
+    """Python's io is a module: io.confluent is answered as any other name of a Java class."""
+    name = "io.confluent.kafka.security.authorizer.ConfluentServerAuthorizer"
+
+    with pytest.raises(UnusableClass, match="found the name of a Java class; expected is a Python"):
+        authorizer_class(name)

@@ -17,7 +17,7 @@ BOTH = DynamicValues({"max.connections": "30"}, {"max.connections": "20", "super
 
 def test_this_nodes_value_comes_before_the_clusters_before_the_file() -> None:
     """Also in what plug-ins are given; each place is told, the first one counting."""
-    settings = resolve(settings_of(FILE).static, BOTH).settings
+    settings = resolve(settings_of(FILE).static, BOTH)
 
     assert settings[MAX_CONNECTIONS] == 30
     assert settings[SUPER_USERS] == "User:b"
@@ -53,7 +53,7 @@ def test_secrets_of_the_cluster_have_no_value() -> None:
     """A key that nobody declares may be one."""
     dynamic = DynamicValues({}, {"com.example.password": "s3cret"})
 
-    rows = resolve((), dynamic).settings.describe_cluster()
+    rows = resolve((), dynamic).describe_cluster()
 
     assert rows[0].name == "com.example.password"
     assert rows[0].sensitive

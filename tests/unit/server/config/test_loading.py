@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from doorkeeper.server.app.config_check import warnings_of
 from doorkeeper.server.config.keys import (
     AUTHORIZER_CLASS_NAME,
     BROKER_RACK,
@@ -14,7 +15,7 @@ from doorkeeper.server.config.keys import (
 )
 from doorkeeper.server.config.loading import STANDARD_AUTHORIZER, load
 from doorkeeper.server.config.store_keys import DATA_DIR
-from testkit.settings import loaded_from, problems_of, settings_of
+from testkit.settings import problems_of, settings_of, warnings_from
 
 # The settings of the file that Kafka 4.3.1 ships, in its order.
 KAFKAS_OWN_FILE = """
@@ -48,7 +49,8 @@ log.retention.check.interval.ms=300000
 
 def test_without_a_file_everyone_here_is_an_administrator() -> None:
     """One warning says so; the listener is on localhost, the authorizer the standard one."""
-    settings, warnings = load(None)
+    settings, source = load(None)
+    warnings = warnings_of(source)
 
     (listener,) = settings.listeners
     assert (listener.name, listener.host, listener.port) == ("PLAINTEXT", "localhost", 9092)
@@ -58,13 +60,13 @@ def test_without_a_file_everyone_here_is_an_administrator() -> None:
     (warning,) = warnings
     assert warning == (
         "no configuration file is given: everyone on this machine is an administrator"
-        " (super.users=User:ANONYMOUS)"
+        " (super.users=User:ANONYMOUS) (C905)"
     )
 
 
 def test_with_a_file_nothing_is_added() -> None:
     """An empty file has Kafka's defaults: no authorizer, no super user, all interfaces."""
-    settings, warnings = loaded_from("")
+    settings, warnings = settings_of(""), warnings_from("")
 
     assert settings[AUTHORIZER_CLASS_NAME] == ""
     assert settings[SUPER_USERS] == ""
@@ -76,7 +78,7 @@ def test_with_a_file_nothing_is_added() -> None:
 
 def test_kafkas_own_file_starts_unchanged() -> None:
     """The file that Kafka ships gives one warning, which lists what has no effect."""
-    settings, warnings = loaded_from(KAFKAS_OWN_FILE)
+    settings, warnings = settings_of(KAFKAS_OWN_FILE), warnings_from(KAFKAS_OWN_FILE)
 
     assert [listener.name for listener in settings.listeners] == ["PLAINTEXT", "CONTROLLER"]
     assert len(warnings) == 1
@@ -136,10 +138,10 @@ def test_limits_of_addresses() -> None:
 
 def test_a_prefix_without_its_listener_is_a_warning() -> None:
     """A key of a listener that is not there is told with its line."""
-    (warning,) = loaded_from("listener.name.client.max.connections=3\n").warnings
+    (warning,) = warnings_from("listener.name.client.max.connections=3\n")
 
     assert warning.endswith(
-        "line 1: listener.name.client.max.connections: there is no listener CLIENT"
+        "line 1: listener.name.client.max.connections: there is no listener CLIENT (C210)"
     )
 
 
@@ -150,9 +152,9 @@ def test_a_prefix_in_capitals_says_that_it_has_no_effect() -> None:
         "inter.broker.listener.name=SECURE\nlistener.name.SECURE.ssl.client.auth=required\n"
     )
 
-    (warning,) = loaded_from(text).warnings
+    (warning,) = warnings_from(text)
 
     assert warning.endswith(
         "listener.name.SECURE.ssl.client.auth: has no effect: the prefix is listener.name.secure,"
-        " in lower case"
+        " in lower case (C210)"
     )

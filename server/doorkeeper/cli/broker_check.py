@@ -1,0 +1,174 @@
+"""``doorkeeper config check --broker``: the files of real brokers and controllers, by all rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from doorkeeper.base import properties
+from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.base.version import __version__
+from doorkeeper.cli.terminal import fail, paint, show, show_json
+from doorkeeper.server.config import jaas_file
+from doorkeeper.server.config_rules.checking import check, release_of
+from doorkeeper.server.config_rules.containers import NotCompose, files_of
+from doorkeeper.server.config_rules.node import ConfigFile
+from doorkeeper.server.config_rules.rule import RULES, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from doorkeeper.server.config.jaas_file import JaasFile
+    from doorkeeper.server.config_rules.rule import Finding
+
+PAGE: Final = "docs/reference/config-rules.md"
+
+_SARIF: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_STORE_BYTES_MAX: Final = 1 << 20
+
+
+def check_brokers(
+    files: Sequence[Path],
+    *,
+    jaas: Path | None,
+    environment: Path | None,
+    release: str,
+    output: str,
+    strict: bool,
+) -> NoReturn:
+    """Check the files of one cluster, print the findings, and end with the status."""
+    jaas_text = jaas_file.read("" if jaas is None else str(jaas))
+    if jaas_text.problems:
+        fail(jaas_text.problems)
+    configurations = [_file_of(file, jaas_text) for file in files]
+    if environment is not None:
+        configurations += _of_environment(environment, jaas_text)
+    findings = check(configurations, release=release_of(release))
+    errors = sum(finding.severity is Severity.ERROR for finding in findings)
+    names = [file.name for file in configurations]
+    if output == "text":
+        show(_text(findings, names, release))
+    elif output == "json":
+        show_json(_json(findings, names, release))
+    else:
+        show_json(_sarif(findings))
+    raise SystemExit(1 if errors or (strict and findings) else 0)
+
+
+def _file_of(file: Path, jaas: JaasFile) -> ConfigFile:
+    data = properties.read_bytes(file)
+    try:
+        entries = properties.parse(data, str(file))
+    except ConfigError as error:
+        # A malformed escape is a finding of a rule.
+        entries = list(error.entries)
+    values = [entry.value.strip() for entry in entries if entry.key.endswith("store.location")]
+    return ConfigFile(str(file), entries, data, jaas, files=dict(_stores(values)))
+
+
+def _stores(paths: Sequence[str]) -> Iterator[tuple[str, bytes | None]]:
+    """Yield the stores that can be judged here: those that are there, or whose folder is."""
+    for path in paths:
+        file = Path(path)
+        try:
+            if file.is_file() and file.stat().st_size <= _STORE_BYTES_MAX:
+                yield path, file.read_bytes()
+            elif path and file.is_absolute() and file.parent.is_dir() and not file.exists():
+                yield path, None
+        except (OSError, ValueError):
+            # Not to be read by us: the broker is another user, perhaps.
+            continue
+
+
+def _of_environment(file: Path, jaas: JaasFile) -> list[ConfigFile]:
+    try:
+        text = file.read_text("utf-8")
+        return [each._replace(jaas=jaas) for each in files_of(text, str(file))]
+    except OSError as error:
+        fail([f"{file}: cannot be read: {error.strerror or error}"])
+    except UnicodeDecodeError as error:
+        fail([f"{file}: not UTF-8 (byte {error.start})"])
+    except NotCompose as error:
+        fail([error])
+
+
+def _text(findings: Sequence[Finding], names: Sequence[str], release: str) -> Iterator[str]:
+    for finding in findings:
+        colour = "red" if finding.severity is Severity.ERROR else "yellow"
+        yield f"{paint(finding.severity.value, colour)}: {finding}"
+    for name in names:
+        own = [finding for finding in findings if finding.file == name]
+        errors = sum(finding.severity is Severity.ERROR for finding in own)
+        counted = ", ".join(
+            f"{count} {noun}{'' if count == 1 else 's'}"
+            for count, noun in ((errors, "error"), (len(own) - errors, "warning"))
+        )
+        verdict = "does not start with it" if errors else "no rule speaks against it"
+        yield f"{name}: Kafka {release}: {verdict} ({counted})"
+
+
+def _line_of(finding: Finding) -> int | None:
+    begin, _, line = finding.source.rpartition(" line ")
+    return int(line) if begin and line.isdecimal() else None
+
+
+def _path_of(finding: Finding) -> str:
+    return finding.source.partition(" line ")[0].partition(" service ")[0] or finding.file
+
+
+def _json(findings: Sequence[Finding], names: Sequence[str], release: str) -> Mapping[str, object]:
+    return {
+        "kafka": release,
+        "files": list(names),
+        "findings": [
+            {
+                "code": finding.code,
+                "severity": finding.severity.value,
+                "title": RULES[finding.code].title,
+                "file": finding.file,
+                "line": _line_of(finding),
+                "key": finding.key or None,
+                "text": finding.text,
+                "page": f"{PAGE}#{finding.code.lower()}",
+            }
+            for finding in findings
+        ],
+    }
+
+
+def _sarif(findings: Sequence[Finding]) -> Mapping[str, object]:
+    codes = sorted({finding.code for finding in findings})
+    driver = {
+        "name": "doorkeeper config check",
+        "version": __version__,
+        "rules": [
+            {
+                "id": code,
+                "shortDescription": {"text": RULES[code].title},
+                "fullDescription": {"text": RULES[code].why},
+                "defaultConfiguration": {"level": RULES[code].severity.value},
+            }
+            for code in codes
+        ],
+    }
+    results = [
+        {
+            "ruleId": finding.code,
+            "ruleIndex": codes.index(finding.code),
+            "level": finding.severity.value,
+            "message": {"text": ": ".join(filter(None, (finding.key, finding.text)))},
+            "locations": [{"physicalLocation": _location(finding)}],
+        }
+        for finding in findings
+    ]
+    return {
+        "$schema": _SARIF,
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": results}],
+    }
+
+
+def _location(finding: Finding) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": {"uri": _path_of(finding)}}
+    line = _line_of(finding)
+    return place if line is None else {**place, "region": {"startLine": line}}

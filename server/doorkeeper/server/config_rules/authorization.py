@@ -1,0 +1,428 @@
+"""Rules C5: the authorizer, super users and the nodes' own principals.
+
+Source: ``StandardAuthorizer.configure``, ``SecurityUtils.parseKafkaPrincipal`` (4.3.1); the
+upgrade notes of 4.0.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.acls.super_users import remark_on
+from doorkeeper.server.config_rules.node import CONFIG_PROVIDER
+from doorkeeper.server.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, Hit, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.server.config_rules.node import Node
+
+AUTHORIZER: Final = "authorizer.class.name"
+SUPER: Final = "super.users"
+EVERYONE: Final = "allow.everyone.if.no.acl.found"
+STANDARD: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+REMOVED: Final = frozenset(
+    {"kafka.security.authorizer.AclAuthorizer", "kafka.security.auth.SimpleAclAuthorizer"}
+)
+"""The authorizers that kept ACLs in ZooKeeper."""
+
+_PRINCIPAL: Final = re.compile(r"([^:]+):(.*)", re.DOTALL)
+_ATTRIBUTE: Final = re.compile(r"[A-Za-z]+=")
+ANONYMOUS: Final = "User:ANONYMOUS"
+
+_OPEN_CONTROLLER: Final = "super.users=User:admin;User:ANONYMOUS"
+
+
+@rule(
+    "C501",
+    ERROR,
+    "An authorizer that went with ZooKeeper",
+    "AclAuthorizer and SimpleAclAuthorizer kept ACLs in ZooKeeper. Kafka 4.0 and later do not have"
+    " them; StandardAuthorizer has the same rules, and its ACLs are in the metadata of KRaft.",
+    wrong="authorizer.class.name=kafka.security.authorizer.AclAuthorizer",
+    right=f"authorizer.class.name={STANDARD}",
+    since=(4, 0),
+)
+def removed_authorizer(node: Node) -> Iterator[Hit]:
+    if node.text(AUTHORIZER) in REMOVED:
+        yield node.at(
+            AUTHORIZER,
+            f"{node.text(AUTHORIZER)} went with Kafka 4.0: write {STANDARD}, whose rules are the"
+            " same",
+        )
+
+
+@rule(
+    "C502",
+    WARNING,
+    "An authorizer that went with ZooKeeper, here",
+    "Doorkeeper takes the names of Kafka's older authorizers, and uses the rules of"
+    " StandardAuthorizer for them.",
+    wrong="authorizer.class.name=kafka.security.authorizer.AclAuthorizer",
+    right=f"authorizer.class.name={STANDARD}",
+    products=DOORKEEPER,
+)
+def removed_authorizer_here(node: Node) -> Iterator[Hit]:
+    if node.text(AUTHORIZER) in REMOVED:
+        yield node.at(
+            AUTHORIZER,
+            f"{node.text(AUTHORIZER)} went with Kafka 4.0: the rules of StandardAuthorizer are"
+            f" used; write {STANDARD}",
+        )
+
+
+@rule(
+    "C503",
+    WARNING,
+    "An authorizer that is not Kafka's",
+    "The class must be on the class path of every node, and its own keys decide. super.users and"
+    " allow.everyone.if.no.acl.found are read by Kafka's authorizer.",
+    wrong="authorizer.class.name=io.confluent.kafka.security.authorizer.ConfluentServerAuthorizer",
+    right=f"authorizer.class.name={STANDARD}",
+)
+def foreign_authorizer(node: Node) -> Iterator[Hit]:
+    name = node.text(AUTHORIZER)
+    if not name or name == STANDARD or name in REMOVED:
+        return
+    text = f"{name} is not a class of Kafka: its own rules are not checked"
+    if name.startswith("io.confluent."):
+        text = f"{name} is a class of Confluent Server: Kafka does not have it"
+    yield node.at(AUTHORIZER, text)
+
+
+@rule(
+    "C504",
+    ERROR,
+    "An authorizer of Kafka's that does not exist",
+    f"The class is loaded when the node starts. Kafka's is {STANDARD}.",
+    wrong="authorizer.class.name=org.apache.kafka.metadata.StandardAuthorizer",
+    right=f"authorizer.class.name={STANDARD}",
+)
+def misspelled_authorizer(node: Node) -> Iterator[Hit]:
+    name = node.text(AUTHORIZER)
+    short = name.rpartition(".")[2].lower() == "standardauthorizer"
+    kafkas = name.startswith(("org.apache.kafka.", "kafka."))
+    if name != STANDARD and name not in REMOVED and (kafkas or short):
+        yield node.at(AUTHORIZER, f"there is no class {name}; did you mean {STANDARD}?")
+
+
+@rule(
+    "C505",
+    ERROR,
+    "A super user without a type",
+    "A principal is Type:name, and the type of users is User. Kafka's authorizer refuses to start:"
+    " expected a string in format principalType:principalName.",
+    wrong="super.users=User:ANONYMOUS;admin",
+    right="super.users=User:ANONYMOUS;User:admin",
+)
+def super_user_without_type(node: Node) -> Iterator[Hit]:
+    if node.text(AUTHORIZER) != STANDARD:
+        return
+    for user in node.super_users:
+        if not _PRINCIPAL.fullmatch(user) and not _is_open(user):
+            yield node.at(SUPER, f"found {user!r}; allowed: Type:name, as User:{user}")
+
+
+def _is_open(text: str) -> bool:
+    """Return whether a text is filled in when the node starts."""
+    return CONFIG_PROVIDER.search(text) is not None or "${" in text
+
+
+@rule(
+    "C506",
+    WARNING,
+    "Super users with commas",
+    "super.users is split at semicolons only, because the commas of a distinguished name belong to"
+    " it. User:a,User:b is one user with a long name.",
+    wrong="super.users=User:admin,User:ops",
+    right="super.users=User:ANONYMOUS;User:admin;User:ops",
+    products=BOTH,
+)
+def super_users_with_commas(node: Node) -> Iterator[Hit]:
+    for user in node.super_users:
+        remark = remark_on(user)
+        if "semicolons" in remark:
+            yield node.at(SUPER, remark)
+
+
+@rule(
+    "C507",
+    WARNING,
+    "A star as a super user",
+    "Super users are compared as whole texts: User:* is the user called *, not everybody.",
+    wrong="super.users=User:ANONYMOUS;User:*",
+    right="super.users=User:ANONYMOUS;User:admin",
+    products=BOTH,
+)
+def star_as_super_user(node: Node) -> Iterator[Hit]:
+    for user in node.super_users:
+        if user.endswith(":*"):
+            yield node.at(SUPER, remark_on(user))
+
+
+@rule(
+    "C508",
+    WARNING,
+    "A super user of another type",
+    "Kafka's own principals have the type User, in this spelling.",
+    wrong="super.users=User:ANONYMOUS;user:admin",
+    right="super.users=User:ANONYMOUS;User:admin",
+    products=BOTH,
+)
+def super_user_of_another_type(node: Node) -> Iterator[Hit]:
+    if node.has("principal.builder.class"):
+        return
+    for user in node.super_users:
+        found = _PRINCIPAL.fullmatch(user)
+        if found is None or found[1] == "User" or "," in user or user.endswith(":*"):
+            continue
+        other = f"{user}: Kafka's principals are users; {found[1]} needs a principal builder"
+        yield node.at(SUPER, remark_on(user) or other)
+
+
+@rule(
+    "C509",
+    WARNING,
+    "Super users without an authorizer",
+    "super.users is read by the authorizer. Without authorizer.class.name everybody may do"
+    " everything.",
+    wrong="authorizer.class.name=\nsuper.users=User:admin",
+    right="super.users=User:admin;User:ANONYMOUS",
+)
+def super_users_without_authorizer(node: Node) -> Iterator[Hit]:
+    for key in (SUPER, EVERYONE):
+        if node.has(key) and not node.has_authorizer:
+            yield node.at(key, f"has no effect without an authorizer: set {AUTHORIZER}={STANDARD}")
+
+
+@rule(
+    "C510",
+    WARNING,
+    "Logins without an authorizer",
+    "Clients log in, and then each of them may do everything, also delete topics and read all.",
+    wrong="authorizer.class.name=\nsuper.users=",
+    right=_OPEN_CONTROLLER,
+)
+def logins_without_authorizer(node: Node) -> Iterator[Hit]:
+    if not node.has_authorizer and not node.has(SUPER) and node.sasl_listeners:
+        text = f"everything is allowed to every login: set {AUTHORIZER}={STANDARD}"
+        yield node.at(AUTHORIZER, text)
+
+
+@rule(
+    "C511",
+    WARNING,
+    "Everything is allowed",
+    "Without an authorizer every client may do everything.",
+    wrong="authorizer.class.name=",
+    right=f"authorizer.class.name={STANDARD}",
+    products=DOORKEEPER,
+)
+def everything_allowed(node: Node) -> Iterator[Hit]:
+    if not node.has_authorizer:
+        yield Hit(
+            "",
+            "",
+            "everything is allowed: there is no authorizer; to enable ACLs set"
+            f" {AUTHORIZER}={STANDARD}",
+        )
+
+
+@rule(
+    "C512",
+    WARNING,
+    "Everyone is allowed what has no ACL",
+    "A resource without any ACL is open to everybody, the cluster too; its first ACL closes it to"
+    " all others. Grants are the safer way.",
+    wrong=f"{_OPEN_CONTROLLER}\nallow.everyone.if.no.acl.found=true",
+    right=_OPEN_CONTROLLER,
+    products=BOTH,
+)
+def everyone_allowed(node: Node) -> Iterator[Hit]:
+    if node.has_authorizer and node.text(EVERYONE).lower() == "true":
+        yield node.at(EVERYONE, "everybody may do everything with a resource without ACLs")
+
+
+@rule(
+    "C513",
+    WARNING,
+    "A value that means false",
+    "The authorizer takes true, in any case, and reads everything else as false.",
+    wrong=f"{_OPEN_CONTROLLER}\nallow.everyone.if.no.acl.found=yes",
+    right=f"{_OPEN_CONTROLLER}\nallow.everyone.if.no.acl.found=false",
+)
+def not_a_boolean(node: Node) -> Iterator[Hit]:
+    value = node.text(EVERYONE)
+    if value and value.lower() not in ("true", "false") and not _is_open(value):
+        yield node.at(EVERYONE, f"{value!r} means false; allowed: true, false")
+
+
+def own_principals(node: Node) -> Iterator[tuple[str, str]]:
+    """Yield listener and principal of each connection of a node whose principal is certain."""
+    for listener, mechanism in node.outgoing:
+        protocol = node.protocol(listener)
+        if protocol == "PLAINTEXT":
+            yield listener, ANONYMOUS
+        elif mechanism == "PLAIN" or mechanism.startswith("SCRAM-"):
+            module = node.module(listener, mechanism)
+            login = None if module is None else module.of_class("LoginModule")
+            if login is not None and "username" in login.options:
+                yield listener, f"User:{login.options['username']}"
+
+
+def _lacks(node: Node, principal: str) -> bool:
+    open_to_all = node.text(EVERYONE).lower() == "true" or node.has("principal.builder.class")
+    is_open = _is_open(node.text(SUPER)) or _is_open(principal)
+    standard = node.text(AUTHORIZER) == STANDARD
+    return standard and not open_to_all and not is_open and principal not in node.super_users
+
+
+@rule(
+    "C514",
+    ERROR,
+    "A node that its controllers refuse",
+    "A broker registers with the controllers as the principal of its connection, which needs"
+    " CLUSTER_ACTION on the cluster. In a new cluster only super users have it: PLAINTEXT"
+    " connections are User:ANONYMOUS. Without it the broker ends after its time-out.",
+    wrong="super.users=User:admin",
+    right=_OPEN_CONTROLLER,
+)
+def refused_by_controllers(node: Node) -> Iterator[Hit]:
+    if not {"broker", "controller"} <= node.roles or not node.controllers:
+        return
+    for listener, principal in own_principals(node):
+        if listener == node.controllers[0] and _lacks(node, principal):
+            yield node.at(
+                SUPER,
+                f"the node itself is {principal} on listener {listener}, and not a super user:"
+                " its controller refuses it",
+            )
+
+
+@rule(
+    "C515",
+    WARNING,
+    "The broker's own principal is not a super user",
+    "Brokers fetch from each other and register with the controllers as the principal of their"
+    " connection, which needs CLUSTER_ACTION on the cluster, as a super user or by an ACL.",
+    wrong="process.roles=broker\nlisteners=SASL://localhost:9092\n"
+    "controller.quorum.voters=9@localhost:9093\nsuper.users=User:ops;User:ANONYMOUS",
+    right="process.roles=broker\nlisteners=SASL://localhost:9092\n"
+    "controller.quorum.voters=9@localhost:9093\nsuper.users=User:admin;User:ANONYMOUS",
+)
+def broker_is_not_super_user(node: Node) -> Iterator[Hit]:
+    for listener, principal in own_principals(node):
+        combined = listener in node.controllers and "controller" in node.roles
+        if not combined and _lacks(node, principal):
+            near = [user for user in node.super_users if user.lower() == principal.lower()]
+            hint = f" (but {near[0]} is)" if near else ""
+            text = f"the node itself is {principal} on listener {listener}, and not a super user"
+            yield node.at(SUPER, f"{text}{hint}")
+
+
+@rule(
+    "C516",
+    WARNING,
+    "A distinguished name with blanks after its commas",
+    "The name of a certificate is CN=x,OU=y without blanks, as Java prints it, in the order of the"
+    " certificate from its end. Names are compared as whole texts.",
+    wrong="super.users=User:ANONYMOUS;User:CN=admin, OU=ops",
+    right="super.users=User:ANONYMOUS;User:CN=admin,OU=ops",
+    products=BOTH,
+)
+def blanks_in_distinguished_name(node: Node) -> Iterator[Hit]:
+    for user in node.super_users:
+        if re.search(r"=[^,]*, +[A-Za-z]+=", user):
+            right = re.sub(r", +", ",", user)
+            yield node.at(SUPER, f"names of certificates have no blank after a comma: {right}")
+
+
+@rule(
+    "C517",
+    WARNING,
+    "A super user that the rules never make",
+    "ssl.principal.mapping.rules changes the name of a certificate before it is compared with"
+    " super.users: the mapped name must be there.",
+    wrong="super.users=User:ANONYMOUS;User:CN=admin,OU=ops\n"
+    "ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/,DEFAULT",
+    right="super.users=User:ANONYMOUS;User:admin\n"
+    "ssl.principal.mapping.rules=RULE:^CN=(.*?),.*$/$1/,DEFAULT",
+    products=BOTH,
+)
+def super_user_is_mapped(node: Node) -> Iterator[Hit]:
+    key = "ssl.principal.mapping.rules"
+    texts = {entry.value for entry in node.entries.values() if entry.key.endswith(key)}
+    names = [user[5:] for user in node.super_users if _ATTRIBUTE.match(user[5:])]
+    if len(texts) != 1 or not names:
+        return
+    # The parser of expressions is imported where there are rules only.
+    from doorkeeper.server.security.ssl_rules import NoMatchingRule, SslRules
+
+    for name in names:
+        try:
+            mapped = SslRules(*texts).name(name)
+        except NoMatchingRule:
+            yield node.at(SUPER, f"no mapping rule applies to {name}")
+        except (ValueError, TimeoutError):
+            continue
+        else:
+            if mapped != name:
+                yield node.at(SUPER, f"the mapping rules make {mapped} of {name}")
+
+
+@rule(
+    "C518",
+    WARNING,
+    "A super user and a login that differ in case",
+    "Principals are compared with case. A super user that is like a user of PLAIN but for the case"
+    " of its letters is nobody.",
+    wrong="super.users=User:ANONYMOUS;User:Admin",
+    right="super.users=User:ANONYMOUS;User:admin",
+)
+def super_user_in_another_case(node: Node) -> Iterator[Hit]:
+    users = set()
+    for listener, mechanism in node.logins:
+        module = node.module(listener, mechanism) if mechanism == "PLAIN" else None
+        for login in () if module is None else module.modules:
+            users |= {name[5:] for name in login.options if name.startswith("user_")}
+    for user in node.super_users:
+        name = user.removeprefix("User:")
+        near = [other for other in users if other.lower() == name.lower()]
+        if near and name not in users:
+            yield node.at(SUPER, f"{user} is nobody: the user of PLAIN is {near[0]}")
+
+
+@rule(
+    "C519",
+    WARNING,
+    "The authorizer's denials are not logged",
+    "kafka.authorizer.logger writes denials at INFO and everything at DEBUG. At WARN or OFF nothing"
+    " says why a client was refused.",
+    wrong={
+        "compose.yaml": "services: {kafka: {image: apache/kafka, environment: {"
+        "KAFKA_PROCESS_ROLES: broker,\n  KAFKA_CONTROLLER_LISTENER_NAMES: CONTROLLER,\n"
+        f"  KAFKA_AUTHORIZER_CLASS_NAME: {STANDARD},\n"
+        "  KAFKA_LOG4J_LOGGERS: kafka.authorizer.logger=WARN}}}\n"
+    },
+    right={
+        "compose.yaml": "services: {kafka: {image: apache/kafka, environment: {"
+        "KAFKA_PROCESS_ROLES: broker,\n  KAFKA_CONTROLLER_LISTENER_NAMES: CONTROLLER,\n"
+        f"  KAFKA_AUTHORIZER_CLASS_NAME: {STANDARD},\n"
+        "  KAFKA_LOG4J_LOGGERS: kafka.authorizer.logger=DEBUG}}}\n"
+    },
+    products=BOTH,
+)
+def denials_not_logged(node: Node) -> Iterator[Hit]:
+    if not node.has_authorizer:
+        return
+    levels = [entry for entry in node.file.more if entry.key == "KAFKA_LOG4J_LOGGERS"]
+    levels += [entry for entry in node.entries.values() if entry.key == "doorkeeper.log.levels"]
+    for entry in levels:
+        for word in entry.value.split(","):
+            name, _, level = (part.strip() for part in word.partition("="))
+            if name == "kafka.authorizer.logger" and level.upper() in _SILENT:
+                yield node.at(entry, f"{name}={level} hides denials: INFO shows them, DEBUG all")
+
+
+_SILENT: Final = frozenset({"WARN", "ERROR", "FATAL", "OFF"})

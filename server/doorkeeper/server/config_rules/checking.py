@@ -1,0 +1,93 @@
+"""The check of configurations by all rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.server.config_rules import (
+    authorization,
+    cluster,
+    containers,
+    listeners,
+    own,
+    principals,
+    reading,
+    sasl,
+    tls,
+)
+from doorkeeper.server.config_rules.node import ConfigFile, Node
+from doorkeeper.server.config_rules.rule import RULES, Finding, Product, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from doorkeeper.server.config_rules.rule import Rule
+
+MODULES: Final = (
+    reading,
+    listeners,
+    sasl,
+    tls,
+    authorization,
+    principals,
+    cluster,
+    containers,
+    own,
+)
+"""The modules of rules, in the order of their codes."""
+
+REFERENCE: Final = "4.3"
+
+
+def release_of(text: str) -> tuple[int, int]:
+    """Return a release, such as 4.3, as numbers."""
+    major, _, minor = text.partition(".")
+    return int(major), int(minor)
+
+
+def check(
+    files: Sequence[ConfigFile],
+    *,
+    product: Product = Product.KAFKA,
+    release: tuple[int, int] = release_of(REFERENCE),
+) -> list[Finding]:
+    """Return what the rules find in the files of one cluster: by file, errors first, then by code.
+
+    A text never contains the value of a password.
+    """
+    nodes = [Node(file, product, release) for file in files]
+    rules = [each for _, each in sorted(RULES.items()) if each.applies(product, release)]
+    found: dict[Finding, None] = {}
+    for node in nodes:
+        for each in rules:
+            found |= dict.fromkeys(_findings(each, node))
+    if len(nodes) > 1:
+        for each in rules:
+            if each.compare is not None:
+                found |= {
+                    Finding(each.code, each.severity, _file_of(hit.source, nodes), *hit): None
+                    for hit in each.compare(nodes)
+                }
+    order = {node.name: at for at, node in enumerate(nodes)}
+    return sorted(
+        found,
+        key=lambda finding: (
+            order.get(finding.file, len(order)),
+            finding.severity is not Severity.ERROR,
+            finding.code,
+        ),
+    )
+
+
+def _findings(rule: Rule, node: Node) -> Iterator[Finding]:
+    if rule.look is None:
+        return
+    for hit in rule.look(node):
+        yield Finding(rule.code, rule.severity, node.name, *hit)
+
+
+def _file_of(source: str, nodes: Sequence[Node]) -> str:
+    return next(
+        (node.name for node in nodes if source == node.name or source.startswith(f"{node.name} ")),
+        source,
+    )

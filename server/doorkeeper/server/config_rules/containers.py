@@ -1,0 +1,272 @@
+"""The environment of container images of Kafka as properties, and its rules C8.
+
+The official image ``apache/kafka`` and Confluent's ``cp-kafka`` make a key of each variable
+``KAFKA_...``: in lower case, with ``_`` for a dot, ``__`` for ``_`` and ``___`` for a hyphen.
+Bitnami's image takes ``KAFKA_CFG_...``.
+
+Source: ``KafkaDockerWrapper`` (4.3.1); the scripts of Confluent's image; the specification of
+Compose for ``$``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.base.entry import Entry
+from doorkeeper.server.config_rules.keys import bare_name, is_known, is_security_key
+from doorkeeper.server.config_rules.node import ConfigFile, addresses_in
+from doorkeeper.server.config_rules.rule import WARNING, Hit, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.server.config_rules.node import Node
+
+_PREFIX: Final = "KAFKA_"
+_BITNAMI: Final = "KAFKA_CFG_"
+_IMAGES: Final = re.compile(r"(^|/)(kafka|kafka-native|cp-kafka|cp-server|confluent-local)([:@]|$)")
+_NO_KEYS: Final = frozenset(
+    {
+        *("KAFKA_VERSION", "KAFKA_OPTS", "KAFKA_HEAP_OPTS", "KAFKA_LOG4J_OPTS", "KAFKA_JMX_OPTS"),
+        *("KAFKA_JVM_PERFORMANCE_OPTS", "KAFKA_GC_LOG_OPTS", "KAFKA_LOG4J_ROOT_LOGLEVEL"),
+        *("KAFKA_LOG4J_LOGGERS", "KAFKA_TOOLS_LOG4J_LOGLEVEL", "KAFKA_JMX_HOSTNAME"),
+        *("KAFKA_JMX_PORT", "KAFKA_HOME", "KAFKA_CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID"),
+    }
+)
+"""Variables that are not keys."""
+
+_DEFAULT: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([^}]*))?\}")
+_EATEN: Final = re.compile(r"(?<!\$)(?:\$\$)*\$(?![{$])(\w*)")
+_SECRETS: Final = "/etc/kafka/secrets/"
+_FILLED: Final = "${a file of the container}"
+_STANDARD: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+class NotCompose(ValueError):
+    """The text is not a Compose file with a service of Kafka."""
+
+
+def key_of_variable(name: str) -> str:
+    """Return the key that the images make of a variable."""
+    bare = name.removeprefix(_BITNAMI if name.startswith(_BITNAMI) else _PREFIX).lower()
+    hyphens = bare.replace("___", "\0").replace("__", "\1")
+    return hyphens.replace("_", ".").replace("\0", "-").replace("\1", "_")
+
+
+def variable_of_key(key: str) -> str:
+    """Return the variable that the images turn into a key."""
+    text = key.replace("_", "\1").replace("-", "___").replace(".", "_").replace("\1", "__")
+    return _PREFIX + text.upper()
+
+
+def files_of(text: str, name: str) -> list[ConfigFile]:
+    """Return the configuration of each service of Kafka in a Compose file.
+
+    Raises:
+        NotCompose: it is not YAML, or has no service of Kafka.
+    """
+    import yaml
+
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        raise NotCompose(f"{name}: not YAML: {' '.join(str(error).split())}") from error
+    services = _child(root, "services")
+    files = []
+    for service, node in _pairs(services):
+        variables = list(_variables(_child(node, "environment"), name))
+        image = getattr(_child(node, "image"), "value", "")
+        if _is_kafka(str(image), [entry.key for entry in variables]):
+            files.append(_file_of(f"{name} service {service}", variables, str(image)))
+    if not files:
+        raise NotCompose(f"{name}: no service has an image of Kafka and variables KAFKA_...")
+    return files
+
+
+def _is_kafka(image: str, names: list[str]) -> bool:
+    """Return whether a service runs a broker or controller: other tools have variables too."""
+    telling = {"KAFKA_PROCESS_ROLES", "KAFKA_LISTENERS", "KAFKA_ADVERTISED_LISTENERS"}
+    telling |= {"KAFKA_CFG_PROCESS_ROLES", "KAFKA_CFG_LISTENERS", "KAFKA_ZOOKEEPER_CONNECT"}
+    return bool(telling & set(names)) or (
+        _IMAGES.search(image) is not None and any(name.startswith(_PREFIX) for name in names)
+    )
+
+
+def _pairs(node: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  a node of PyYAML
+    """Yield names and nodes of a mapping, those of ``<<`` first."""
+    import yaml
+
+    if not isinstance(node, yaml.MappingNode):
+        return
+    for key, value in node.value:
+        if key.value != "<<":
+            continue
+        merged = value.value if isinstance(value, yaml.SequenceNode) else [value]
+        for each in merged:
+            yield from _pairs(each)
+    for key, value in node.value:
+        if key.value != "<<":
+            yield str(key.value), value
+
+
+def _child(node: Any, name: str) -> Any:  # noqa: ANN401  a node of PyYAML
+    return dict(_pairs(node)).get(name)
+
+
+def _variables(node: Any, name: str) -> Iterator[Entry]:  # noqa: ANN401  a node of PyYAML
+    """Yield the variables of an ``environment``, which is a mapping or a list."""
+    import yaml
+
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            variable, equals, value = str(item.value).partition("=")
+            if equals:
+                yield Entry(variable.strip(), value, f"{name} line {item.start_mark.line + 1}")
+    for variable, value in _pairs(node):
+        line = value.start_mark.line + 1
+        yield Entry(variable, str(getattr(value, "value", "")), f"{name} line {line}")
+
+
+def _file_of(name: str, variables: list[Entry], image: str) -> ConfigFile:
+    hits: list[tuple[str, Hit]] = []
+    entries, more = [], []
+    for entry in dict((entry.key, entry) for entry in variables).values():  # noqa: C402
+        eaten = _EATEN.search(entry.value)
+        if eaten is not None and entry.key.startswith(_PREFIX):
+            hits.append(("C801", Hit(entry.source, entry.key, _eaten_text(eaten[0]))))
+        value = _DEFAULT.sub(lambda match: match[2] or match[0], entry.value).replace("$$", "$")
+        is_key = entry.key.startswith(_PREFIX) and entry.key not in _NO_KEYS
+        if is_key and (entry.key.startswith(_BITNAMI) or "bitnami" not in image):
+            entries.append(Entry(key_of_variable(entry.key), value, entry.source))
+        else:
+            more.append(entry._replace(value=value))
+    return ConfigFile(name, _completed(entries), more=more, is_image=True, hits=hits)
+
+
+def _eaten_text(text: str) -> str:
+    return f"Compose replaces {text} by a variable of its own: write ${text}"
+
+
+def _completed(entries: list[Entry]) -> list[Entry]:
+    """Return the entries with those that the images derive from them."""
+    by_key = {entry.key: entry for entry in entries}
+    made = []
+    for kind in ("keystore", "truststore"):
+        for suffix, target in (("filename", "location"), ("credentials", "password")):
+            entry = by_key.get(f"ssl.{kind}.{suffix}")
+            if entry is not None:
+                value = _SECRETS + entry.value if suffix == "filename" else _FILLED
+                made.append(Entry(f"ssl.{kind}.{target}", value, entry.source))
+    if "ssl.key.credentials" in by_key:
+        made.append(Entry("ssl.key.password", _FILLED, by_key["ssl.key.credentials"].source))
+    advertised = by_key.get("advertised.listeners")
+    if advertised is not None and "listeners" not in by_key:
+        addresses = addresses_in(advertised.value)
+        text = ",".join(f"{name}://0.0.0.0:{port}" for name, _, port in addresses)
+        made.append(Entry("listeners", text, advertised.source))
+    return [*made, *entries]
+
+
+_COMPOSE: Final = "services:\n  kafka:\n    image: apache/kafka:4.3.1\n    environment:\n"
+_ROLES: Final = (
+    "      KAFKA_PROCESS_ROLES: broker\n      KAFKA_CONTROLLER_LISTENER_NAMES: CONTROLLER\n"
+)
+_AUTHORIZER: Final = f"      KAFKA_AUTHORIZER_CLASS_NAME: {_STANDARD}\n"
+
+
+def _compose(*lines: str) -> dict[str, str]:
+    text = "".join(f"      {line}\n" for line in lines)
+    return {"compose.yaml": f"{_COMPOSE}{_ROLES}{_AUTHORIZER}{text}"}
+
+
+@rule(
+    "C801",
+    WARNING,
+    "A dollar sign that Compose replaces",
+    "Compose replaces $1 and $NAME in its file by variables of its own environment, which are"
+    " empty. Two dollar signs stay as one.",
+    wrong=_compose("KAFKA_SSL_PRINCIPAL_MAPPING_RULES: RULE:^CN=(.*?),.*/$1/"),
+    right=_compose("KAFKA_SSL_PRINCIPAL_MAPPING_RULES: RULE:^CN=(.*?),.*/$$1/"),
+)
+def dollar_sign(node: Node) -> Iterator[Hit]:
+    return (hit for code, hit in node.file.hits if code == "C801")
+
+
+@rule(
+    "C802",
+    WARNING,
+    "A variable that becomes no key",
+    "The images turn _ into a dot, __ into _ and ___ into a hyphen. A variable with another"
+    " spelling becomes a key that nobody reads.",
+    wrong=_compose("KAFKA_LISTENER_NAME_SASL_SCRAM_SHA_512_SASL_JAAS_CONFIG: x required;"),
+    right=_compose("KAFKA_LISTENER_NAME_SASL_SCRAM___SHA___512_SASL_JAAS_CONFIG: x required;"),
+)
+def variable_of_no_key(node: Node) -> Iterator[Hit]:
+    if not node.file.is_image:
+        return
+    for entry in node.entries.values():
+        bare = bare_name(entry.key)
+        if is_known(bare) or not is_security_key(entry.key) or entry.key in _OF_IMAGES:
+            continue
+        right = _likely(entry.key)
+        hint = f": write {variable_of_key(right)}" if right else ""
+        yield node.at(entry, f"no node of Kafka has this key{hint}")
+
+
+_OF_IMAGES: Final = frozenset(
+    {f"ssl.{kind}.{end}" for kind in ("keystore", "truststore") for end in ("filename",
+     "credentials")} | {"ssl.key.credentials", "super.users", "allow.everyone.if.no.acl.found"}
+)  # fmt: skip
+_LIKELY: Final = (
+    ("scram.sha.256", "scram-sha-256"), ("scram.sha.512", "scram-sha-512"),
+    ("sasl.plaintext.", "sasl_plaintext."), ("sasl.ssl.", "sasl_ssl."),
+    ("scram_sha_256", "scram-sha-256"), ("scram_sha_512", "scram-sha-512"),
+)  # fmt: skip
+
+
+def _likely(key: str) -> str:
+    """Return the key that was meant by one with other separators; empty if it is not clear."""
+    for text, right in _LIKELY:
+        if text in key:
+            return key.replace(text, right, 1)
+    return ""
+
+
+@rule(
+    "C803",
+    WARNING,
+    "A variable without its prefix",
+    "The images read variables that begin with KAFKA_; KAFKA_CFG_ is Bitnami's prefix.",
+    wrong=_compose("SUPER_USERS: User:admin"),
+    right=_compose("KAFKA_SUPER_USERS: User:admin"),
+)
+def variable_without_prefix(node: Node) -> Iterator[Hit]:
+    for entry in node.file.more:
+        key = key_of_variable(_PREFIX + entry.key)
+        if "_" in entry.key and (is_known(key) and is_security_key(key)):
+            yield Hit(entry.source, entry.key, f"becomes no key: write {_PREFIX}{entry.key}")
+    for entry in node.entries.values():
+        if entry.key.startswith("cfg."):
+            right = variable_of_key(entry.key.removeprefix("cfg."))
+            yield Hit(entry.source, entry.key, f"KAFKA_CFG_ is Bitnami's prefix: write {right}")
+
+
+@rule(
+    "C804",
+    WARNING,
+    "A JAAS file that was not checked",
+    "KAFKA_OPTS names a JAAS file of the container. Give it to the check with --jaas.",
+    wrong=_compose(
+        "KAFKA_OPTS: -Djava.security.auth.login.config=/etc/kafka/jaas.conf",
+    ),
+    right={
+        **_compose("KAFKA_OPTS: -Djava.security.auth.login.config=/etc/kafka/jaas.conf"),
+        "jaas.conf": "KafkaServer { org.apache.kafka.common.security.scram.ScramLoginModule"
+        " required; };",
+    },
+)
+def unchecked_jaas_file(node: Node) -> Iterator[Hit]:
+    for entry in node.file.more:
+        if "java.security.auth.login.config" in entry.value and not node.file.jaas.path:
+            yield Hit(entry.source, entry.key, "names a JAAS file: give it with --jaas")

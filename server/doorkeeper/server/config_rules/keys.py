@@ -1,0 +1,65 @@
+"""Which keys concern security, and how a key with a prefix is taken apart."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.server.config.kafka_keys import rows, without_effect
+from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.naming import LISTENER_PREFIX
+
+if TYPE_CHECKING:
+    from doorkeeper.base.key import Key
+    from doorkeeper.server.config_rules.node import Node
+
+_SECURITY: Final = (
+    *("ssl.", "sasl.", "listener", "advertised.listeners", "controller.listener.names"),
+    *("inter.broker.listener.name", "security.", "early.start.listeners", "authorizer."),
+    *("super.users", "allow.everyone.", "principal.builder.", "delegation.token."),
+    *("connections.max.reauth.ms", "process.roles", "config.providers"),
+)
+_SECRET: Final = re.compile(r"password|secret|jaas|keystore\.key|credential|\.key$")
+_REFERENCE: Final = re.compile(r"\$\{([^}:]*):[^}]*\}")
+
+
+def is_security_key(name: str) -> bool:
+    """Return whether a key, with or without prefix, concerns security."""
+    return name.lower().startswith(_SECURITY)
+
+
+def is_secret(name: str) -> bool:
+    """Return whether the value of a key may be a secret."""
+    return _SECRET.search(name.lower()) is not None
+
+
+def bare_name(name: str) -> str:
+    """Return a key without its listener's and mechanism's prefixes."""
+    if not name.startswith(LISTENER_PREFIX):
+        return name
+    rest = name.removeprefix(LISTENER_PREFIX).partition(".")[2]
+    if is_known(rest):
+        return rest
+    mechanism, _, bare = rest.partition(".")
+    return bare if mechanism and bare.startswith(("ssl.", "sasl.", "connections.")) else rest
+
+
+def is_known(name: str) -> bool:
+    """Return whether the reference release of Kafka, or Doorkeeper, declares a key."""
+    return name in KEYS or name in rows()
+
+
+def key_of(name: str, node: Node) -> Key[object] | None:
+    """Return the declaration of a key that a node reads; None for an unknown key."""
+    bare = bare_name(name)
+    if bare != name:
+        listener = name.removeprefix(LISTENER_PREFIX).partition(".")[0]
+        if listener not in {each.lower() for each in node.known_listeners}:
+            return None
+    return KEYS.get(bare) or without_effect().get(bare)
+
+
+def has_provider(value: str) -> str:
+    """Return the provider of the first reference in a value; empty without one."""
+    found = _REFERENCE.search(value)
+    return "" if found is None else found[1]

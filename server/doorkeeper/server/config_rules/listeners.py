@@ -1,0 +1,370 @@
+"""Rules C2: listeners, their protocols and their prefixes.
+
+Source: ``KafkaConfig.validateValues``, ``SocketServerConfigs.listenerListToEndPoints``,
+``AbstractConfig.valuesWithPrefixOverride`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.base.key import Scope
+from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.naming import LISTENER_PREFIX
+from doorkeeper.server.config.sasl import similar
+from doorkeeper.server.config_rules.keys import bare_name
+from doorkeeper.server.config_rules.node import (
+    PROTOCOLS,
+    Node,
+    addresses_in,
+    malformed_addresses,
+)
+from doorkeeper.server.config_rules.rule import BOTH, ERROR, WARNING, Hit, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.base.entry import Entry
+
+MAP: Final = "listener.security.protocol.map"
+NAMES: Final = "controller.listener.names"
+ADVERTISED: Final = "advertised.listeners"
+ZOOKEEPER: Final = "zookeeper.connect"
+
+
+@rule(
+    "C201",
+    ERROR,
+    "A file without process.roles",
+    "Since 4.0 each node is a broker, a controller or both of KRaft, and the key is required. Keys"
+    " of ZooKeeper are ignored.",
+    wrong="broker.id=1\nprocess.roles=\nzookeeper.connect=zk:2181",
+    right="node.id=1\nprocess.roles=broker,controller",
+    since=(4, 0),
+)
+def without_roles(node: Node) -> Iterator[Hit]:
+    if not node.is_kraft and not node.file.is_image:
+        text = "absent; Kafka 4.0 and later need broker, controller or both"
+        if node.has(ZOOKEEPER):
+            text += ": this is a file for ZooKeeper, which is gone"
+        yield node.at("process.roles", text)
+
+
+@rule(
+    "C202",
+    ERROR,
+    "A listener without a protocol",
+    "A listener whose name is not a protocol needs an entry in listener.security.protocol.map, and"
+    " the controllers' need one as soon as the map is given.",
+    wrong="listeners=CLIENTS://localhost:9092,CONTROLLER://localhost:9093\n"
+    "inter.broker.listener.name=CLIENTS\n"
+    "listener.security.protocol.map=CONTROLLER:PLAINTEXT",
+    right="listeners=CLIENTS://localhost:9092,CONTROLLER://localhost:9093\n"
+    "inter.broker.listener.name=CLIENTS\n"
+    "listener.security.protocol.map=CONTROLLER:PLAINTEXT,CLIENTS:PLAINTEXT",
+)
+def listener_without_protocol(node: Node) -> Iterator[Hit]:
+    written = {name for name, _ in node.protocol_pairs()}
+    for name in node.known_listeners:
+        if name not in node.protocols and name not in written:
+            near = similar(name, sorted(written))
+            hint = f"; did you mean {name} by {near}?" if near else ""
+            yield node.at(MAP, f"there is no entry for listener {name}{hint}")
+
+
+@rule(
+    "C203",
+    ERROR,
+    "A protocol that does not exist",
+    f"The protocols are {', '.join(PROTOCOLS)}.",
+    wrong="listener.security.protocol.map=CONTROLLER:PLAINTEXT,SASL:SASL_TLS",
+    right="listener.security.protocol.map=CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT",
+)
+def unknown_protocol(node: Node) -> Iterator[Hit]:
+    entry = node.entries.get(MAP)
+    if entry is None or node.is_template(entry):
+        return
+    for name, protocol in node.protocol_pairs():
+        if protocol not in PROTOCOLS:
+            found = f"found {name}:{protocol}" if protocol else f"found {name!r}"
+            yield node.at(MAP, f"{found}; allowed: NAME:PROTOCOL with {', '.join(PROTOCOLS)}")
+
+
+@rule(
+    "C204",
+    ERROR,
+    "An address that is malformed",
+    "An address is NAME://host:port. The host may be empty, the port may not.",
+    wrong="listeners=SASL://localhost,CONTROLLER://localhost:9093",
+    right="listeners=SASL://localhost:9092,CONTROLLER://localhost:9093",
+)
+def malformed_address(node: Node) -> Iterator[Hit]:
+    for key in ("listeners", ADVERTISED):
+        entry = node.entries.get(key)
+        if entry is None or node.is_template(entry):
+            continue
+        for word in malformed_addresses(entry.value):
+            yield node.at(key, f"found {word!r}; allowed: NAME://host:port")
+        if key == "listeners" and not entry.value.strip():
+            yield node.at(key, "found nothing; allowed: NAME://host:port, ...")
+
+
+@rule(
+    "C205",
+    ERROR,
+    "Two listeners with one name or port",
+    "Each listener has a name and a port of its own; only an IPv4 and an IPv6 address may share a"
+    " port.",
+    wrong="listeners=SASL://localhost:9092,CONTROLLER://localhost:9092",
+    right="listeners=SASL://localhost:9092,CONTROLLER://localhost:9093",
+)
+def same_name_or_port(node: Node) -> Iterator[Hit]:
+    for key in ("listeners", ADVERTISED):
+        names: dict[str, int] = {}
+        ports: dict[int, str] = {}
+        for name, host, port in addresses_in(node.text(key)):
+            both = ":" in host or ":" in ports.get(port, "")
+            if name in names and not both:
+                yield node.at(key, f"the name {name} is used twice")
+            # Advertised addresses may share the port of a proxy.
+            elif key == "listeners" and port and port in ports and not both:
+                yield node.at(key, f"port {port} is used twice")
+            names[name] = port
+            ports[port] = host
+
+
+@rule(
+    "C206",
+    ERROR,
+    "Two keys that name the inter-broker listener",
+    "inter.broker.listener.name names a listener, security.inter.broker.protocol a protocol; a node"
+    " takes one of them.",
+    wrong="inter.broker.listener.name=SASL\nsecurity.inter.broker.protocol=SASL_PLAINTEXT",
+    right="inter.broker.listener.name=SASL",
+)
+def two_inter_broker_keys(node: Node) -> Iterator[Hit]:
+    if {"inter.broker.listener.name", "security.inter.broker.protocol"} <= set(node.entries):
+        yield node.at(
+            "security.inter.broker.protocol",
+            "give either this or inter.broker.listener.name, not both",
+        )
+
+
+@rule(
+    "C207",
+    ERROR,
+    "An inter-broker listener that is not advertised",
+    "The brokers connect to each other by the advertised address of this listener. Without"
+    " inter.broker.listener.name it is the listener called like security.inter.broker.protocol,"
+    " PLAINTEXT by default.",
+    wrong="inter.broker.listener.name=INTERNAL",
+    right="inter.broker.listener.name=SASL",
+)
+def inter_broker_not_advertised(node: Node) -> Iterator[Hit]:
+    named = node.has("inter.broker.listener.name")
+    key = "inter.broker.listener.name" if named else "security.inter.broker.protocol"
+    if named and node.inter_broker not in node.protocols:
+        yield node.at(key, f"{MAP} has no listener {node.inter_broker}")
+        return
+    if "broker" not in node.roles or not node.clients or node.file.is_image:
+        return
+    names = _advertised(node)
+    if node.inter_broker not in names:
+        yield node.at(
+            key,
+            f"found {node.inter_broker}{'' if key in node.entries else ', the default'}; allowed:"
+            f" an advertised listener ({', '.join(names) or 'there is none'})",
+        )
+
+
+def _advertised(node: Node) -> list[str]:
+    """Return the names of the advertised listeners of brokers."""
+    if not node.has(ADVERTISED):
+        return list(node.clients)
+    names = [address.name for address in addresses_in(node.text(ADVERTISED))]
+    return [name for name in names if name not in node.controllers]
+
+
+@rule(
+    "C208",
+    ERROR,
+    "Controllers' listeners that do not fit the roles",
+    "A controller listens on each listener of controller.listener.names; a node that is a"
+    " controller alone has no other; a broker alone has none of them, and names the one by which it"
+    " finds the controllers.",
+    wrong="process.roles=broker\ncontroller.quorum.voters=9@localhost:9093",
+    right="process.roles=broker\ncontroller.quorum.voters=9@localhost:9093\n"
+    "listeners=SASL://localhost:9092",
+)
+def controllers_and_roles(node: Node) -> Iterator[Hit]:
+    if not node.is_kraft or not node.addresses:
+        return
+    others = [name for name in node.controllers if name not in node.listeners]
+    own = [name for name in node.controllers if name in node.listeners]
+    if not node.controllers:
+        yield node.at(NAMES, "absent; allowed: the name of the controllers' listener")
+    elif "controller" in node.roles and others:
+        text = f"{', '.join(others)} is not one of the listeners ({', '.join(node.listeners)})"
+        yield node.at(NAMES, text)
+    elif "controller" not in node.roles and own:
+        yield node.at(
+            NAMES, f"{', '.join(own)} is in listeners, and process.roles has no controller"
+        )
+    if node.roles == {"controller"} and node.clients and node.controllers:
+        yield node.at(
+            "listeners",
+            f"{', '.join(node.clients)} is not in {NAMES}, and process.roles has no broker",
+        )
+    if "broker" in node.roles and not node.clients:
+        yield node.at("listeners", "all are controller listeners: clients have none to connect to")
+
+
+@rule(
+    "C209",
+    ERROR,
+    "An advertised listener that is not there",
+    "advertised.listeners gives addresses to listeners of this node, by name.",
+    wrong="advertised.listeners=SASL://localhost:9092,EXTERNAL://kafka.example.com:9094",
+    right="advertised.listeners=SASL://localhost:9092",
+)
+def advertised_without_listener(node: Node) -> Iterator[Hit]:
+    if "broker" not in node.roles or not node.has("listeners"):
+        return
+    for name, host, _ in addresses_in(node.text(ADVERTISED)):
+        if name not in node.known_listeners:
+            yield node.at(
+                ADVERTISED, f"{name} is not one of the listeners ({', '.join(node.listeners)})"
+            )
+        # Of KRaft 3.9 and later; a controller's address is for the other nodes.
+        if host == "0.0.0.0":  # noqa: S104  refused, not bound
+            yield node.at(ADVERTISED, f"clients cannot connect to {host}")
+
+
+@rule(
+    "C210",
+    WARNING,
+    "A prefix of no listener",
+    "Keys with the prefix listener.name.NAME. have an effect on the listener of this name, and on"
+    " no other.",
+    wrong="listener.name.sals.plain.sasl.jaas.config="
+    'org.apache.kafka.common.security.plain.PlainLoginModule required user_bob="b";',
+    right="listener.name.sasl.plain.sasl.jaas.config="
+    'org.apache.kafka.common.security.plain.PlainLoginModule required user_bob="b";',
+    products=BOTH,
+)
+def prefix_of_no_listener(node: Node) -> Iterator[Hit]:
+    names = [name.lower() for name in node.known_listeners]
+    for entry, listener in _prefixed(node):
+        if listener in names:
+            continue
+        if listener.lower() in names:
+            yield node.at(
+                entry,
+                f"has no effect: the prefix is {LISTENER_PREFIX}{listener.lower()}, in lower case",
+            )
+            continue
+        full = _meant_prefix(entry.key, names)
+        hint = f"; did you mean {full}?" if full else ""
+        yield node.at(entry, f"there is no listener {listener.upper()}{hint}")
+
+
+def _prefixed(node: Node) -> Iterator[tuple[Entry, str]]:
+    """Yield the entries with a listener's prefix, and its name as written."""
+    for entry in node.entries.values():
+        if entry.key.startswith(LISTENER_PREFIX):
+            yield entry, entry.key.removeprefix(LISTENER_PREFIX).partition(".")[0]
+
+
+def _meant_prefix(key: str, names: list[str]) -> str:
+    """Return the key with the listener that was probably meant; empty if none is similar."""
+    rest = key.removeprefix(LISTENER_PREFIX)
+    # A name with another separator: sasl.plaintext for sasl_plaintext.
+    for name in names:
+        begin = rest[: len(name)]
+        if begin.lower().translate(_SEPARATORS) == name.translate(_SEPARATORS):
+            return f"{LISTENER_PREFIX}{name}{rest[len(name) :]}"
+    listener, _, after = rest.partition(".")
+    near = similar(listener.lower(), names)
+    return f"{LISTENER_PREFIX}{near}.{after}" if near else ""
+
+
+_SEPARATORS: Final = str.maketrans("._-", "___")
+
+
+@rule(
+    "C211",
+    WARNING,
+    "A listener's prefix before a key of the node",
+    "Only keys of TLS, SASL, principals and connections may have a listener's prefix; with it,"
+    " others are read by nobody.",
+    wrong="listener.name.sasl.super.users=User:bob",
+    right="super.users=User:ANONYMOUS;User:admin;User:bob",
+)
+def prefix_before_key_of_node(node: Node) -> Iterator[Hit]:
+    for entry, _ in _prefixed(node):
+        bare = bare_name(entry.key)
+        key = KEYS.get(bare)
+        if key is not None and not key.ours and key.scope is Scope.SERVER:
+            yield node.at(entry, f"has no effect with a listener's prefix: write {bare}")
+
+
+@rule(
+    "C212",
+    WARNING,
+    "Anonymous clients beside authenticated ones",
+    "Clients of a PLAINTEXT listener are User:ANONYMOUS, and so are those of an SSL listener that"
+    " asks for no certificate. Where ANONYMOUS is a super user, or everyone is allowed what has no"
+    " ACL, they may do everything without a login.",
+    wrong="listeners=SASL://localhost:9092,OPEN://0.0.0.0:9094,CONTROLLER://localhost:9093\n"
+    "listener.security.protocol.map=SASL:SASL_PLAINTEXT,OPEN:PLAINTEXT,CONTROLLER:PLAINTEXT\n"
+    "super.users=User:admin;User:ANONYMOUS",
+    right="listeners=SASL://localhost:9092,CONTROLLER://localhost:9093\n"
+    "super.users=User:admin;User:ANONYMOUS",
+)
+def anonymous_super_user(node: Node) -> Iterator[Hit]:
+    if "User:ANONYMOUS" not in node.super_users or not node.has_authorizer:
+        return
+    for address in node.addresses:
+        anonymous = node.protocol(address.name) == "PLAINTEXT"
+        if anonymous and not address.is_local and address.name not in node.controllers:
+            yield node.at(
+                "super.users",
+                f"everyone who reaches listener {address.name} is a super user: User:ANONYMOUS",
+            )
+
+
+@rule(
+    "C213",
+    WARNING,
+    "Passwords in clear on the network",
+    "PLAIN sends the password itself. On SASL_PLAINTEXT everyone on the way reads it.",
+    wrong="listeners=SASL://0.0.0.0:9092,CONTROLLER://localhost:9093",
+    right="listeners=SASL://0.0.0.0:9092,CONTROLLER://localhost:9093\n"
+    "listener.security.protocol.map=CONTROLLER:PLAINTEXT,SASL:SASL_SSL\n"
+    "ssl.keystore.location=/etc/kafka/kafka.p12\nssl.keystore.type=PKCS12\n"
+    "ssl.keystore.password=secret",
+)
+def password_in_clear(node: Node) -> Iterator[Hit]:
+    for address in node.addresses:
+        if node.protocol(address.name) != "SASL_PLAINTEXT" or address.is_local:
+            continue
+        if "PLAIN" in node.mechanisms(address.name):
+            yield node.at(
+                "listeners",
+                f"{address.name} takes passwords of PLAIN without TLS: use SASL_SSL or SCRAM",
+            )
+
+
+@rule(
+    "C214",
+    ERROR,
+    "An early listener that is not there",
+    "early.start.listeners names listeners of this node.",
+    wrong="early.start.listeners=ADMIN",
+    right="early.start.listeners=CONTROLLER",
+)
+def early_without_listener(node: Node) -> Iterator[Hit]:
+    for name in node.words("early.start.listeners"):
+        if name.upper() not in node.listeners:
+            text = f"{name} is not one of the listeners ({', '.join(node.listeners)})"
+            yield node.at("early.start.listeners", text)

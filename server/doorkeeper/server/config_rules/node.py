@@ -1,0 +1,285 @@
+"""One node's configuration as Kafka reads it; unlike ``Settings`` it is never refused.
+
+Source: ``KafkaConfig``, ``AbstractConfig.valuesWithPrefixOverride``, ``ListenerName`` and
+``JaasContext`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.base import jaas
+from doorkeeper.base.jaas import JaasError, LoginModule
+from doorkeeper.base.key import NOTHING
+from doorkeeper.server.config.jaas_file import NO_FILE, JaasFile
+from doorkeeper.server.config.kafka_keys import rows
+from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.naming import LISTENER_PREFIX
+from doorkeeper.server.config_rules.rule import Hit, Product
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from doorkeeper.base.entry import Entry
+
+PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+JAAS_CONFIG: Final = "sasl.jaas.config"
+CONFIG_PROVIDER: Final = re.compile(r"\$\{[^}:]*:[^}]*\}")
+
+_ADDRESS: Final = re.compile(r"([^:/]*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,9})")
+_PLACEHOLDER: Final = re.compile(r"\$\{|\$\(|\{\{|\$[A-Z_]{2,}")
+
+
+class ConfigFile(NamedTuple):
+    """The configuration of one node, before it is understood.
+
+    ``data`` are the bytes of a properties file, for faults that its reader hides; ``jaas`` is the
+    JAAS file of its JVM; ``more`` are variables of a container that become no key.
+    """
+
+    name: str
+    entries: Sequence[Entry]
+    data: bytes | None = None
+    jaas: JaasFile = NO_FILE
+    more: Sequence[Entry] = ()
+    is_image: bool = False
+    hits: Sequence[tuple[str, Hit]] = ()
+    """Faults by the code of their rule, found where the file was made from another format."""
+    files: Mapping[str, bytes | None] = NOTHING
+    """Content of the stores that are on this machine; None where only their folder is."""
+
+
+class Address(NamedTuple):
+    """An element of ``listeners``; the name is in upper case."""
+
+    name: str
+    host: str
+    port: int
+
+    @property
+    def is_local(self) -> bool:
+        """Return whether only this machine can reach the address."""
+        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+
+
+class Module(NamedTuple):
+    """The login module of a mechanism, and where it stands. ``error`` replaces a malformed one."""
+
+    entry: Entry | None
+    where: str
+    modules: Sequence[LoginModule]
+    error: str = ""
+
+    def of_class(self, suffix: str) -> LoginModule | None:
+        """Return the first module whose class name ends so."""
+        return next((module for module in self.modules if module.name.endswith(suffix)), None)
+
+
+class Node:
+    """The values of one node. Names of listeners are in upper case."""
+
+    def __init__(self, file: ConfigFile, product: Product, release: tuple[int, int]) -> None:
+        self.file = file
+        self.name = file.name
+        self.product = product
+        self.release = release
+        # The last entry of a key counts.
+        self.entries: Mapping[str, Entry] = {entry.key: entry for entry in file.entries}
+
+    def at(self, where: str | Entry, text: str) -> Hit:
+        """Return a hit at an entry, or at a key, which may have none."""
+        entry = self.entries.get(where) if isinstance(where, str) else where
+        if entry is None:
+            return Hit(self.name, str(where), text)
+        return Hit(entry.source, entry.key, text)
+
+    def has(self, key: str) -> bool:
+        """Return whether the key is present with a value that is not blank."""
+        return bool(self.text(key))
+
+    def text(self, key: str) -> str:
+        """Return the value of a key, trimmed; empty without one."""
+        entry = self.entries.get(key)
+        return "" if entry is None else entry.value.strip()
+
+    def words(self, key: str) -> list[str]:
+        """Return the elements of a list, trimmed."""
+        return [word.strip() for word in self.text(key).split(",") if word.strip()]
+
+    def entry(self, key: str, listener: str = "", mechanism: str = "") -> Entry | None:
+        """Return the entry in effect on a listener, or for a mechanism of it."""
+        prefix = f"{LISTENER_PREFIX}{listener.lower()}."
+        names = [f"{prefix}{mechanism.lower()}.{key}"] if listener and mechanism else []
+        names += [f"{prefix}{key}", key] if listener else [key]
+        return next((self.entries[name] for name in names if name in self.entries), None)
+
+    def of(self, key: str, listener: str = "", mechanism: str = "") -> str:
+        """Return the text in effect on a listener, trimmed, or the default of the key."""
+        entry = self.entry(key, listener, mechanism)
+        return default_of(key) if entry is None else entry.value.strip()
+
+    @cached_property
+    def roles(self) -> frozenset[str]:
+        """Return the roles; a node of ZooKeeper's time, and Doorkeeper, is a broker."""
+        return frozenset(word.lower() for word in self.words("process.roles")) or frozenset(
+            {"broker"}
+        )
+
+    @property
+    def is_kraft(self) -> bool:
+        return self.has("process.roles")
+
+    @cached_property
+    def addresses(self) -> tuple[Address, ...]:
+        """Return the well-formed elements of ``listeners``."""
+        return tuple(addresses_in(self.of("listeners")))
+
+    @cached_property
+    def listeners(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(address.name for address in self.addresses))
+
+    @cached_property
+    def controllers(self) -> tuple[str, ...]:
+        """Return the names of the controller listeners, of this node or of others."""
+        return tuple(name.upper() for name in self.words("controller.listener.names"))
+
+    @cached_property
+    def clients(self) -> tuple[str, ...]:
+        """Return the listeners that clients and brokers use."""
+        return tuple(name for name in self.listeners if name not in self.controllers)
+
+    @cached_property
+    def known_listeners(self) -> tuple[str, ...]:
+        """Return all listeners, and the controllers' that a broker connects to."""
+        return tuple(dict.fromkeys((*self.listeners, *self.controllers)))
+
+    @cached_property
+    def protocols(self) -> Mapping[str, str]:
+        """Return the protocol of each listener name that has a valid one."""
+        key = "listener.security.protocol.map"
+        pairs = dict(self.protocol_pairs())
+        found = {name: protocol for name, protocol in pairs.items() if protocol in PROTOCOLS}
+        if key in self.entries:
+            return found
+        names = (*self.controllers, *self.listeners)
+        if not any(name in PROTOCOLS[1:] for name in names):
+            found |= {name: "PLAINTEXT" for name in self.controllers if name not in PROTOCOLS}
+        return found
+
+    def protocol_pairs(self) -> Iterator[tuple[str, str]]:
+        """Yield the pairs of ``listener.security.protocol.map``, in upper case."""
+        default = ",".join(f"{name}:{name}" for name in PROTOCOLS)
+        text = self.entries.get("listener.security.protocol.map")
+        for pair in (default if text is None else text.value).split(","):
+            name, _, protocol = pair.partition(":")
+            if pair.strip():
+                yield name.strip().upper(), protocol.strip().upper()
+
+    def protocol(self, listener: str) -> str:
+        """Return the protocol of a listener; empty if it has none."""
+        return self.protocols.get(listener, "")
+
+    def with_protocol(self, *protocols: str, of: Iterable[str] | None = None) -> list[str]:
+        """Return the listeners with one of some protocols."""
+        names = self.listeners if of is None else of
+        return [name for name in names if self.protocol(name) in protocols]
+
+    @cached_property
+    def sasl_listeners(self) -> list[str]:
+        return self.with_protocol("SASL_PLAINTEXT", "SASL_SSL")
+
+    @cached_property
+    def tls_listeners(self) -> list[str]:
+        return self.with_protocol("SSL", "SASL_SSL")
+
+    @cached_property
+    def inter_broker(self) -> str:
+        """Return the name of the inter-broker listener."""
+        named = self.text("inter.broker.listener.name").upper()
+        return named or (self.text("security.inter.broker.protocol").upper() or "PLAINTEXT")
+
+    def mechanisms(self, listener: str) -> list[str]:
+        """Return the names of the mechanisms of a listener, as written."""
+        text = self.of("sasl.enabled.mechanisms", listener)
+        return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+    def module(self, listener: str, mechanism: str) -> Module | None:
+        """Return the login module that a broker uses for a mechanism; None without one."""
+        prefix = f"{LISTENER_PREFIX}{listener.lower()}."
+        entry = self.entries.get(f"{prefix}{mechanism.lower()}.{JAAS_CONFIG}")
+        if entry is not None:
+            try:
+                return Module(entry, entry.source, jaas.parse(entry.value))
+            except JaasError as error:
+                return Module(entry, entry.source, (), str(error))
+        for section in (f"{listener.lower()}.KafkaServer", "KafkaServer"):
+            modules = self.file.jaas.sections.get(section)
+            if modules:
+                return Module(None, f"{self.file.jaas.path} section {section}", modules)
+        return None
+
+    @cached_property
+    def logins(self) -> tuple[tuple[str, str], ...]:
+        """Return listener and mechanism of each login that this node offers."""
+        return tuple(
+            (listener, mechanism)
+            for listener in self.sasl_listeners
+            for mechanism in self.mechanisms(listener)
+        )
+
+    @cached_property
+    def outgoing(self) -> tuple[tuple[str, str], ...]:
+        """Return listener and mechanism of each connection that this node makes to others.
+
+        The mechanism is empty for listeners without SASL.
+        """
+        ends = []
+        if "broker" in self.roles:
+            ends.append((self.inter_broker, "sasl.mechanism.inter.broker.protocol"))
+        if self.controllers and self.is_kraft:
+            ends.append((self.controllers[0], "sasl.mechanism.controller.protocol"))
+        return tuple(
+            (name, self.of(key) if self.protocol(name).startswith("SASL") else "")
+            for name, key in ends
+        )
+
+    @cached_property
+    def super_users(self) -> tuple[str, ...]:
+        """Return the elements of ``super.users``, as the authorizer splits them."""
+        return tuple(user.strip() for user in self.text("super.users").split(";") if user.strip())
+
+    @property
+    def has_authorizer(self) -> bool:
+        return self.has("authorizer.class.name")
+
+    def is_template(self, entry: Entry) -> bool:
+        """Return whether a value is filled in later, by a shell, compose or a template."""
+        return self.file.is_image and _PLACEHOLDER.search(entry.value) is not None
+
+
+def default_of(key: str) -> str:
+    """Return Kafka's default of a key; empty for none."""
+    known = KEYS.get(key)
+    if known is not None:
+        return known.default or ""
+    row = rows().get(key)
+    return "" if row is None else row[1] or ""
+
+
+def addresses_in(text: str) -> Iterator[Address]:
+    """Yield the well-formed addresses of a list."""
+    for word in text.split(","):
+        match = _ADDRESS.fullmatch(word.strip())
+        if match is not None:
+            yield Address(match[1].upper(), match[2], int(match[3]))
+
+
+def malformed_addresses(text: str) -> list[str]:
+    """Return the elements of a list that are not addresses."""
+    return [
+        word.strip()
+        for word in text.split(",")
+        if word.strip() and _ADDRESS.fullmatch(word.strip()) is None
+    ]

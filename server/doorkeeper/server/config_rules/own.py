@@ -1,0 +1,130 @@
+"""Rules C9: what only a configuration of Doorkeeper may have, and passwords that all know."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.server.config.loading import NO_FILE
+from doorkeeper.server.config.naming import find_key
+from doorkeeper.server.config_rules.authorization import ANONYMOUS
+from doorkeeper.server.config_rules.keys import is_security_key
+from doorkeeper.server.config_rules.rule import BOTH, DOORKEEPER, WARNING, Hit, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.server.config_rules.node import Node
+
+EXAMPLE_PASSWORDS: Final = frozenset(
+    {
+        *("change-me", "change-me-too", "changeit"),
+        *("admin-secret", "alice-secret", "bob-secret", "user1-secret"),
+    }
+)
+"""The passwords of the sample, the pages and docker/development.properties, and Java's."""
+
+_WORDS: Final = re.compile(r'[^\s"\';=]+')
+
+
+@rule(
+    "C901",
+    WARNING,
+    "A password of the examples",
+    "Everyone knows the passwords of pages and samples, and tries them first.",
+    wrong="ssl.key.password=changeit",
+    right="ssl.key.password=Ahth1eiZo0ku",
+    products=BOTH,
+)
+def example_password(node: Node) -> Iterator[Hit]:
+    texts = [
+        (f"{entry.source}: {entry.key}", entry.value)
+        for entry in node.entries.values()
+        if is_security_key(entry.key) or entry.key.startswith("doorkeeper.")
+    ]
+    texts += [
+        (node.file.jaas.path, " ".join(map(str, module.options.values())))
+        for modules in node.file.jaas.sections.values()
+        for module in modules
+    ]
+    places = [
+        place for place, text in texts if not EXAMPLE_PASSWORDS.isdisjoint(_WORDS.findall(text))
+    ]
+    for place in dict.fromkeys(places):
+        yield Hit("", "", f"{place} has a password of the examples, which everyone knows")
+
+
+@rule(
+    "C902",
+    WARNING,
+    "Keys of Kafka that have no effect in Doorkeeper",
+    "The file of a broker starts unchanged; of records, replication and the like Doorkeeper has"
+    " nothing.",
+    wrong="log.retention.hours=24",
+    right="",
+    products=DOORKEEPER,
+)
+def keys_without_effect(node: Node) -> Iterator[Hit]:
+    names = [key for key in node.entries if find_key(key).without_effect]
+    if names:
+        yield Hit("", "", f"keys of Kafka that have no effect here: {', '.join(names)}")
+
+
+@rule(
+    "C903",
+    WARNING,
+    "Keys that only plug-ins may read",
+    "A key that neither Kafka nor Doorkeeper has reaches authorizers and handlers of your own.",
+    wrong="com.example.region=eu",
+    right="",
+    products=DOORKEEPER,
+)
+def unknown_keys(node: Node) -> Iterator[Hit]:
+    names = []
+    for key in node.entries:
+        meaning = find_key(key)
+        known = meaning.key is not None or meaning.without_effect or meaning.resembles is not None
+        if not known and not key.startswith("doorkeeper."):
+            names.append(key)
+    if names:
+        yield Hit("", "", f"unknown keys, which only plug-ins may read: {', '.join(names)}")
+
+
+@rule(
+    "C904",
+    WARNING,
+    "A file without a key",
+    "All keys have their defaults, also the one that turns ACLs on: everything is allowed.",
+    wrong={"server.properties": "# nothing yet\n", "base": ""},
+    right="super.users=User:admin",
+    products=DOORKEEPER,
+)
+def empty_file(node: Node) -> Iterator[Hit]:
+    in_file = any(entry.source.startswith(f"{node.name} line ") for entry in node.file.entries)
+    if node.file.data is not None and not in_file:
+        text = f"{node.name}: there is no key in the file: all keys have their defaults"
+        yield Hit("", "", text)
+
+
+@rule(
+    "C905",
+    WARNING,
+    "No configuration file",
+    "Without a file Doorkeeper is for trying out, and everyone who reaches it is a super user.",
+    wrong={NO_FILE: "listeners=PLAINTEXT://localhost:9092\nsuper.users=User:ANONYMOUS"},
+    right="listeners=PLAINTEXT://localhost:9092",
+    products=DOORKEEPER,
+)
+def without_a_file(node: Node) -> Iterator[Hit]:
+    if node.name != NO_FILE:
+        return
+    text = "no configuration file is given"
+    # Listeners with SASL have no anonymous clients, so the super user ANONYMOUS does not open them.
+    open_to = [
+        address for address in node.addresses if not node.protocol(address.name).startswith("SASL")
+    ]
+    if ANONYMOUS in node.super_users and open_to:
+        local = all(address.is_local for address in open_to)
+        who = "on this machine" if local else "who reaches this server"
+        text += f": everyone {who} is an administrator (super.users={ANONYMOUS})"
+    yield Hit("", "", text)

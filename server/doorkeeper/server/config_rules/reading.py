@@ -1,0 +1,318 @@
+r"""Rules C1: what the reader of a properties file makes of its lines.
+
+Source: ``java.util.Properties.load(InputStream)``, ``ConfigDef.parseType`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.server.config.naming import resembling
+from doorkeeper.server.config_rules.keys import (
+    bare_name,
+    has_provider,
+    is_known,
+    is_secret,
+    is_security_key,
+    key_of,
+)
+from doorkeeper.server.config_rules.rule import BOTH, ERROR, KAFKA, WARNING, Hit, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.base.entry import Entry
+    from doorkeeper.server.config_rules.node import Node
+
+_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_BLANKS: Final = " \t\f"
+_KEY: Final = re.compile(r"((?:\\.|[^\\=:\s])*)")
+_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+_BLANK_AT_END: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[ \t\f]+$")
+_MEANT: Final = frozenset("\\ :=#!u\"'\r\n")
+"""Letters after a backslash that stay, or of which the backslash is not missed."""
+_CONTROLS: Final = {"t": "a tab", "n": "a line break", "r": "a line break", "f": "a form feed"}
+_BAD_UNICODE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u(?![0-9a-fA-F]{4})")
+
+
+class _LogicalLine(NamedTuple):
+    """The physical lines of one entry, without line ends and blanks before them."""
+
+    key: str
+    lines: tuple[tuple[int, str], ...]
+
+
+def _logical_lines(node: Node) -> Iterator[_LogicalLine]:
+    """Yield the entries of a file as they are written."""
+    data = node.file.data or b""
+    open_lines: list[tuple[int, str]] = []
+    for number, physical in enumerate(_LINE.findall(data.decode("iso-8859-1")), 1):
+        text = physical.rstrip("\r\n").lstrip(_BLANKS)
+        if not open_lines and (not text or text[0] in "#!"):
+            continue
+        open_lines.append((number, text))
+        if (len(text) - len(text.rstrip("\\"))) % 2:
+            continue
+        yield _made(open_lines)
+        open_lines = []
+    if open_lines:
+        yield _made(open_lines)
+
+
+def _made(lines: list[tuple[int, str]]) -> _LogicalLine:
+    found = _KEY.match(lines[0][1])
+    assert found is not None, "the pattern matches the empty text"
+    return _LogicalLine(_ESCAPE.sub(r"\1", found[1]), tuple(lines))
+
+
+def _security_lines(node: Node) -> Iterator[tuple[str, int, str]]:
+    """Yield key, number and text of each line of a security key."""
+    for line in _logical_lines(node):
+        if is_security_key(line.key):
+            for number, text in line.lines:
+                yield line.key, number, text
+
+
+@rule(
+    "C101",
+    WARNING,
+    "A backslash that the file's reader removes",
+    "A properties file is read by java.util.Properties: a backslash before a letter that it does"
+    " not know disappears, and \\t, \\n, \\r and \\f become white space. Expressions and names with"
+    " backslashes need two.",
+    wrong=r"ssl.principal.mapping.rules=RULE:^CN=([\w.]+),.*$/$1/, DEFAULT",
+    right=r"ssl.principal.mapping.rules=RULE:^CN=([\\w.]+),.*$/$1/, DEFAULT",
+    products=BOTH,
+)
+def removed_backslash(node: Node) -> Iterator[Hit]:
+    for key, number, text in _security_lines(node):
+        for letter in dict.fromkeys(_ESCAPE.findall(text)):
+            if letter in _MEANT:
+                continue
+            shown = "a letter" if is_secret(key) else letter
+            written = "\\\\" if is_secret(key) else f"\\\\{letter}"
+            made = _CONTROLS.get(letter)
+            happens = (
+                f"the file's reader makes \\{letter} {made}"
+                if made and not is_secret(key)
+                else f"the file's reader removes the backslash before {shown}"
+            )
+            yield Hit(f"{node.name} line {number}", key, f"{happens}: write {written}")
+
+
+@rule(
+    "C102",
+    WARNING,
+    "A backslash and a blank at the end of a line",
+    "Only a backslash that is the last character continues a line. After a blank the value ends"
+    " there, and the next line is a key of its own.",
+    wrong="super.users=User:admin;\\ \n  User:ops\n",
+    right="super.users=User:ANONYMOUS;User:admin;\\\n  User:ops\n",
+    products=BOTH,
+)
+def blank_after_backslash(node: Node) -> Iterator[Hit]:
+    for line in _logical_lines(node):
+        for number, text in line.lines:
+            if _BLANK_AT_END.search(text):
+                yield Hit(
+                    f"{node.name} line {number}",
+                    line.key if is_security_key(line.key) else "",
+                    f"line {number} ends with a backslash and a blank: it is not continued;"
+                    " remove the blank",
+                )
+
+
+@rule(
+    "C103",
+    WARNING,
+    "A comment within a continued value",
+    "After a line that ends with a backslash the next line belongs to the value, also where it"
+    " begins with #.",
+    wrong="super.users=User:admin;\\\n# for the weekend\\\nUser:ops\n",
+    right="# User:ops for the weekend\nsuper.users=User:ANONYMOUS;User:admin;\\\nUser:ops\n",
+    products=BOTH,
+)
+def comment_in_value(node: Node) -> Iterator[Hit]:
+    for line in _logical_lines(node):
+        for number, text in line.lines[1:]:
+            if text.startswith(("#", "!")) and is_security_key(line.key):
+                yield Hit(
+                    f"{node.name} line {number}",
+                    line.key,
+                    "the line continues the value before it: it is part of the value, not a"
+                    " comment",
+                )
+
+
+@rule(
+    "C104",
+    ERROR,
+    "A \\u without four hexadecimal digits",
+    "java.util.Properties refuses the whole file: Malformed \\uxxxx encoding. Paths of Windows and"
+    " passwords with \\u need two backslashes.",
+    wrong="ssl.keystore.location=C:\\users\\kafka.p12",
+    right="ssl.keystore.location=C:/users/kafka.p12",
+)
+def bad_unicode(node: Node) -> Iterator[Hit]:
+    for line in _logical_lines(node):
+        for number, text in line.lines:
+            if _BAD_UNICODE.search(text):
+                source = f"{node.name} line {number}"
+                yield Hit(source, line.key, "a \\u is not followed by four hex digits")
+
+
+@rule(
+    "C105",
+    WARNING,
+    "Letters outside of ASCII",
+    "A properties file is read as ISO 8859-1. In UTF-8 a letter such as u with a diaeresis becomes"
+    " two others, and the principal or password matches nobody. Write \\u and four digits.",
+    wrong="super.users=User:jörg",
+    right="super.users=User:ANONYMOUS;User:j\\u00f6rg",
+    products=BOTH,
+)
+def not_ascii(node: Node) -> Iterator[Hit]:
+    for key, number, text in _security_lines(node):
+        if not text.isascii():
+            yield Hit(
+                f"{node.name} line {number}",
+                key,
+                "letters outside of ASCII are read as ISO 8859-1: write \\uXXXX for each",
+            )
+
+
+@rule(
+    "C106",
+    WARNING,
+    "A key is there twice",
+    "The last entry of a key counts, and the others have no effect.",
+    wrong="super.users=User:admin\nsuper.users=User:ops",
+    right="super.users=User:ANONYMOUS;User:admin;User:ops",
+    products=BOTH,
+)
+def repeated_key(node: Node) -> Iterator[Hit]:
+    before: dict[str, Entry] = {}
+    for entry in node.file.entries:
+        earlier = before.get(entry.key)
+        # Overrides are meant to replace.
+        if earlier is not None and all(" line " in each.source for each in (earlier, entry)):
+            yield node.at(entry, f"replaces the one of {earlier.source}")
+        before[entry.key] = entry
+
+
+@rule(
+    "C107",
+    WARNING,
+    "Quotation marks around a value",
+    "A properties file has no quotation marks: they are part of the value. Only the options of a"
+    " login module are quoted.",
+    wrong='super.users="User:admin"',
+    right="super.users=User:ANONYMOUS;User:admin",
+    products=BOTH,
+)
+def quoted_value(node: Node) -> Iterator[Hit]:
+    for entry in node.entries.values():
+        value = entry.value.strip()
+        if is_security_key(entry.key) and len(value) > 1 and value[0] == value[-1] in "\"'":
+            yield node.at(entry, "the quotation marks are part of the value: write it without")
+
+
+@rule(
+    "C108",
+    WARNING,
+    "A comment after a value",
+    "A # begins a comment only at the beginning of a line. After a value it is part of the value.",
+    wrong="super.users=User:admin # the operators",
+    right="# the operators\nsuper.users=User:ANONYMOUS;User:admin",
+    products=BOTH,
+)
+def comment_after_value(node: Node) -> Iterator[Hit]:
+    for entry in node.entries.values():
+        if is_security_key(entry.key) and not is_secret(entry.key) and " #" in entry.value:
+            yield node.at(entry, "the # and what follows are part of the value, not a comment")
+
+
+@rule(
+    "C109",
+    ERROR,
+    "A value that is not of its key's type",
+    "Numbers and booleans are parsed when the node starts: Invalid value ... for configuration.",
+    wrong="connections.max.reauth.ms=1h",
+    right="connections.max.reauth.ms=3600000",
+)
+def wrong_type(node: Node) -> Iterator[Hit]:
+    for entry in node.entries.values():
+        key = key_of(entry.key, node)
+        if key is None or not is_security_key(entry.key) or node.is_template(entry):
+            continue
+        # A broker ignores an empty text of some types; of numbers and booleans it does not.
+        try:
+            key.parse(entry.value)
+        except ValueError as error:
+            found = "" if is_secret(entry.key) else f"found {entry.value.strip()!r}; "
+            yield node.at(entry, f"{found}allowed: {error}")
+
+
+@rule(
+    "C110",
+    WARNING,
+    "A reference to a config provider without one",
+    "A reference such as ${file:/etc/kafka/secrets:password} is replaced only by a provider that"
+    " config.providers names. Without it, the reference itself is the value.",
+    wrong="ssl.key.password=${file:/etc/kafka/secrets.properties:key}",
+    right="config.providers=file\n"
+    "config.providers.file.class=org.apache.kafka.common.config.provider.FileConfigProvider\n"
+    "ssl.key.password=${file:/etc/kafka/secrets.properties:key}",
+    products=KAFKA,
+)
+def reference_without_provider(node: Node) -> Iterator[Hit]:
+    if node.file.is_image:
+        return
+    named = set(node.words("config.providers"))
+    for entry in node.entries.values():
+        provider = has_provider(entry.value)
+        if provider and provider not in named and is_security_key(entry.key):
+            yield node.at(
+                entry,
+                f"config.providers does not name {provider}: the reference itself is the value",
+            )
+
+
+@rule(
+    "C111",
+    WARNING,
+    "A key that nobody reads",
+    "A node of Kafka ignores unknown keys without a word, and plug-ins may read them. This one"
+    " differs from a key of Kafka in a letter or two.",
+    wrong="super.user=User:admin",
+    right="super.users=User:ANONYMOUS;User:admin",
+)
+def mistyped_key(node: Node) -> Iterator[Hit]:
+    for entry in node.entries.values():
+        bare = bare_name(entry.key)
+        if is_known(bare) or not bare:
+            continue
+        near = resembling(bare)
+        if near is not None and is_security_key(near):
+            full = entry.key.removesuffix(bare) + near
+            yield node.at(entry, f"no node of Kafka has this key; did you mean {full}?")
+
+
+@rule(
+    "C112",
+    WARNING,
+    "A byte order mark",
+    "The three bytes that some editors write first are part of the first key, which then is"
+    " unknown.",
+    wrong="\ufeff# the operators\nsuper.users=User:admin",
+    right="# the operators\nsuper.users=User:ANONYMOUS;User:admin",
+    products=BOTH,
+)
+def byte_order_mark(node: Node) -> Iterator[Hit]:
+    if (node.file.data or b"").startswith(_BYTE_ORDER_MARK):
+        text = "the file begins with a byte order mark, which is part of its first key"
+        yield Hit(f"{node.name} line 1", "", text)
+
+
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"

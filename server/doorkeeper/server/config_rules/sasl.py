@@ -1,0 +1,590 @@
+"""Rules C3: SASL mechanisms, login modules and delegation tokens.
+
+Source: ``JaasContext.loadServerContext``, ``ChannelBuilders``, ``SaslChannelBuilder``,
+``LoginManager``, ``KerberosLogin`` and ``KafkaConfig.validateValues`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.server.config.naming import LISTENER_PREFIX
+from doorkeeper.server.config.sasl import MODULES, meant_for, similar
+from doorkeeper.server.config_rules.keys import bare_name
+from doorkeeper.server.config_rules.node import JAAS_CONFIG
+from doorkeeper.server.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, Hit, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.base.entry import Entry
+    from doorkeeper.server.config_rules.node import Module, Node
+
+ENABLED: Final = "sasl.enabled.mechanisms"
+HANDLER: Final = "sasl.server.callback.handler.class"
+LOGIN_HANDLER: Final = "sasl.login.callback.handler.class"
+LOGIN_CLASS: Final = "sasl.login.class"
+SERVICE: Final = "sasl.kerberos.service.name"
+BETWEEN_BROKERS: Final = "sasl.mechanism.inter.broker.protocol"
+TO_CONTROLLERS: Final = "sasl.mechanism.controller.protocol"
+
+_PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_SCRAM: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
+_OAUTH: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+_KERBEROS: Final = "com.sun.security.auth.module.Krb5LoginModule"
+_CLASSES: Final = frozenset(name for names in MODULES.values() for name in names)
+_OF_MECHANISMS: Final = (HANDLER, LOGIN_HANDLER, LOGIN_CLASS)
+
+
+def _missing(node: Node, listener: str, mechanism: str) -> str:
+    """Return what to write for a login module, and the key that was probably meant for it."""
+    right = f"{LISTENER_PREFIX}{listener.lower()}.{mechanism.lower()}.{JAAS_CONFIG}"
+    near = meant_for(node.entries, listener, mechanism)
+    if near:
+        return f"{near} is not read: write {right}"
+    return f"write {right}, or a section KafkaServer in the JAAS file (--jaas)"
+
+
+@rule(
+    "C301",
+    ERROR,
+    "A mechanism without a login module",
+    "Each mechanism that a listener enables needs a login module: in"
+    " listener.name.NAME.MECHANISM.sasl.jaas.config, both in lower case, or in the section"
+    " KafkaServer of the JAAS file. SCRAM and OAUTHBEARER too. Without sasl.enabled.mechanisms the"
+    " mechanism is GSSAPI.",
+    wrong="sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512",
+    right="sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512\n"
+    f"listener.name.sasl.scram-sha-512.sasl.jaas.config={_SCRAM} required;",
+)
+def no_login_module(node: Node) -> Iterator[Hit]:
+    if node.file.jaas.problems or (node.file.is_image and _has_jaas_option(node)):
+        return
+    for listener, mechanism in node.logins:
+        if node.module(listener, mechanism) is None:
+            entry = node.entry(ENABLED, listener)
+            default = ", the default," if entry is None else ""
+            yield node.at(
+                entry or ENABLED,
+                f"listener {listener} offers {mechanism}{default} and has no login module for it:"
+                f" {_missing(node, listener, mechanism)}",
+            )
+
+
+def _has_jaas_option(node: Node) -> bool:
+    return any("java.security.auth.login.config" in entry.value for entry in node.file.more)
+
+
+@rule(
+    "C302",
+    WARNING,
+    "A mechanism that nobody speaks",
+    "Names of mechanisms are in upper case, with hyphens: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512,"
+    " OAUTHBEARER, GSSAPI. Another name is offered to clients, of which none knows it.",
+    wrong="listener.name.sasl.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA512\n"
+    f"listener.name.sasl.scram-sha512.sasl.jaas.config={_SCRAM} required;",
+    right="listener.name.sasl.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512\n"
+    f"listener.name.sasl.scram-sha-512.sasl.jaas.config={_SCRAM} required;",
+)
+def unknown_mechanism(node: Node) -> Iterator[Hit]:
+    for listener, mechanism in node.logins:
+        if mechanism in MODULES:
+            continue
+        near = similar(mechanism.upper(), list(MODULES))
+        hint = f"; did you mean {near}?" if near else ""
+        where: str | Entry = node.entry(ENABLED, listener) or ENABLED
+        yield node.at(where, f"Kafka has no mechanism {mechanism} (listener {listener}){hint}")
+
+
+@rule(
+    "C303",
+    ERROR,
+    "The mechanism between brokers is not enabled",
+    "Brokers log in to each other with sasl.mechanism.inter.broker.protocol, GSSAPI by default,"
+    " which the inter-broker listener must offer.",
+    wrong="sasl.mechanism.inter.broker.protocol=SCRAM-SHA-512",
+    right="sasl.mechanism.inter.broker.protocol=PLAIN",
+)
+def inter_broker_mechanism(node: Node) -> Iterator[Hit]:
+    if not node.protocol(node.inter_broker).startswith("SASL"):
+        return
+    mechanism = node.of(BETWEEN_BROKERS)
+    enabled = node.mechanisms(node.inter_broker)
+    if mechanism not in enabled:
+        default = "" if BETWEEN_BROKERS in node.entries else ", the default"
+        yield node.at(
+            BETWEEN_BROKERS,
+            f"found {mechanism}{default}; allowed: a mechanism of listener {node.inter_broker}"
+            f" ({', '.join(enabled)})",
+        )
+
+
+@rule(
+    "C304",
+    WARNING,
+    "sasl.jaas.config without listener and mechanism",
+    "A node ignores sasl.jaas.config without the listener and the mechanism before it, and a"
+    " mechanism without its listener. Only clients read the plain key.",
+    wrong=f"sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512\nsasl.jaas.config={_SCRAM} required;",
+    right="sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512\n"
+    f"listener.name.sasl.scram-sha-512.sasl.jaas.config={_SCRAM} required;",
+    products=BOTH,
+)
+def jaas_without_mechanism(node: Node) -> Iterator[Hit]:
+    for listener, mechanism in node.logins:
+        right = f"{LISTENER_PREFIX}{listener.lower()}.{mechanism.lower()}.{JAAS_CONFIG}"
+        if right in node.entries:
+            continue
+        for wider in (
+            f"{LISTENER_PREFIX}{listener.lower()}.{JAAS_CONFIG}",
+            f"{mechanism.lower()}.{JAAS_CONFIG}",
+            JAAS_CONFIG,
+        ):
+            if wider in node.entries:
+                yield node.at(wider, f"has no effect: the key needs its mechanism, as {right}")
+
+
+@rule(
+    "C305",
+    WARNING,
+    "A prefix of no mechanism",
+    "Between the listener and a key of SASL there is the mechanism in lower case, as it is spelled"
+    " in sasl.enabled.mechanisms. With another text the key is read by nobody.",
+    wrong=f'listener.name.sasl.PLAIN.sasl.jaas.config={_PLAIN} required user_a="b";',
+    right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required user_a="b";',
+    products=BOTH,
+)
+def prefix_of_no_mechanism(node: Node) -> Iterator[Hit]:
+    names = {name.lower(): name for name in node.known_listeners}
+    for entry in node.entries.values():
+        listener, _, rest = entry.key.removeprefix(LISTENER_PREFIX).partition(".")
+        bare = bare_name(entry.key)
+        if not entry.key.startswith(LISTENER_PREFIX) or listener not in names or rest == bare:
+            continue
+        mechanism = rest.removesuffix(f".{bare}")
+        enabled = [name.lower() for name in node.mechanisms(names[listener])]
+        enabled += [value.lower() for name, value in node.outgoing if name == names[listener]]
+        if mechanism in enabled:
+            continue
+        # One key may enable what another listener uses: only spelling is a fault here.
+        right = mechanism.lower() if mechanism.lower() in enabled else ""
+        right = right or similar(mechanism.lower(), enabled)
+        if mechanism.lower() != mechanism or mechanism.upper() not in MODULES:
+            hint = f": write {LISTENER_PREFIX}{listener}.{right}.{bare}" if right else ""
+            yield node.at(entry, f"has no effect: {mechanism} is not a mechanism{hint}")
+        else:
+            yield node.at(
+                entry,
+                f"has no effect: listener {listener.upper()} does not offer {mechanism.upper()}",
+            )
+
+
+@rule(
+    "C306",
+    ERROR,
+    "A login module that cannot be parsed",
+    "The value is a class, a flag, options as name=value, and a semicolon; a value that is more"
+    " than a word is in double quotes. The key takes one module.",
+    wrong=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required user_a="b"',
+    right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required user_a="b";',
+)
+def malformed_jaas(node: Node) -> Iterator[Hit]:
+    for _, module in _modules(node):
+        if module.entry is None or node.is_template(module.entry):
+            continue
+        if module.error:
+            yield node.at(module.entry, module.error)
+        elif len(module.modules) != 1:
+            text = f"found {len(module.modules)} login modules; allowed: one"
+            yield node.at(module.entry, text)
+
+
+def _modules(node: Node) -> Iterator[tuple[str, Module]]:
+    """Yield the mechanism and the login module of each login, incoming and outgoing, once."""
+    seen = set()
+    for listener, mechanism in (*node.logins, *node.outgoing):
+        module = node.module(listener, mechanism) if mechanism else None
+        if module is not None and (mechanism, module.where) not in seen:
+            seen.add((mechanism, module.where))
+            yield mechanism, module
+
+
+@rule(
+    "C307",
+    ERROR,
+    "A login module that Kafka does not have",
+    "The class is loaded when the node starts. Those of Kafka are PlainLoginModule,"
+    " ScramLoginModule and OAuthBearerLoginModule; GSSAPI uses Java's Krb5LoginModule.",
+    wrong="listener.name.sasl.plain.sasl.jaas.config="
+    'org.apache.kafka.common.security.PlainLoginModule required user_a="b";',
+    right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required user_a="b";',
+)
+def unknown_module(node: Node) -> Iterator[Hit]:
+    for _, module in _modules(node):
+        for login in module.modules:
+            short = login.name.rpartition(".")[2]
+            known = [name for name in _CLASSES if name.endswith(f".{short}")]
+            known = known or ([similar(login.name, sorted(_CLASSES))] if _near(login.name) else [])
+            if login.name not in _CLASSES and known:
+                yield node.at(
+                    module.entry or module.where,
+                    f"there is no class {login.name}; did you mean {min(known)}?",
+                )
+
+
+def _near(name: str) -> bool:
+    return name.startswith("org.apache.kafka.common.security.") and "LoginModule" in name
+
+
+@rule(
+    "C308",
+    WARNING,
+    "A login module of another mechanism",
+    "A mechanism looks for its options in the modules of its own class. With another one it starts"
+    " and refuses every user.",
+    wrong=f'listener.name.sasl.plain.sasl.jaas.config={_SCRAM} required username="a" password="b";',
+    right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required username="a" password="b"'
+    ' user_a="b";',
+)
+def module_of_another_mechanism(node: Node) -> Iterator[Hit]:
+    for mechanism, module in _modules(node):
+        names = MODULES.get(mechanism, ())
+        wrong = [login.name for login in module.modules if login.name in _CLASSES]
+        if wrong and names and not set(wrong) & set(names):
+            yield node.at(
+                module.entry or module.where,
+                f"{mechanism} needs {names[0]}; found {wrong[0].rpartition('.')[2]}",
+            )
+
+
+@rule(
+    "C309",
+    WARNING,
+    "A login between nodes without a name",
+    "The node logs in to other nodes with username and password of its login module. user_NAME"
+    " options are the users that it accepts.",
+    wrong=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required user_admin="a";',
+    right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required username="admin"'
+    ' password="a" user_admin="a";',
+)
+def login_without_name(node: Node) -> Iterator[Hit]:
+    for listener, mechanism in node.outgoing:
+        module = node.module(listener, mechanism) if mechanism else None
+        if module is None or not (mechanism == "PLAIN" or mechanism.startswith("SCRAM-")):
+            continue
+        login = module.of_class("LoginModule")
+        if login is None:
+            continue
+        missing = [name for name in ("username", "password") if name not in login.options]
+        if missing:
+            yield node.at(
+                module.entry or module.where,
+                f"the login to other nodes over {listener} has no {' and no '.join(missing)}",
+            )
+
+
+@rule(
+    "C310",
+    WARNING,
+    "A login between nodes that the nodes refuse",
+    "With PLAIN the user of username must be among the options user_NAME, with the same password;"
+    " the other nodes have the same file.",
+    wrong=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required username="admin"'
+    ' password="a" user_admin="b";',
+    right=f'listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required username="admin"'
+    ' password="a" user_admin="a";',
+)
+def login_that_is_refused(node: Node) -> Iterator[Hit]:
+    for listener, mechanism in node.outgoing:
+        if mechanism != "PLAIN" or listener not in node.listeners:
+            continue
+        module = node.module(listener, mechanism)
+        login = None if module is None else module.of_class(".PlainLoginModule")
+        handler = node.entry(HANDLER, listener, mechanism)
+        if module is None or login is None or "username" not in login.options or handler:
+            continue
+        name = login.options["username"]
+        expected = login.options.get(f"user_{name}")
+        where: str | Entry = module.entry or module.where
+        if expected is None:
+            near = [key for key in login.options if key.lower() == f"user_{name}".lower()]
+            hint = f"; found {near[0]}" if near else ""
+            yield node.at(where, f"there is no user_{name} for username={name}{hint}")
+        elif expected != login.options.get("password"):
+            yield node.at(where, f"password is not the one of user_{name}")
+
+
+@rule(
+    "C311",
+    ERROR,
+    "No login to the controllers",
+    "A node connects to the controllers with sasl.mechanism.controller.protocol, GSSAPI by default,"
+    " and needs a login module for it under the controllers' listener.",
+    wrong="listener.security.protocol.map=CONTROLLER:SASL_PLAINTEXT,SASL:SASL_PLAINTEXT\n"
+    f'listener.name.controller.plain.sasl.jaas.config={_PLAIN} required username="a"'
+    ' password="b" user_a="b";',
+    right="listener.security.protocol.map=CONTROLLER:SASL_PLAINTEXT,SASL:SASL_PLAINTEXT\n"
+    f'listener.name.controller.plain.sasl.jaas.config={_PLAIN} required username="a"'
+    ' password="b" user_a="b";\nsasl.mechanism.controller.protocol=PLAIN\n'
+    "super.users=User:admin;User:a",
+)
+def login_to_controllers(node: Node) -> Iterator[Hit]:
+    if node.file.jaas.problems or not node.is_kraft or not node.controllers:
+        return
+    if node.file.is_image and _has_jaas_option(node):
+        return
+    listener = node.controllers[0]
+    if not node.protocol(listener).startswith("SASL"):
+        return
+    mechanism = node.of(TO_CONTROLLERS)
+    default = "" if TO_CONTROLLERS in node.entries else ", the default,"
+    if listener in node.listeners and mechanism not in node.mechanisms(listener):
+        yield node.at(
+            TO_CONTROLLERS,
+            f"found {mechanism}{default} which listener {listener} does not offer"
+            f" ({', '.join(node.mechanisms(listener))})",
+        )
+    elif node.module(listener, mechanism) is None:
+        yield node.at(
+            TO_CONTROLLERS,
+            f"{mechanism}{default} has no login module: {_missing(node, listener, mechanism)}",
+        )
+
+
+@rule(
+    "C312",
+    WARNING,
+    "A key of a mechanism without its mechanism",
+    "A node reads the callback handlers and the login class with listener and mechanism before"
+    " them: listener.name.NAME.MECHANISM.KEY. Without the mechanism they are ignored, and the"
+    " handler is Kafka's own.",
+    wrong=f"listener.name.sasl.{HANDLER}=com.example.Passwords",
+    right=f"listener.name.sasl.plain.{HANDLER}=com.example.Passwords",
+)
+def handler_without_mechanism(node: Node) -> Iterator[Hit]:
+    for listener in node.sasl_listeners:
+        for key in _OF_MECHANISMS:
+            for name in (f"{LISTENER_PREFIX}{listener.lower()}.{key}", key):
+                if name not in node.entries:
+                    continue
+                mechanism = next(iter(node.mechanisms(listener)), "plain").lower()
+                right = f"{LISTENER_PREFIX}{listener.lower()}.{mechanism}.{key}"
+                if right not in node.entries:
+                    yield node.at(name, f"has no effect: the key needs its mechanism, as {right}")
+
+
+@rule(
+    "C313",
+    WARNING,
+    "OAUTHBEARER accepts tokens that nobody signed",
+    "Without a callback handler Kafka's own is for development: it accepts unsigned tokens with any"
+    " name.",
+    wrong="sasl.enabled.mechanisms=PLAIN,OAUTHBEARER\n"
+    f"listener.name.sasl.oauthbearer.sasl.jaas.config={_OAUTH} required;",
+    right="sasl.enabled.mechanisms=PLAIN,OAUTHBEARER\n"
+    f"listener.name.sasl.oauthbearer.sasl.jaas.config={_OAUTH} required;\n"
+    f"listener.name.sasl.oauthbearer.{HANDLER}="
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler\n"
+    "sasl.oauthbearer.jwks.endpoint.url=https://idp.example.com/keys\n"
+    "sasl.oauthbearer.expected.audience=kafka\nsasl.oauthbearer.expected.issuer=idp",
+)
+def unsigned_tokens(node: Node) -> Iterator[Hit]:
+    for listener, mechanism in node.logins:
+        right = f"{LISTENER_PREFIX}{listener.lower()}.oauthbearer.{HANDLER}"
+        if mechanism == "OAUTHBEARER" and right not in node.entries:
+            yield node.at(
+                node.entry(ENABLED, listener) or ENABLED,
+                f"listener {listener} accepts unsigned tokens with any name: write {right}="
+                "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler",
+            )
+
+
+@rule(
+    "C314",
+    WARNING,
+    "Tokens for others are accepted",
+    "Without the expected audience and issuer, a token that the same provider signed for another"
+    " service is accepted too; one with an audience is then refused.",
+    wrong="sasl.enabled.mechanisms=PLAIN,OAUTHBEARER\n"
+    f"listener.name.sasl.oauthbearer.sasl.jaas.config={_OAUTH} required;\n"
+    "sasl.oauthbearer.jwks.endpoint.url=https://idp.example.com/keys",
+    right="sasl.enabled.mechanisms=PLAIN,OAUTHBEARER\n"
+    f"listener.name.sasl.oauthbearer.sasl.jaas.config={_OAUTH} required;\n"
+    "sasl.oauthbearer.jwks.endpoint.url=https://idp.example.com/keys\n"
+    "sasl.oauthbearer.expected.audience=kafka\nsasl.oauthbearer.expected.issuer=idp",
+)
+def tokens_for_others(node: Node) -> Iterator[Hit]:
+    for listener, mechanism in node.logins:
+        if mechanism != "OAUTHBEARER":
+            continue
+        if not node.of("sasl.oauthbearer.jwks.endpoint.url", listener, mechanism):
+            continue
+        for name in ("audience", "issuer"):
+            key = f"sasl.oauthbearer.expected.{name}"
+            if not node.of(key, listener, mechanism):
+                yield node.at(key, f"not set: listener {listener} does not check the {name}")
+
+
+@rule(
+    "C315",
+    ERROR,
+    "GSSAPI without the name of its service",
+    "The node takes the first part of its Kerberos name from sasl.kerberos.service.name, or from"
+    " serviceName in the login module; both must not differ.",
+    wrong="sasl.enabled.mechanisms=PLAIN,GSSAPI\n"
+    f"listener.name.sasl.gssapi.sasl.jaas.config={_KERBEROS} required useKeyTab=true"
+    ' keyTab="/etc/kafka/kafka.keytab" principal="kafka/localhost@EXAMPLE.COM";',
+    right="sasl.enabled.mechanisms=PLAIN,GSSAPI\nsasl.kerberos.service.name=kafka\n"
+    f"listener.name.sasl.gssapi.sasl.jaas.config={_KERBEROS} required useKeyTab=true"
+    ' keyTab="/etc/kafka/kafka.keytab" principal="kafka/localhost@EXAMPLE.COM";',
+)
+def kerberos_service(node: Node) -> Iterator[Hit]:
+    for listener, mechanism in dict.fromkeys((*node.logins, *node.outgoing)):
+        module = node.module(listener, mechanism) if mechanism == "GSSAPI" else None
+        if module is None or not module.modules:
+            continue
+        named = node.of(SERVICE, listener, mechanism)
+        in_module = next(
+            (
+                login.options["serviceName"]
+                for login in module.modules
+                if "serviceName" in login.options
+            ),
+            "",
+        )
+        if not named and not in_module:
+            yield node.at(SERVICE, f"absent, and listener {listener} offers GSSAPI")
+        elif named and in_module and named != in_module:
+            yield node.at(SERVICE, f"found {named}, and serviceName={in_module} in the module")
+
+
+@rule(
+    "C316",
+    WARNING,
+    "A section of the JAAS file that nobody reads",
+    "A node reads the section KafkaServer, and before it NAME.KafkaServer with the listener's name"
+    " in lower case. KafkaClient is for clients.",
+    wrong={"server.properties": "", "jaas.conf": f"SASL.KafkaServer {{ {_PLAIN} required; }};"},
+    right={"server.properties": "", "jaas.conf": f"sasl.KafkaServer {{ {_PLAIN} required; }};"},
+    products=BOTH,
+)
+def unread_section(node: Node) -> Iterator[Hit]:
+    names = [name.lower() for name in node.known_listeners]
+    for section in node.file.jaas.sections:
+        listener, dot, rest = (section or "").rpartition(".KafkaServer")
+        if section is None or rest or not dot or listener in names:
+            continue
+        near = listener.lower() if listener.lower() in names else similar(listener.lower(), names)
+        hint = f"; write {near}.KafkaServer" if near else ""
+        yield Hit(node.file.jaas.path, "", f"nobody reads the section {section}{hint}")
+
+
+@rule(
+    "C317",
+    WARNING,
+    "Delegation tokens that nobody can use",
+    "Clients log in with a delegation token over SCRAM only.",
+    wrong="delegation.token.secret.key=0123456789",
+    right="delegation.token.secret.key=0123456789\nsasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256\n"
+    f"listener.name.sasl.scram-sha-256.sasl.jaas.config={_SCRAM} required;",
+    products=BOTH,
+)
+def tokens_without_scram(node: Node) -> Iterator[Hit]:
+    keys = ("delegation.token.secret.key", "delegation.token.master.key")
+    key = next((name for name in keys if node.has(name)), "")
+    if not key or node.roles == {"controller"}:
+        return
+    if not any(mechanism.startswith("SCRAM-") for _, mechanism in node.logins):
+        yield node.at(
+            key,
+            "is given, but no listener offers SCRAM: nobody can log in with a delegation token; add"
+            " SCRAM-SHA-256 or SCRAM-SHA-512 to sasl.enabled.mechanisms",
+        )
+
+
+@rule(
+    "C318",
+    WARNING,
+    "The older name of the secret of delegation tokens",
+    "delegation.token.master.key was renamed in 3.0, and Kafka 4.0 and later do not read it.",
+    wrong="delegation.token.master.key=0123456789",
+    right="",
+    products=DOORKEEPER,
+)
+def older_secret(node: Node) -> Iterator[Hit]:
+    key = "delegation.token.master.key"
+    if key in node.entries:
+        yield node.at(key, "is deprecated: use delegation.token.secret.key")
+
+
+@rule(
+    "C319",
+    WARNING,
+    "PLAIN without a user",
+    "The users of PLAIN are the options user_NAME of its login module, unless a callback handler"
+    " has them. Without them everybody is refused.",
+    wrong=f"listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required"
+    ' username="admin" password="a";',
+    right=f"listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required"
+    ' username="admin" password="a" user_admin="a";',
+)
+def plain_without_users(node: Node) -> Iterator[Hit]:
+    for listener, mechanism in node.logins:
+        module = node.module(listener, mechanism) if mechanism == "PLAIN" else None
+        login = None if module is None else module.of_class(".PlainLoginModule")
+        handler = f"{LISTENER_PREFIX}{listener.lower()}.plain.{HANDLER}"
+        if module is None or login is None or handler in node.entries:
+            continue
+        if not any(name.startswith("user_") for name in login.options):
+            yield node.at(
+                module.entry or module.where,
+                f'listener {listener} offers PLAIN and has no user: add user_NAME="PASSWORD"',
+            )
+
+
+@rule(
+    "C320",
+    WARNING,
+    "An option that no login module reads",
+    'A user of PLAIN is user_NAME="PASSWORD". Other options that begin with user are ignored.',
+    wrong=f"listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required"
+    ' username="admin" password="a" user_admin="a" user.bob="b";',
+    right=f"listener.name.sasl.plain.sasl.jaas.config={_PLAIN} required"
+    ' username="admin" password="a" user_admin="a" user_bob="b";',
+)
+def unread_option(node: Node) -> Iterator[Hit]:
+    for mechanism, module in _modules(node):
+        login = module.of_class(".PlainLoginModule")
+        if mechanism != "PLAIN" or login is None:
+            continue
+        for name in login.options:
+            if name in ("username", "password") or name.startswith("user_"):
+                continue
+            where: str | Entry = module.entry or module.where
+            hint = "; a user is user_NAME" if name.lower().startswith("user") else ""
+            yield node.at(where, f"PLAIN does not read the option {name}{hint}")
+
+
+@rule(
+    "C321",
+    ERROR,
+    "A token of development without a name",
+    "With Kafka's own login handler the node makes its token from the options"
+    " unsecuredLogin..., of which unsecuredLoginStringClaim_sub, its name, is required.",
+    wrong="sasl.enabled.mechanisms=PLAIN,OAUTHBEARER\n"
+    f"listener.name.sasl.oauthbearer.sasl.jaas.config={_OAUTH} required"
+    ' unsecuredLoginLifetimeSeconds="3600";',
+    right="sasl.enabled.mechanisms=PLAIN,OAUTHBEARER\n"
+    f"listener.name.sasl.oauthbearer.sasl.jaas.config={_OAUTH} required"
+    ' unsecuredLoginLifetimeSeconds="3600" unsecuredLoginStringClaim_sub="kafka";',
+)
+def unsecured_token_without_name(node: Node) -> Iterator[Hit]:
+    for listener, mechanism in dict.fromkeys((*node.logins, *node.outgoing)):
+        module = node.module(listener, mechanism) if mechanism == "OAUTHBEARER" else None
+        login = None if module is None else module.of_class(".OAuthBearerLoginModule")
+        own = f"{LISTENER_PREFIX}{listener.lower()}.oauthbearer.{LOGIN_HANDLER}"
+        if module is None or login is None or own in node.entries:
+            continue
+        named = [name for name in login.options if name.startswith("unsecuredLogin")]
+        if named and "unsecuredLoginStringClaim_sub" not in named:
+            yield node.at(module.entry or module.where, "unsecuredLoginStringClaim_sub is missing")
