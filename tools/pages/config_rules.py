@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.server.config_rules import checking
 from doorkeeper.server.config_rules.examples import BASE
-from doorkeeper.server.config_rules.rule import ALWAYS, PROPERTIES, RULES, Product
+from doorkeeper.server.config_rules.findings import Product
+from doorkeeper.server.config_rules.rule import ALWAYS, PROPERTIES, RULES
 from testkit.checkout import ROOT
 from testkit.written_passwords import ROWS
 
@@ -28,9 +29,11 @@ with and do something else. Made from the declarations in
 
     doorkeeper config check --broker broker.properties controller.properties
     doorkeeper config check --broker server.properties --jaas kafka_server_jaas.conf
+    doorkeeper config check --broker server.properties --no-jaas --strict
     doorkeeper config check --broker --env compose.yaml --kafka 4.3 --output sarif
 
 - Several files are brokers and controllers of one cluster, and are compared.
+- Where login modules are in a JAAS file, `--jaas` names it; `--no-jaas` says that there is none.
 - `--env` reads the services of a Compose file whose image is Kafka's (`apache/kafka`,
   `confluentinc/cp-kafka`, Bitnami's): a variable `KAFKA_SUPER_USERS` is the key `super.users`.
 - `--output json` and `--output sarif` are for programs and code reviews.

@@ -9,17 +9,17 @@ from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.version import __version__
 from doorkeeper.cli.terminal import fail, paint, show, show_json
-from doorkeeper.server.config import jaas_file
 from doorkeeper.server.config_rules.checking import check, release_of
 from doorkeeper.server.config_rules.containers import NotCompose, files_of
+from doorkeeper.server.config_rules.findings import Severity
 from doorkeeper.server.config_rules.node import ConfigFile
-from doorkeeper.server.config_rules.rule import RULES, Severity
+from doorkeeper.server.config_rules.rule import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from doorkeeper.server.config.jaas_file import JaasFile
-    from doorkeeper.server.config_rules.rule import Finding
+    from doorkeeper.server.config_rules.findings import Finding
 
 PAGE: Final = "docs/reference/config-rules.md"
 
@@ -30,19 +30,21 @@ _STORE_BYTES_MAX: Final = 1 << 20
 def check_brokers(
     files: Sequence[Path],
     *,
-    jaas: Path | None,
+    jaas: JaasFile | None,
     environment: Path | None,
     release: str,
     output: str,
     strict: bool,
 ) -> NoReturn:
-    """Check the files of one cluster, print the findings, and end with the status."""
-    jaas_text = jaas_file.read("" if jaas is None else str(jaas))
-    if jaas_text.problems:
-        fail(jaas_text.problems)
-    configurations = [_file_of(file, jaas_text) for file in files]
+    """Check the files of one cluster, print the findings, and end with the status.
+
+    ``jaas`` is the JAAS file of the nodes, None if it is not known whether they have one.
+    """
+    if jaas is not None and jaas.problems:
+        fail(jaas.problems)
+    configurations = [_file_of(file, jaas) for file in files]
     if environment is not None:
-        configurations += _of_environment(environment, jaas_text)
+        configurations += _of_environment(environment, jaas)
     findings = check(configurations, release=release_of(release))
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
     names = [file.name for file in configurations]
@@ -55,7 +57,7 @@ def check_brokers(
     raise SystemExit(1 if errors or (strict and findings) else 0)
 
 
-def _file_of(file: Path, jaas: JaasFile) -> ConfigFile:
+def _file_of(file: Path, jaas: JaasFile | None) -> ConfigFile:
     data = properties.read_bytes(file)
     try:
         entries = properties.parse(data, str(file))
@@ -80,7 +82,7 @@ def _stores(paths: Sequence[str]) -> Iterator[tuple[str, bytes | None]]:
             continue
 
 
-def _of_environment(file: Path, jaas: JaasFile) -> list[ConfigFile]:
+def _of_environment(file: Path, jaas: JaasFile | None) -> list[ConfigFile]:
     try:
         text = file.read_text("utf-8")
         return [each._replace(jaas=jaas) for each in files_of(text, str(file))]

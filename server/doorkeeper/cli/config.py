@@ -147,6 +147,7 @@ Examples:
     type=click.Path(path_type=Path),
     help="The JAAS file of the brokers: java.security.auth.login.config.",
 )
+@click.option("--no-jaas", is_flag=True, help="The brokers have no JAAS file.")
 @click.option(
     "--env",
     "environment",
@@ -176,6 +177,7 @@ def check(
     strict: bool,
     broker: bool,
     jaas: Path | None,
+    no_jaas: bool,
     environment: Path | None,
     release: str,
     output: str,
@@ -194,17 +196,19 @@ def check(
         if not files and environment is None:
             raise click.UsageError("give the files of the nodes, or --env")
         from doorkeeper.cli.broker_check import check_brokers
+        from doorkeeper.server.config import jaas_file
 
+        known = jaas_file.NO_FILE if no_jaas else None
         check_brokers(
             files,
-            jaas=jaas,
+            jaas=known if jaas is None else jaas_file.read(str(jaas)),
             environment=environment,
             release=release,
             output=output,
             strict=strict,
         )
-    if jaas is not None or environment is not None or output != "text":
-        raise click.UsageError("--jaas, --env and --output are for --broker")
+    if jaas is not None or no_jaas or environment is not None or output != "text":
+        raise click.UsageError("--jaas, --no-jaas, --env and --output are for --broker")
     if len(files) != 1:
         raise click.UsageError("give one FILE, or --broker")
     _check_own(files[0], overrides, strict=strict)

@@ -27,8 +27,8 @@ from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR
 from doorkeeper.server.config_rules.checking import check
+from doorkeeper.server.config_rules.findings import Product
 from doorkeeper.server.config_rules.node import ConfigFile
-from doorkeeper.server.config_rules.rule import Product
 from doorkeeper.server.operations.logs.command_log import command_logs
 from doorkeeper.server.runtime.logger import NoLog
 from doorkeeper.server.security.provider import Sources

@@ -130,18 +130,27 @@ def meant_for(keys: Iterable[str], listener: str, mechanism: str) -> str:
 
     Source: ``JaasContext.loadServerContext``: listener and mechanism are in lower case.
     """
+    exact = misspelled(keys, listener, mechanism)
+    if exact:
+        return exact
     mechanism = mechanism.lower()
     right = f"listener.name.{listener.lower()}.{mechanism}.{SASL_JAAS_CONFIG}"
     others = [key for key in keys if key.endswith(SASL_JAAS_CONFIG.name)]
-    wider = (
-        f"listener.name.{listener.lower()}.{SASL_JAAS_CONFIG}",
-        f"{mechanism}.{SASL_JAAS_CONFIG}",
-    )
-    for key in others:
-        if key.lower() == right or key in wider:
-            return key
     near = similar(right, [key for key in others if f".{mechanism}." in key.lower()])
     return near or (SASL_JAAS_CONFIG.name if SASL_JAAS_CONFIG.name in others else "")
+
+
+def misspelled(keys: Iterable[str], listener: str, mechanism: str) -> str:
+    """Return the key that differs from the right one only in case, or lacks a part of its prefix.
+
+    Empty without one.
+    """
+    listener, mechanism = listener.lower(), mechanism.lower()
+    right = f"listener.name.{listener}.{mechanism}.{SASL_JAAS_CONFIG}"
+    wider = (f"listener.name.{listener}.{SASL_JAAS_CONFIG}", f"{mechanism}.{SASL_JAAS_CONFIG}")
+    return next(
+        (key for key in keys if key != right and (key.lower() == right or key in wider)), ""
+    )
 
 
 def similar(name: str, names: Sequence[str]) -> str:

@@ -10,8 +10,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.super_users import remark_on
+from doorkeeper.server.config_rules.findings import Hit
 from doorkeeper.server.config_rules.node import CONFIG_PROVIDER
-from doorkeeper.server.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, Hit, rule
+from doorkeeper.server.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,8 +15,9 @@ from doorkeeper.server.config_rules import (
     sasl,
     tls,
 )
+from doorkeeper.server.config_rules.findings import Finding, Product, Severity
 from doorkeeper.server.config_rules.node import ConfigFile, Node
-from doorkeeper.server.config_rules.rule import RULES, Finding, Product, Severity
+from doorkeeper.server.config_rules.rule import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.server.config_rules.authorization import AUTHORIZER, EVERYONE, STANDARD, SUPER
-from doorkeeper.server.config_rules.rule import Hit, cluster_rule
+from doorkeeper.server.config_rules.findings import Hit
+from doorkeeper.server.config_rules.rule import cluster_rule
 from doorkeeper.server.config_rules.sasl import TO_CONTROLLERS
 
 if TYPE_CHECKING:

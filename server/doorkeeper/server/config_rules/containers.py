@@ -13,10 +13,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from doorkeeper.base import properties
+from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.entry import Entry
+from doorkeeper.server.config_rules.findings import Hit
 from doorkeeper.server.config_rules.keys import bare_name, is_known, is_security_key
 from doorkeeper.server.config_rules.node import ConfigFile, addresses_in
-from doorkeeper.server.config_rules.rule import WARNING, Hit, rule
+from doorkeeper.server.config_rules.rule import WARNING, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,10 +141,20 @@ def _file_of(name: str, variables: list[Entry], image: str) -> ConfigFile:
         value = _DEFAULT.sub(lambda match: match[2] or match[0], entry.value).replace("$$", "$")
         is_key = entry.key.startswith(_PREFIX) and entry.key not in _NO_KEYS
         if is_key and (entry.key.startswith(_BITNAMI) or "bitnami" not in image):
-            entries.append(Entry(key_of_variable(entry.key), value, entry.source))
+            key = key_of_variable(entry.key)
+            entries.append(Entry(key, _as_written(key, value), entry.source))
         else:
             more.append(entry._replace(value=value))
     return ConfigFile(name, _completed(entries), more=more, is_image=True, hits=hits)
+
+
+def _as_written(key: str, value: str) -> str:
+    """Return a value as a node reads it: the images write KEY=VALUE into a properties file."""
+    try:
+        written = properties.parse(f"{key}={value}\n".encode("latin-1", "replace"), "")
+    except ConfigError:
+        return value
+    return next((entry.value for entry in written if entry.key == key), value)
 
 
 def _eaten_text(text: str) -> str:
@@ -268,5 +281,5 @@ def variable_without_prefix(node: Node) -> Iterator[Hit]:
 )
 def unchecked_jaas_file(node: Node) -> Iterator[Hit]:
     for entry in node.file.more:
-        if "java.security.auth.login.config" in entry.value and not node.file.jaas.path:
+        if "java.security.auth.login.config" in entry.value and node.file.jaas is None:
             yield Hit(entry.source, entry.key, "names a JAAS file: give it with --jaas")

@@ -12,9 +12,10 @@ from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.server.config import jaas_file
 from doorkeeper.server.config.jaas_file import NO_FILE, JaasFile
+from doorkeeper.server.config.loading import NO_FILE as NO_CONFIGURATION
 from doorkeeper.server.config_rules import containers
+from doorkeeper.server.config_rules.findings import Product
 from doorkeeper.server.config_rules.node import ConfigFile
-from doorkeeper.server.config_rules.rule import Product
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,21 +48,29 @@ def product_of(rule: Rule) -> Product:
 
 def files_of(rule: Rule, example: Mapping[str, str]) -> list[ConfigFile]:
     """Return the files of one of a rule's examples."""
-    jaas = NO_FILE
-    if "jaas.conf" in example:
-        jaas = JaasFile("jaas.conf", jaas_file.parse(example["jaas.conf"], {}))
+    jaas = _jaas_of(example)
     if "compose.yaml" in example:
         files = containers.files_of(example["compose.yaml"], "compose.yaml")
         return [file._replace(jaas=jaas) for file in files]
     base = BASE if product_of(rule) is Product.KAFKA else ""
     configurations = {
-        name: text for name, text in example.items() if not name.endswith((".conf", ".pem"))
+        name: text
+        for name, text in example.items()
+        if name.endswith(".properties") or name == NO_CONFIGURATION
     }
     others = {name: text.encode() for name, text in example.items() if name not in configurations}
     return [
         ConfigFile(name, _with_base(text.encode(), base, name), text.encode(), jaas, files=others)
         for name, text in configurations.items()
     ]
+
+
+def _jaas_of(example: Mapping[str, str]) -> JaasFile | None:
+    """Return the JAAS file; without one a properties file has none, and a container may have."""
+    text = example.get("jaas.conf")
+    if text is None:
+        return None if "compose.yaml" in example else NO_FILE
+    return JaasFile("jaas.conf", jaas_file.parse(text, {})) if text else None
 
 
 def _with_base(data: bytes, base: str, name: str) -> list[Entry]:

@@ -12,6 +12,7 @@ from doorkeeper.base.key import Scope
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.sasl import similar
+from doorkeeper.server.config_rules.findings import Hit
 from doorkeeper.server.config_rules.keys import bare_name
 from doorkeeper.server.config_rules.node import (
     PROTOCOLS,
@@ -19,7 +20,7 @@ from doorkeeper.server.config_rules.node import (
     addresses_in,
     malformed_addresses,
 )
-from doorkeeper.server.config_rules.rule import BOTH, ERROR, WARNING, Hit, rule
+from doorkeeper.server.config_rules.rule import BOTH, ERROR, WARNING, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,11 +65,13 @@ def without_roles(node: Node) -> Iterator[Hit]:
     "listener.security.protocol.map=CONTROLLER:PLAINTEXT,CLIENTS:PLAINTEXT",
 )
 def listener_without_protocol(node: Node) -> Iterator[Hit]:
+    if node.is_open(NAMES, required=("listeners", MAP)):
+        return
     written = {name for name, _ in node.protocol_pairs()}
     for name in node.known_listeners:
         if name not in node.protocols and name not in written:
             near = similar(name, sorted(written))
-            hint = f"; did you mean {name} by {near}?" if near else ""
+            hint = f"; found {near}" if near else ""
             yield node.at(MAP, f"there is no entry for listener {name}{hint}")
 
 
@@ -120,6 +123,8 @@ def malformed_address(node: Node) -> Iterator[Hit]:
 )
 def same_name_or_port(node: Node) -> Iterator[Hit]:
     for key in ("listeners", ADVERTISED):
+        if node.is_open(key):
+            continue
         names: dict[str, int] = {}
         ports: dict[int, str] = {}
         for name, host, port in addresses_in(node.text(key)):
@@ -143,7 +148,8 @@ def same_name_or_port(node: Node) -> Iterator[Hit]:
     right="inter.broker.listener.name=SASL",
 )
 def two_inter_broker_keys(node: Node) -> Iterator[Hit]:
-    if {"inter.broker.listener.name", "security.inter.broker.protocol"} <= set(node.entries):
+    keys = ("inter.broker.listener.name", "security.inter.broker.protocol")
+    if set(keys) <= set(node.entries) and not node.is_open(*keys):
         yield node.at(
             "security.inter.broker.protocol",
             "give either this or inter.broker.listener.name, not both",
@@ -161,6 +167,8 @@ def two_inter_broker_keys(node: Node) -> Iterator[Hit]:
     right="inter.broker.listener.name=SASL",
 )
 def inter_broker_not_advertised(node: Node) -> Iterator[Hit]:
+    if node.is_open("listeners", ADVERTISED, "inter.broker.listener.name", required=(MAP,)):
+        return
     named = node.has("inter.broker.listener.name")
     key = "inter.broker.listener.name" if named else "security.inter.broker.protocol"
     if named and node.inter_broker not in node.protocols:
@@ -197,7 +205,7 @@ def _advertised(node: Node) -> list[str]:
     "listeners=SASL://localhost:9092",
 )
 def controllers_and_roles(node: Node) -> Iterator[Hit]:
-    if not node.is_kraft or not node.addresses:
+    if not node.is_kraft or not node.addresses or node.is_open("listeners", required=(NAMES,)):
         return
     others = [name for name in node.controllers if name not in node.listeners]
     own = [name for name in node.controllers if name in node.listeners]
@@ -228,7 +236,7 @@ def controllers_and_roles(node: Node) -> Iterator[Hit]:
     right="advertised.listeners=SASL://localhost:9092",
 )
 def advertised_without_listener(node: Node) -> Iterator[Hit]:
-    if "broker" not in node.roles or not node.has("listeners"):
+    if "broker" not in node.roles or node.is_open(ADVERTISED, required=("listeners",)):
         return
     for name, host, _ in addresses_in(node.text(ADVERTISED)):
         if name not in node.known_listeners:
@@ -364,6 +372,8 @@ def password_in_clear(node: Node) -> Iterator[Hit]:
     right="early.start.listeners=CONTROLLER",
 )
 def early_without_listener(node: Node) -> Iterator[Hit]:
+    if node.is_open("listeners"):
+        return
     for name in node.words("early.start.listeners"):
         if name.upper() not in node.listeners:
             text = f"{name} is not one of the listeners ({', '.join(node.listeners)})"

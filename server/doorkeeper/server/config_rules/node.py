@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from doorkeeper.base import jaas
 from doorkeeper.base.jaas import JaasError, LoginModule
 from doorkeeper.base.key import NOTHING
-from doorkeeper.server.config.jaas_file import NO_FILE, JaasFile
+from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.kafka_keys import rows
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.naming import LISTENER_PREFIX
-from doorkeeper.server.config_rules.rule import Hit, Product
+from doorkeeper.server.config_rules.findings import Hit, Product
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,20 +29,24 @@ JAAS_CONFIG: Final = "sasl.jaas.config"
 CONFIG_PROVIDER: Final = re.compile(r"\$\{[^}:]*:[^}]*\}")
 
 _ADDRESS: Final = re.compile(r"([^:/]*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,9})")
-_PLACEHOLDER: Final = re.compile(r"\$\{|\$\(|\{\{|\$[A-Z_]{2,}")
+_PLACEHOLDER: Final = re.compile(
+    r"\$\{|\$\(|\{\{|\{[A-Za-z_]+\}|\$[A-Z_]{2,}|<[A-Za-z_. -]+>|@[A-Z_]+@|%[a-z_]+%"
+)
+"""What shells, Compose and templates replace before a node reads the file."""
 
 
 class ConfigFile(NamedTuple):
     """The configuration of one node, before it is understood.
 
     ``data`` are the bytes of a properties file, for faults that its reader hides; ``jaas`` is the
-    JAAS file of its JVM; ``more`` are variables of a container that become no key.
+    JAAS file of its JVM, None where it
+    is not known; ``more`` are variables of a container that become no key.
     """
 
     name: str
     entries: Sequence[Entry]
     data: bytes | None = None
-    jaas: JaasFile = NO_FILE
+    jaas: JaasFile | None = None
     more: Sequence[Entry] = ()
     is_image: bool = False
     hits: Sequence[tuple[str, Hit]] = ()
@@ -215,9 +219,9 @@ class Node:
             except JaasError as error:
                 return Module(entry, entry.source, (), str(error))
         for section in (f"{listener.lower()}.KafkaServer", "KafkaServer"):
-            modules = self.file.jaas.sections.get(section)
-            if modules:
-                return Module(None, f"{self.file.jaas.path} section {section}", modules)
+            file = self.file.jaas
+            if file is not None and file.sections.get(section):
+                return Module(None, f"{file.path} section {section}", file.sections[section])
         return None
 
     @cached_property
@@ -255,8 +259,17 @@ class Node:
         return self.has("authorizer.class.name")
 
     def is_template(self, entry: Entry) -> bool:
-        """Return whether a value is filled in later, by a shell, compose or a template."""
-        return self.file.is_image and _PLACEHOLDER.search(entry.value) is not None
+        """Return whether a value is filled in before a node reads it, by a shell or a template."""
+        return _PLACEHOLDER.search(entry.value) is not None
+
+    def is_open(self, *keys: str, required: Sequence[str] = ()) -> bool:
+        """Return whether a value is not known here, so that nothing follows from it.
+
+        It is a template; or the key is required, and a file in the container may have it.
+        """
+        entries = [self.entries[key] for key in (*keys, *required) if key in self.entries]
+        missing = self.file.is_image and any(key not in self.entries for key in required)
+        return missing or any(map(self.is_template, entries))
 
 
 def default_of(key: str) -> str:

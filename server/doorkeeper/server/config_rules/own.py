@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.server.config.loading import NO_FILE
 from doorkeeper.server.config.naming import find_key
 from doorkeeper.server.config_rules.authorization import ANONYMOUS
+from doorkeeper.server.config_rules.findings import Hit
 from doorkeeper.server.config_rules.keys import is_security_key
-from doorkeeper.server.config_rules.rule import BOTH, DOORKEEPER, WARNING, Hit, rule
+from doorkeeper.server.config_rules.rule import BOTH, DOORKEEPER, WARNING, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,10 +43,12 @@ def example_password(node: Node) -> Iterator[Hit]:
         for entry in node.entries.values()
         if is_security_key(entry.key) or entry.key.startswith("doorkeeper.")
     ]
+    jaas = node.file.jaas
     texts += [
-        (node.file.jaas.path, " ".join(map(str, module.options.values())))
-        for modules in node.file.jaas.sections.values()
+        (jaas.path, " ".join(map(str, module.options.values())))
+        for modules in (() if jaas is None else jaas.sections.values())
         for module in modules
+        if jaas is not None
     ]
     places = [
         place for place, text in texts if not EXAMPLE_PASSWORDS.isdisjoint(_WORDS.findall(text))

@@ -9,7 +9,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.server.config.keys import PRINCIPAL_BUILDER_CLASS
-from doorkeeper.server.config_rules.rule import BOTH, ERROR, WARNING, Hit, rule
+from doorkeeper.server.config_rules.findings import Hit
+from doorkeeper.server.config_rules.rule import BOTH, ERROR, WARNING, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.server.config.naming import resembling
+from doorkeeper.server.config_rules.findings import Hit
 from doorkeeper.server.config_rules.keys import (
     bare_name,
     has_provider,
@@ -17,7 +18,7 @@ from doorkeeper.server.config_rules.keys import (
     is_security_key,
     key_of,
 )
-from doorkeeper.server.config_rules.rule import BOTH, ERROR, KAFKA, WARNING, Hit, rule
+from doorkeeper.server.config_rules.rule import BOTH, ERROR, KAFKA, WARNING, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,29 +10,16 @@ starts, and does something else than the file seems to say.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, Unpack
+
+from doorkeeper.server.config_rules.findings import Hit, Product, Severity
 
 if TYPE_CHECKING:
     from doorkeeper.server.config_rules.node import Node
 
 
-class Severity(Enum):
-    """Whether a node starts with the fault."""
-
-    ERROR = "error"
-    WARNING = "warning"
-
-
 ERROR: Final = Severity.ERROR
 WARNING: Final = Severity.WARNING
-
-
-class Product(Enum):
-    """Whose configuration is checked."""
-
-    KAFKA = "a broker or controller of Kafka"
-    DOORKEEPER = "Doorkeeper"
 
 
 KAFKA: Final = frozenset({Product.KAFKA})
@@ -41,29 +28,6 @@ BOTH: Final = KAFKA | DOORKEEPER
 
 ALWAYS: Final = (0, 0)
 """The release of a rule that holds for all releases."""
-
-
-class Hit(NamedTuple):
-    """One occurrence of a fault: where, and what was found. ``text`` never contains a secret."""
-
-    source: str
-    key: str
-    text: str
-
-
-class Finding(NamedTuple):
-    """A hit with its rule's code and severity, and the file's name."""
-
-    code: str
-    severity: Severity
-    file: str
-    source: str
-    key: str
-    text: str
-
-    def __str__(self) -> str:
-        """Return ``source: key: text (code)``."""
-        return f"{': '.join(filter(None, (self.source, self.key, self.text)))} ({self.code})"
 
 
 Looker = Callable[["Node"], Iterator[Hit]]

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.server.config.naming import LISTENER_PREFIX
-from doorkeeper.server.config.sasl import MODULES, meant_for, similar
+from doorkeeper.server.config.sasl import MODULES, meant_for, misspelled, similar
+from doorkeeper.server.config_rules.findings import Hit
 from doorkeeper.server.config_rules.keys import bare_name
 from doorkeeper.server.config_rules.node import JAAS_CONFIG
-from doorkeeper.server.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, Hit, rule
+from doorkeeper.server.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,11 +59,11 @@ def _missing(node: Node, listener: str, mechanism: str) -> str:
     f"listener.name.sasl.scram-sha-512.sasl.jaas.config={_SCRAM} required;",
 )
 def no_login_module(node: Node) -> Iterator[Hit]:
-    if node.file.jaas.problems or (node.file.is_image and _has_jaas_option(node)):
-        return
     for listener, mechanism in node.logins:
-        if node.module(listener, mechanism) is None:
-            entry = node.entry(ENABLED, listener)
+        entry = node.entry(ENABLED, listener)
+        if node.file.is_image and (entry is None or node.is_template(entry)):
+            continue
+        if _is_missing(node, listener, mechanism):
             default = ", the default," if entry is None else ""
             yield node.at(
                 entry or ENABLED,
@@ -71,8 +72,14 @@ def no_login_module(node: Node) -> Iterator[Hit]:
             )
 
 
-def _has_jaas_option(node: Node) -> bool:
-    return any("java.security.auth.login.config" in entry.value for entry in node.file.more)
+def _is_missing(node: Node, listener: str, mechanism: str) -> bool:
+    """Return whether a login module is missing for certain, whatever is in the JAAS file."""
+    if node.module(listener, mechanism) is not None:
+        return False
+    if node.file.jaas is not None:
+        return not node.file.jaas.problems
+    # Without the JAAS file, only a key that is meant for the mechanism says where the module is.
+    return misspelled(node.entries, listener, mechanism) != ""
 
 
 @rule(
@@ -107,6 +114,8 @@ def unknown_mechanism(node: Node) -> Iterator[Hit]:
 )
 def inter_broker_mechanism(node: Node) -> Iterator[Hit]:
     if not node.protocol(node.inter_broker).startswith("SASL"):
+        return
+    if node.is_open("inter.broker.listener.name", required=(BETWEEN_BROKERS,)):
         return
     mechanism = node.of(BETWEEN_BROKERS)
     enabled = node.mechanisms(node.inter_broker)
@@ -329,9 +338,9 @@ def login_that_is_refused(node: Node) -> Iterator[Hit]:
     "super.users=User:admin;User:a",
 )
 def login_to_controllers(node: Node) -> Iterator[Hit]:
-    if node.file.jaas.problems or not node.is_kraft or not node.controllers:
+    if not node.is_kraft or not node.controllers:
         return
-    if node.file.is_image and _has_jaas_option(node):
+    if node.is_open(required=(TO_CONTROLLERS,)):
         return
     listener = node.controllers[0]
     if not node.protocol(listener).startswith("SASL"):
@@ -344,7 +353,7 @@ def login_to_controllers(node: Node) -> Iterator[Hit]:
             f"found {mechanism}{default} which listener {listener} does not offer"
             f" ({', '.join(node.mechanisms(listener))})",
         )
-    elif node.module(listener, mechanism) is None:
+    elif _is_missing(node, listener, mechanism):
         yield node.at(
             TO_CONTROLLERS,
             f"{mechanism}{default} has no login module: {_missing(node, listener, mechanism)}",
@@ -469,6 +478,8 @@ def kerberos_service(node: Node) -> Iterator[Hit]:
     products=BOTH,
 )
 def unread_section(node: Node) -> Iterator[Hit]:
+    if node.file.jaas is None:
+        return
     names = [name.lower() for name in node.known_listeners]
     for section in node.file.jaas.sections:
         listener, dot, rest = (section or "").rpartition(".KafkaServer")
@@ -588,3 +599,30 @@ def unsecured_token_without_name(node: Node) -> Iterator[Hit]:
         named = [name for name in login.options if name.startswith("unsecuredLogin")]
         if named and "unsecuredLoginStringClaim_sub" not in named:
             yield node.at(module.entry or module.where, "unsecuredLoginStringClaim_sub is missing")
+
+
+@rule(
+    "C322",
+    WARNING,
+    "Login modules that were not checked",
+    "A configuration with SASL and without sasl.jaas.config has its login modules in the JAAS file"
+    " of its JVM, and a node without one does not start. Give the file with --jaas, or say"
+    " --no-jaas.",
+    wrong={"server.properties": "listener.name.sasl.plain.sasl.jaas.config=", "jaas.conf": ""},
+    right={
+        "server.properties": "listener.name.sasl.plain.sasl.jaas.config=",
+        "jaas.conf": f'KafkaServer {{ {_PLAIN} required username="a" password="b" user_a="b"; }};',
+    },
+)
+def unchecked_modules(node: Node) -> Iterator[Hit]:
+    if node.file.jaas is not None or node.file.is_image:
+        return
+    for listener, mechanism in node.logins:
+        absent = node.module(listener, mechanism) is None
+        if absent and not _is_missing(node, listener, mechanism):
+            yield node.at(
+                node.entry(ENABLED, listener) or ENABLED,
+                f"the login module of listener {listener} for {mechanism} must be in a JAAS file:"
+                " give it with --jaas",
+            )
+            return

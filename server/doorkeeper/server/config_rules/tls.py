@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config_rules import stores
-from doorkeeper.server.config_rules.rule import ERROR, WARNING, Hit, rule
+from doorkeeper.server.config_rules.findings import Hit
+from doorkeeper.server.config_rules.rule import ERROR, WARNING, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
