@@ -16,7 +16,7 @@ from doorkeeper_wire.messages.consumer_group_heartbeat import ConsumerGroupHeart
 from doorkeeper_wire.messages.init_producer_id import InitProducerIdRequest
 from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from testkit.nodes import ANode, a_topic, answer, node_of
-from testkit.settings import loaded_from
+from testkit.settings import warnings_from
 
 
 class Log:
@@ -108,7 +108,7 @@ async def test_producers_use_the_newest_transactions() -> None:
 def test_keys_without_a_test_broker_are_named() -> None:
     """They have no effect then, and the start says so."""
     given = "group.min.session.timeout.ms=1"
-    (warning,) = (text for text in loaded_from(given).warnings if "no effect" in text)
-    assert warning == "keys of Kafka that have no effect here: group.min.session.timeout.ms"
-    both = loaded_from(f"{given}\ndoorkeeper.test.broker=true").warnings
+    (warning,) = (text for text in warnings_from(given) if "no effect" in text)
+    assert "keys of Kafka that have no effect here: group.min.session.timeout.ms" in warning
+    both = warnings_from(f"{given}\ndoorkeeper.test.broker=true")
     assert not [text for text in both if "no effect" in text]

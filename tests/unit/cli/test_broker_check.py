@@ -143,7 +143,7 @@ def test_the_environment_of_an_image(tmp_path: Path) -> None:
         0,
         f"{file} service kafka: Kafka 4.3: no rule speaks against it (0 errors, 0 warnings)\n",
     )
-    assert status == 1
+    assert status == 0  # The image may have a JAAS file.
     assert "write KAFKA_LISTENER_NAME_SASL__PLAINTEXT_SCRAM___SHA___512_SASL_JAAS_CONFIG" in out
 
 

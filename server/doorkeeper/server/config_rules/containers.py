@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.entry import Entry
@@ -144,7 +146,7 @@ def _file_of(name: str, variables: list[Entry], image: str) -> ConfigFile:
             key = key_of_variable(entry.key)
             entries.append(Entry(key, _as_written(key, value), entry.source))
         else:
-            more.append(entry._replace(value=value))
+            more.append(replace(entry, value=value))
     return ConfigFile(name, _completed(entries), more=more, is_image=True, hits=hits)
 
 

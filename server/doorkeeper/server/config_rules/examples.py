@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.server.config import jaas_file
@@ -79,7 +81,7 @@ def _with_base(data: bytes, base: str, name: str) -> list[Entry]:
     except ConfigError as error:
         entries = list(error.entries)
     own = {entry.key for entry in entries}
-    before = [entry._replace(source="base") for entry in properties.parse(base.encode(), "")]
+    before = [replace(entry, source="base") for entry in properties.parse(base.encode(), "")]
     removed = {entry.key for entry in before} & {entry.key for entry in entries if not entry.value}
     others_of_base = [entry for entry in before if entry.key not in own]
     return [*others_of_base, *(entry for entry in entries if entry.key not in removed)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.server.config.keys import TEST_BROKER, TEST_BROKER_KEYS
 from doorkeeper.server.config.loading import NO_FILE
 from doorkeeper.server.config.naming import find_key
 from doorkeeper.server.config_rules.authorization import ANONYMOUS
@@ -68,7 +69,13 @@ def example_password(node: Node) -> Iterator[Hit]:
     products=DOORKEEPER,
 )
 def keys_without_effect(node: Node) -> Iterator[Hit]:
-    names = [key for key in node.entries if find_key(key).without_effect]
+    test_broker = node.entries.get(TEST_BROKER.name)
+    is_test_broker = test_broker is not None and test_broker.value.strip().lower() == "true"
+    names = [
+        key
+        for key in node.entries
+        if find_key(key).without_effect or (key in TEST_BROKER_KEYS and not is_test_broker)
+    ]
     if names:
         yield Hit("", "", f"keys of Kafka that have no effect here: {', '.join(names)}")
 

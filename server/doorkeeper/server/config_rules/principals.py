@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import astuple
+
 from doorkeeper.server.config.keys import PRINCIPAL_BUILDER_CLASS
 from doorkeeper.server.config_rules.findings import Hit
 from doorkeeper.server.config_rules.rule import BOTH, ERROR, WARNING, rule
@@ -50,7 +52,7 @@ def _mappings(node: Node) -> Iterator[tuple[Entry, tuple[Rule, ...] | str]]:
     """Yield each entry of mapping rules of an SSL listener, with its rules or its fault."""
     names = node.with_protocol("SSL")
     entries = {entry for name in names if (entry := node.entry(MAPPING, name)) is not None}
-    for entry in sorted(entries):
+    for entry in sorted(entries, key=astuple):
         # The parser of expressions is imported where there are rules only.
         from doorkeeper.server.security.ssl_rules import SslRules
 
@@ -187,7 +189,7 @@ def rules_and_builder(node: Node) -> Iterator[Hit]:
     "C607",
     ERROR,
     "A rule of Kerberos that is malformed",
-    "A rule is DEFAULT or RULE:[n:FORM](PATTERN)s/PATTERN/REPLACEMENT/g/L. The list is split at"
+    "A rule is DEFAULT or `RULE:[n:FORM](PATTERN)s/PATTERN/REPLACEMENT/g/L`. The list is split at"
     " every comma, also at those within a rule.",
     wrong=f"{_GSSAPI}sasl.kerberos.principal.to.local.rules=RULE:[1:$1@$0](.*)s/@.*,DEFAULT",
     right=f"{_GSSAPI}sasl.kerberos.principal.to.local.rules=RULE:[1:$1@$0](.*)s/@.*//,DEFAULT",
@@ -205,7 +207,7 @@ def malformed_kerberos(node: Node) -> Iterator[Hit]:
 def _kerberos(node: Node) -> Iterator[tuple[Entry, list[str]]]:
     names = [name for name, mechanism in node.logins if mechanism == "GSSAPI"]
     entries = {entry for name in names if (entry := node.entry(KERBEROS, name)) is not None}
-    for entry in sorted(entries):
+    for entry in sorted(entries, key=astuple):
         if not node.is_template(entry):
             yield entry, [word.strip() for word in entry.value.split(",") if word.strip()]
 
