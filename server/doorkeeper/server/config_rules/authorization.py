@@ -121,7 +121,7 @@ def super_user_without_type(node: Node) -> Iterator[Hit]:
     if node.text(AUTHORIZER) != STANDARD:
         return
     for user in node.super_users:
-        if not _PRINCIPAL.fullmatch(user) and not _is_open(user):
+        if ":" not in user and not _is_open(user):
             yield node.at(SUPER, f"found {user!r}; allowed: Type:name, as User:{user}")
 
 

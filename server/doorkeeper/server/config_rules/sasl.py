@@ -347,13 +347,15 @@ def login_to_controllers(node: Node) -> Iterator[Hit]:
         return
     mechanism = node.of(TO_CONTROLLERS)
     default = "" if TO_CONTROLLERS in node.entries else ", the default,"
-    if listener in node.listeners and mechanism not in node.mechanisms(listener):
+    offered = node.mechanisms(listener)
+    # A node with an empty list starts, and nobody logs in.
+    if listener in node.listeners and offered and mechanism not in offered:
         yield node.at(
             TO_CONTROLLERS,
             f"found {mechanism}{default} which listener {listener} does not offer"
-            f" ({', '.join(node.mechanisms(listener))})",
+            f" ({', '.join(offered)})",
         )
-    elif _is_missing(node, listener, mechanism):
+    elif offered and _is_missing(node, listener, mechanism):
         yield node.at(
             TO_CONTROLLERS,
             f"{mechanism}{default} has no login module: {_missing(node, listener, mechanism)}",
