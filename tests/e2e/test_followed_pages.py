@@ -18,6 +18,7 @@ SLOW = (
     *("acl-sets.md", "audit.md", "history.md", "acls-in-git.md", "production.md", "report.md"),
     *("pipeline.md", "pipeline-answers.md", "clean-up-grants.md", "remove-unused-grants.md"),
     "compare-tools.md",
+    "why-no-access.md",
     *("test-your-application.md", "migrate-from-a-cluster.md", "an-authorizer-of-your-own.md"),
 )
 """They run a process of Python, of pytest or of the pipeline for each of many steps."""

@@ -24,8 +24,9 @@ from doorkeeper.server.security.name_derivation import Outcome, Ticket, derive
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit import kerberos
 from testkit.certificates import PASSWORD, trust_store, world
+from testkit.e2e import command
 from testkit.kafka_broker import KafkaBroker, free_port
-from testkit.kafka_jars import cannot, jars
+from testkit.kafka_jars import cannot, jars, tool_jars
 from testkit.kafka_target import USERS, kafka_target
 from testkit.kdc import Kdc, missing_packages
 from testkit.kerberos import ANY_ACL, SERVER, Login, principals_seen
@@ -270,3 +271,36 @@ def test_tickets(tmp_path: Path, totals: Totals) -> None:
 def test_many_tickets(tmp_path: Path, totals: Totals) -> None:
     """Two hundred names."""
     agree_on_tickets(tmp_path, totals, principals(MANY_TICKETS))
+
+
+# --- what brokers tell
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", ["3.6.2", "4.3.1"])
+def test_a_live_login(tmp_path: Path, totals: Totals, release: str) -> None:
+    """An older broker names the principal in a refusal; a token's owner is known on each."""
+    broker = or_skip(
+        lambda: KafkaBroker(
+            tool_jars(release), users=USERS, overrides={"delegation.token.secret.key": "a secret"}
+        )
+    )
+    file = tmp_path / "bob.properties"
+    file.write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+        "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required"
+        f' username="bob" password="{USERS["bob"]}";\n'
+    )
+    try:
+        broker.start()
+        words = ("whoami", f"localhost:{broker.sasl_port}", "--command-config", str(file))
+        refused, owner = (command(tmp_path, *words, *more)[1] for more in ((), ("--create-token",)))
+    finally:
+        broker.stop()
+
+    is_named = release == "3.6.2"
+    assert refused.splitlines()[0] == f"User:bob ({'known' if is_named else 'inferred'})"
+    assert ("known: the refusal of DescribeAcls names it\n" in refused) is is_named
+    assert owner.startswith("User:bob (known)\n")
+    assert "known: it owned a delegation token, created for this and expired at once\n" in owner
+    totals.compared["whoami: live logins at a broker"] += 2

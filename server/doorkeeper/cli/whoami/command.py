@@ -11,7 +11,7 @@ import click
 from doorkeeper.acls.model import ANONYMOUS
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.acls.addresses import ADDRESSES, location_options, take_location
-from doorkeeper.cli.options import output_option, utf8
+from doorkeeper.cli.options import JAAS_FILE_KEY, output_option, utf8
 from doorkeeper.cli.repositories.clusters import ClusterRepository
 from doorkeeper.cli.terminal import fail, say, show, show_json
 from doorkeeper.cli.whoami.answers import Acls, Answer, lines_of, record_of
@@ -51,8 +51,8 @@ _ADDRESS_OPTIONS: Final = ("address", "bootstrap_server", "bootstrap_controller"
 With {_CREDENTIALS}, nothing is connected: the rules of
 --config give the name, and ADDRESS has the ACLs. Without, ADDRESS is a live cluster, and the login
 of --command-config is the one in question. "Known" is what a cluster answered, "inferred" what
-follows from files. Signatures, times and passwords are not checked; of a token only the claim of
-the name is shown, and no private key is read.
+follows from files. Signatures, times and passwords are not checked. Of a token only the claim of
+the name is shown, and of a PEM file only the certificate is decoded.
 
 A principal that differs only in case, blanks, the order or spelling of a distinguished name and the
 like is a near miss: for Kafka it is another one.
@@ -123,6 +123,7 @@ def command(
     The files may be those of a Kafka broker and its clients.
     """
     file, overrides = options.pop("file"), options.pop("overrides")
+    _check_config(file, overrides, listener)
     try:
         credential = _take_credential(options, default_realm)
         location = _take_location(options, is_live=credential is None)
@@ -145,6 +146,17 @@ def command(
         show_json(record_of(answer))
     else:
         show(lines_of(answer))
+
+
+def _check_config(file: Path | None, overrides: tuple[str, ...], listener: str | None) -> None:
+    """Refuse options that have no effect without a configuration."""
+    if file is not None:
+        return
+    if listener is not None:
+        raise click.UsageError("--config is missing: the server.properties with --listener")
+    # DOORKEEPER_JAAS_FILE may be in the environment.
+    if any(not each.startswith(f"{JAAS_FILE_KEY}=") for each in overrides):
+        raise click.UsageError("--config is missing: the server.properties that --override changes")
 
 
 def _take_credential(options: dict[str, Any], default_realm: str | None) -> Credential | None:

@@ -87,10 +87,16 @@ async def _describe(client: AdminClient) -> LiveAnswer:
             return LiveAnswer(evidence="the cluster has no authorizer: everything is allowed")
         if error.code != ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
             raise
-        named = _SESSION.search(error.message)
-        if named is None:
+        principal = principal_in(error.message)
+        if principal is None:
             return LiveAnswer()
-        return LiveAnswer(principal=named[1], evidence="the refusal of DescribeAcls names it")
+        return LiveAnswer(principal=principal, evidence="the refusal of DescribeAcls names it")
+
+
+def principal_in(refusal: str) -> str | None:
+    """Return the principal that the text of a refusal names; None if it names none."""
+    session = _SESSION.search(refusal)
+    return None if session is None else session[1]
 
 
 async def _owner_of_a_token(client: AdminClient) -> LiveAnswer:

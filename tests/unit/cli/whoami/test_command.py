@@ -154,6 +154,8 @@ def test_kerberos(folder: Path) -> None:
         ((), "give one of --cert, --token, --kerberos and --user, or the address"),
         (("acls.csv",), "acls.csv is no live cluster"),
         (("--user", "a"), "--config is missing"),
+        (("kafka://a:1", "--listener", "A"), "--config is missing"),
+        (("kafka://a:1", "--override", "a=b"), "--config is missing"),
         (("--user", "a", "--kerberos", "b"), "found 2"),
         (("--config", "broker.properties", "--user", "a"), "--listener: is missing"),
         (listener("X", "--user", "a"), "found 'X'; the configuration has CLIENTS, OAUTH"),
