@@ -122,16 +122,19 @@ def malformed_address(node: Node) -> Iterator[Hit]:
     right="listeners=SASL://localhost:9092,CONTROLLER://localhost:9093",
 )
 def same_name_or_port(node: Node) -> Iterator[Hit]:
-    # Of advertised.listeners a node takes the last address of a name.
-    if not node.is_open("listeners"):
+    for key in ("listeners", ADVERTISED):
+        if node.is_open(key):
+            continue
         names: dict[str, int] = {}
         ports: dict[int, str] = {}
-        for name, host, port in addresses_in(node.text("listeners")):
+        # A node drops words of a list that are there twice.
+        for name, host, port in dict.fromkeys(addresses_in(node.text(key))):
             both = ":" in host or ":" in ports.get(port, "")
             if name in names and not both:
-                yield node.at("listeners", f"the name {name} is used twice")
-            elif port and port in ports and not both:
-                yield node.at("listeners", f"port {port} is used twice")
+                yield node.at(key, f"the name {name} is used twice")
+            # Advertised addresses may share the port of a proxy.
+            elif key == "listeners" and port and port in ports and not both:
+                yield node.at(key, f"port {port} is used twice")
             names[name] = port
             ports[port] = host
 
