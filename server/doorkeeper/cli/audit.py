@@ -142,15 +142,15 @@ def tail(
 ) -> None:
     """Print the last events of FOLDER, and wait for new ones."""
     log_reader = Tail(folder)
-    wanted = {name: set(values) for name, values in filters.items() if values}
+    selected = {name: set(values) for name, values in filters.items() if values}
     out = _print_json if output == "json" else _print_text
     # A folder that does not exist would otherwise look like one without events.
     _or_fail(folder, lambda: sorted(folder.iterdir()))
     try:
-        events = log_reader.new() if from_start else iter(_last(log_reader, wanted, lines))
+        events = log_reader.new() if from_start else iter(_last(log_reader, selected, lines))
         while True:
             for event in events:
-                if _matches(event, wanted):
+                if _matches(event, selected):
                     out(event)
             # For a reader behind a pipe: no event waits in a buffer for the next ones.
             sys.stdout.flush()
@@ -169,26 +169,26 @@ def tail(
         fail([f"{error.filename or folder}: {error.strerror}"])
 
 
-def _matches(event: dict[str, Any], wanted: Mapping[str, set[str]]) -> bool:
+def _matches(event: dict[str, Any], filters: Mapping[str, set[str]]) -> bool:
     """Say whether an event has one of the values of each field."""
-    for name, values in wanted.items():
-        found = [event.get(name)]
+    for name, values in filters.items():
+        actual = [event.get(name)]
         # A change has a list of resources where a decision has one.
         if name == "resource_name" and event.get("kind") == "change":
             acls = (*event.get("added", ()), *event.get("removed", ()))
-            found = [each["resource_name"] for each in acls]
-            found += [each["name"] for each in event.get("items", ())]
-        if values.isdisjoint(found):
+            actual = [acl["resource_name"] for acl in acls]
+            actual += [item["name"] for item in event.get("items", ())]
+        if values.isdisjoint(actual):
             return False
     return True
 
 
-def _last(log_reader: Tail, wanted: Mapping[str, set[str]], lines: int) -> list[dict[str, Any]]:
+def _last(log_reader: Tail, filters: Mapping[str, set[str]], lines: int) -> list[dict[str, Any]]:
     """Return the last events that match; with filters, every event must be read."""
-    if not wanted:
+    if not filters:
         return log_reader.last_lines(lines)
-    found = [event for event in log_reader.new() if _matches(event, wanted)]
-    return found[len(found) - lines if lines < len(found) else 0 :]
+    events = [event for event in log_reader.new() if _matches(event, filters)]
+    return events[len(events) - lines if lines < len(events) else 0 :]
 
 
 def _print_json(event: dict[str, Any]) -> None:
@@ -210,9 +210,9 @@ def _clean(value: object) -> object:
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, list):
-        return [_clean(each) for each in value]
+        return [_clean(item) for item in value]
     if isinstance(value, dict):
-        return {name: _clean(each) for name, each in value.items()}
+        return {name: _clean(item) for name, item in value.items()}
     return value
 
 
@@ -239,9 +239,9 @@ def _verdict_lines(folder: Path, verdict: Verdict) -> Iterable[str]:
     if verdict.dropped:
         yield paint(f"{verdict.dropped} events were dropped, as the log itself records", "yellow")
     for problem in verdict.problems:
-        place = problem.file if problem.line is None else f"{problem.file} line {problem.line}"
+        position = problem.file if problem.line is None else f"{problem.file} line {problem.line}"
         colour = "yellow" if problem.kind == "clock" else "red"
-        yield f"{paint(problem.kind, colour)}: {printable(f'{place}: {problem.text}')}"
+        yield f"{paint(problem.kind, colour)}: {printable(f'{position}: {problem.text}')}"
     if (more := verdict.counts.total() - len(verdict.problems)) > 0:
         yield f"... and {more} more"
     if verdict.is_whole:

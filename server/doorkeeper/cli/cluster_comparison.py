@@ -34,7 +34,7 @@ class ClusterComparison(Struct, frozen=True):
 
     @property
     def drifts(self) -> list[AclDrift]:
-        return [each for each in self.brokers.values() if isinstance(each, AclDrift)]
+        return [drift for drift in self.brokers.values() if isinstance(drift, AclDrift)]
 
     @property
     def drift(self) -> AclDrift:
@@ -58,11 +58,11 @@ class ClusterComparison(Struct, frozen=True):
             "failure": self.failure or None,
             "polls_because": self.polled_because or None,
             "held": self.refusal or None,
-            "not_honoured": [binding_text(each) for each in sorted(self.ignored)],
-            "brokers": {str(broker): _broker_text(each) for broker, each in self.brokers.items()},
+            "not_honoured": [binding_text(binding) for binding in sorted(self.ignored)],
+            "brokers": {str(broker): _broker_text(state) for broker, state in self.brokers.items()},
             "outside": len(drift.outside),
-            "missing": [binding_text(each) for each in sorted(drift.missing)],
-            "extra": [binding_text(each) for each in sorted(drift.extra)],
+            "missing": [binding_text(binding) for binding in sorted(drift.missing)],
+            "extra": [binding_text(binding) for binding in sorted(drift.extra)],
         }
 
 
@@ -72,7 +72,7 @@ async def compare_cluster(
     """Read every broker of a cluster; errors are in the result."""
     remote = RemoteCluster(config)
     refusal = config.refusal_of(store_id) if config.is_enforced else ""
-    networks = frozenset(each for each in desired if "/" in each.entry.host)
+    networks = frozenset(binding for binding in desired if "/" in binding.entry.host)
 
     async def one(broker: int) -> AclDrift | str:
         try:
@@ -82,10 +82,10 @@ async def compare_cluster(
 
     try:
         brokers = await remote.brokers()
-        found = await asyncio.gather(*map(one, brokers))
+        states = await asyncio.gather(*map(one, brokers))
         reason = await log_refusal(config)
         ignored = unenforced(networks, await remote.facts(0)) if networks else NO_BINDINGS
-        pairs = dict(zip(brokers, found, strict=True))
+        pairs = dict(zip(brokers, states, strict=True))
         return ClusterComparison(config, pairs, "", reason, refusal, ignored)
     except ClusterError as error:
         return ClusterComparison(config, {}, str(error), refusal=refusal)
@@ -93,7 +93,7 @@ async def compare_cluster(
         await remote.close()
 
 
-def _broker_text(found: AclDrift | str) -> str:
-    if isinstance(found, str):
-        return found
-    return f"{len(found.missing)} missing, {len(found.extra)} extra" if found else "in force"
+def _broker_text(state: AclDrift | str) -> str:
+    if isinstance(state, str):
+        return state
+    return f"{len(state.missing)} missing, {len(state.extra)} extra" if state else "in force"

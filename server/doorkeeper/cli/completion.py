@@ -44,9 +44,9 @@ def command(shell: str) -> None:
 
     The script asks doorkeeper for the completions, so it stays valid after an upgrade.
     """
-    found = get_completion_class(shell)
-    assert found is not None, "click has all three"
-    script = found(click.Command(PROGRAM), {}, PROGRAM, _VARIABLE)
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None, "click has all three"
+    script = completion_class(click.Command(PROGRAM), {}, PROGRAM, _VARIABLE)
     click.echo(script.source_template % script.source_vars())
 
 
@@ -65,7 +65,7 @@ def one_of(values: Iterable[str]) -> Completion:
         _context: click.Context, _parameter: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         start = incomplete.lower()
-        return [CompletionItem(each) for each in allowed if each.lower().startswith(start)]
+        return [CompletionItem(word) for word in allowed if word.lower().startswith(start)]
 
     return complete
 
@@ -78,8 +78,8 @@ def several_of(values: Iterable[str]) -> Completion:
         context: click.Context, parameter: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         before, comma, start = incomplete.rpartition(",")
-        found = last(context, parameter, start)
-        return [CompletionItem(f"{before}{comma}{each.value}") for each in found]
+        items = last(context, parameter, start)
+        return [CompletionItem(f"{before}{comma}{item.value}") for item in items]
 
     return complete
 
@@ -89,8 +89,8 @@ def files_behind(prefix: str, incomplete: str) -> list[CompletionItem]:
 
     The names are listed here: bash alone, which splits words at colons, could do it itself.
     """
-    found = _paths(incomplete.removeprefix(prefix))
-    return [CompletionItem(prefix + each, is_path=True) for each in found]
+    paths = _paths(incomplete.removeprefix(prefix))
+    return [CompletionItem(prefix + path, is_path=True) for path in paths]
 
 
 def _paths(incomplete: str) -> list[str]:
@@ -99,16 +99,16 @@ def _paths(incomplete: str) -> list[str]:
         entries = sorted(Path(f"{folder}{slash}" or ".").iterdir())
     except OSError:
         return []
-    found = [
-        f"{folder}{slash}{each.name}{'/' if each.is_dir() else ''}"
-        for each in entries
-        if each.name.startswith(start) and (start or not each.name.startswith("."))
+    paths = [
+        f"{folder}{slash}{entry.name}{'/' if entry.is_dir() else ''}"
+        for entry in entries
+        if entry.name.startswith(start) and (start or not entry.name.startswith("."))
     ]
-    if len(found) == 1 and found[0].endswith("/"):
+    if len(paths) == 1 and paths[0].endswith("/"):
         # A shell adds a blank to the only completion, and the user could not go on into the
         # folder; with the files in it there are several.
-        return _paths(found[0]) or found
-    return found
+        return _paths(paths[0]) or paths
+    return paths
 
 
 class LastingZsh(ZshComplete):
@@ -138,25 +138,25 @@ class JoinedBash(BashComplete):
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
         """Return the completions of the part of the last word that bash replaces."""
-        found = super().get_completions(args, incomplete)
+        items = super().get_completions(args, incomplete)
         if not self._kept_characters:
-            return found
-        if any(each.is_path for each in found):
+            return items
+        if any(item.is_path for item in items):
             return [CompletionItem("", type="file")]
-        for each in found:
-            each.value = each.value[self._kept_characters :]
-        return found
+        for item in items:
+            item.value = item.value[self._kept_characters :]
+        return items
 
 
 def join_at_colons(words: Sequence[str]) -> list[str]:
     """Return the words of a command line that bash has split at colons."""
-    found: list[str] = []
+    joined: list[str] = []
     after_colon = False
-    for each in words:
-        colons = bool(each) and not each.strip(":")
-        if found and each and (after_colon or colons):
-            found[-1] += each
+    for word in words:
+        colons = bool(word) and not word.strip(":")
+        if joined and word and (after_colon or colons):
+            joined[-1] += word
         else:
-            found.append(each)
+            joined.append(word)
         after_colon = colons
-    return found
+    return joined

@@ -47,7 +47,7 @@ def list_(name: str | None) -> None:
         show(path for path, _ in files_of(EXAMPLES[name]))
         return
     width = max(map(len, EXAMPLES))
-    show(f"{each:{width}}  {example.summary}" for each, example in EXAMPLES.items())
+    show(f"{name:{width}}  {example.summary}" for name, example in EXAMPLES.items())
 
 
 @command.command(

@@ -25,8 +25,8 @@ def write_whole(path: Path, data: bytes) -> None:
         path.write_bytes(data)
         return
     # The target of a symbolic link is replaced, not the link.
-    place = Path(os.path.realpath(path))
-    beside = place.with_name(f".{place.name}.{os.getpid()}")
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     except PermissionError:
@@ -42,7 +42,7 @@ def write_whole(path: Path, data: bytes) -> None:
             file.flush()
             # Without it, a power failure after the rename may leave an empty file.
             os.fsync(descriptor)
-        beside.replace(place)
+        beside.replace(target)
     except BaseException:
         # Ctrl-C too must leave no temporary file behind.
         with suppress(OSError):

@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 class Member(NamedTuple):
     """The place of a command, as ``module:name``, and a summary in a line."""
 
-    place: str
+    target: str
     summary: str
 
 
@@ -42,7 +42,7 @@ class LazyGroup(click.Group):
         member = self._members.get(name)
         if member is None:
             return super().get_command(context, name)
-        module, _, attribute = member.place.partition(":")
+        module, _, attribute = member.target.partition(":")
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
         return command
@@ -64,5 +64,7 @@ class LazyGroup(click.Group):
         return names + click.Command.shell_complete(self, context, incomplete)
 
     def _summaries(self) -> dict[str, str]:
-        own = {name: each.get_short_help_str(limit=80) for name, each in self.commands.items()}
+        own = {
+            name: command.get_short_help_str(limit=80) for name, command in self.commands.items()
+        }
         return own | {name: member.summary for name, member in self._members.items()}

@@ -36,14 +36,14 @@ def origins_of(settings: Settings) -> list[ValueOrigin]:
 
     The values of passwords and of undeclared keys, which may be secrets, are hidden.
     """
-    given = {entry.key: entry for entry in (*settings.static, *settings.dynamic.entries())}
+    entries = {entry.key: entry for entry in (*settings.static, *settings.dynamic.entries())}
     rows = []
-    for name in sorted(KEYS.keys() | given.keys()):
+    for name in sorted(KEYS.keys() | entries.keys()):
         has_effect = not find_key(name).without_effect
-        if name in given:
+        if name in entries:
             hidden = meaning_of(name).sensitive and name not in _SHOWN_ALTHOUGH_UNDECLARED
-            value = HIDDEN if hidden else without_login(given[name].value.strip())
-            rows.append(ValueOrigin(name, value, given[name].source, has_effect))
+            value = HIDDEN if hidden else without_login(entries[name].value.strip())
+            rows.append(ValueOrigin(name, value, entries[name].source, has_effect))
         else:
             default = KEYS[name].default if default_of(name) is None else default_of(name)
             rows.append(ValueOrigin(name, default, DEFAULT, has_effect))

@@ -74,11 +74,11 @@ def load_profile(name: str, environment: Mapping[str, str]) -> Profile:
     """
     from doorkeeper.base.properties import read
 
-    place = folder(environment)
-    path = place / f"{name}{_SUFFIX}"
+    profiles = folder(environment)
+    path = profiles / f"{name}{_SUFFIX}"
     if _NAME.fullmatch(name) is None or not path.exists():
-        found = ", ".join(_names(environment)) or "none"
-        raise click.BadParameter(f"found {name!r}; profiles in {place}: {found}")
+        names = ", ".join(_names(environment)) or "none"
+        raise click.BadParameter(f"found {name!r}; profiles in {profiles}: {names}")
     try:
         values = {entry.key: entry.value.strip() for entry in read(path)}
         mode = stat.S_IMODE(path.stat().st_mode)
@@ -121,7 +121,7 @@ def _has_secret(login: str) -> bool:
     except JaasError:
         # Whatever the text is, a password may be in it.
         return True
-    return any(_is_secret(*each) for module in modules for each in module.options.items())
+    return any(_is_secret(*option) for module in modules for option in module.options.items())
 
 
 def _is_secret(name: str, value: str) -> bool:
@@ -129,7 +129,7 @@ def _is_secret(name: str, value: str) -> bool:
 
 
 def _names(environment: Mapping[str, str]) -> list[str]:
-    return sorted(each.stem for each in folder(environment).glob(f"*{_SUFFIX}"))
+    return sorted(file.stem for file in folder(environment).glob(f"*{_SUFFIX}"))
 
 
 def _profile(_context: click.Context, _parameter: click.Parameter, name: str | None) -> object:
@@ -139,4 +139,4 @@ def _profile(_context: click.Context, _parameter: click.Parameter, name: str | N
 def _complete(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    return [CompletionItem(each) for each in _names(os.environ) if each.startswith(incomplete)]
+    return [CompletionItem(name) for name in _names(os.environ) if name.startswith(incomplete)]

@@ -82,17 +82,17 @@ def sample_file(path: str) -> Traversable:
 def files_of(example: Example) -> Iterator[tuple[str, Traversable]]:
     """Yield each file with its path below the folder that it is copied to, sorted by path."""
     for path in example.paths:
-        found = sample_file(path)
-        if found.is_dir():
-            yield from _files_below(found, "")
+        file = sample_file(path)
+        if file.is_dir():
+            yield from _files_below(file, "")
         else:
-            yield found.name, found
+            yield file.name, file
 
 
 def _files_below(folder: Traversable, prefix: str) -> Iterator[tuple[str, Traversable]]:
-    for each in sorted(folder.iterdir(), key=lambda found: found.name):
-        if each.is_dir():
-            if each.name != "__pycache__":
-                yield from _files_below(each, f"{prefix}{each.name}/")
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        if file.is_dir():
+            if file.name != "__pycache__":
+                yield from _files_below(file, f"{prefix}{file.name}/")
         else:
-            yield f"{prefix}{each.name}", each
+            yield f"{prefix}{file.name}", file

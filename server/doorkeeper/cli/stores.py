@@ -122,31 +122,31 @@ async def open_history(address: Address, overrides: Sequence[str] = ()) -> Async
         async with open_backup(address) as backup:
             yield backup
         return
-    place = place_of(settings_at(address, overrides))
-    async with open_for_reading(place, alone=False) as store:
+    location = place_of(settings_at(address, overrides))
+    async with open_for_reading(location, alone=False) as store:
         yield store
 
 
 @asynccontextmanager
-async def open_for_reading(place: Place, *, alone: bool) -> AsyncIterator[Portable]:
+async def open_for_reading(location: Place, *, alone: bool) -> AsyncIterator[Portable]:
     """Open a store for reading in one snapshot; ``alone`` rejects one that is in use.
 
     Raises:
         StorageError: there is none, it is in use, or it cannot be read.
     """
-    if isinstance(place, DataFolder):
+    if isinstance(location, DataFolder):
         from doorkeeper.server.state.storage import (
             portable_embedded,
         )
 
-        async with portable_embedded.reading(place.path, alone=alone) as embedded:
+        async with portable_embedded.reading(location.path, alone=alone) as embedded:
             yield embedded
         return
     from doorkeeper.server.state.postgres import portable
     from doorkeeper.server.state.postgres.connecting import connection_to
 
     async with (
-        connection_to(place) as connection,
-        portable.reading(connection, place.display_name, alone=alone) as shared,
+        connection_to(location) as connection,
+        portable.reading(connection, location.display_name, alone=alone) as shared,
     ):
         yield shared

@@ -43,7 +43,8 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
     )
 
 
@@ -61,7 +62,8 @@ def show_json(record: object, *, indent: int | None = 2) -> None:
     # JSON escapes the control characters of ASCII only, not those of Unicode such as U+009B.
     if not text.replace("\n", "").isprintable():
         text = "".join(
-            each if each == "\n" or each.isprintable() else json.dumps(each)[1:-1] for each in text
+            letter if letter == "\n" or letter.isprintable() else json.dumps(letter)[1:-1]
+            for letter in text
         )
     try:
         text.encode(sys.stdout.encoding or "utf-8")

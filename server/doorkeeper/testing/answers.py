@@ -32,14 +32,14 @@ _OPERATIONS = {
 class Answer:
     """A boolean whose repr has the question, the decision and its reason."""
 
-    __slots__ = ("_as_wanted", "allowed", "explanation", "question")
+    __slots__ = ("_is_expected", "allowed", "explanation", "question")
 
     def __init__(
         self,
         question: Question,
         *,
         allowed: bool,
-        wanted: bool,
+        expected: bool,
         explanation: Explanation | None = None,
     ) -> None:
         """Store a result; it is true if the decision is the expected one.
@@ -49,10 +49,10 @@ class Answer:
         self.question = question
         self.allowed = allowed
         self.explanation = explanation
-        self._as_wanted = allowed is wanted
+        self._is_expected = allowed is expected
 
     def __bool__(self) -> bool:
-        return self._as_wanted
+        return self._is_expected
 
     def __repr__(self) -> str:
         who, host, operation, resource_type, name = self.question
@@ -83,37 +83,37 @@ def resource_of(resource: ResourceOption) -> tuple[ResourceType, str]:
     Raises:
         ValueError: there is none, more than one, or it is unknown.
     """
-    given = {key: value for key, value in resource.items() if key != "host"}
-    if len(given) != 1 or not given.keys() <= _TYPES.keys():
-        found = ", ".join(sorted(given)) or "none"
-        raise ValueError(f"resource: found {found}; allowed: exactly one of {', '.join(_TYPES)}")
-    ((kind, value),) = given.items()
+    named = {key: value for key, value in resource.items() if key != "host"}
+    if len(named) != 1 or not named.keys() <= _TYPES.keys():
+        names = ", ".join(sorted(named)) or "none"
+        raise ValueError(f"resource: found {names}; allowed: exactly one of {', '.join(_TYPES)}")
+    ((kind, value),) = named.items()
     return _TYPES[kind], CLUSTER_NAME if kind == "cluster" else str(value)
 
 
-def host_of(given: str) -> str:
+def host_of(host: str) -> str:
     """Return an address as Java writes it, because Kafka compares texts.
 
     Raises:
         ValueError: it is neither an address nor ``*``.
     """
-    if given == ANY_HOST:
+    if host == ANY_HOST:
         return ANY_HOST
     try:
-        return java_text(ip_address(given))
+        return java_text(ip_address(host))
     except ValueError:
-        raise ValueError(f"host: found {given!r}; allowed: an address, or *") from None
+        raise ValueError(f"host: found {host!r}; allowed: an address, or *") from None
 
 
-def operation_of(given: str | AclOperation) -> AclOperation:
+def operation_of(operation: str | AclOperation) -> AclOperation:
     """Return the operation with a name: ``READ``, ``Read``, ``DescribeConfigs``."""
-    if isinstance(given, AclOperation):
-        return given
-    found = _OPERATIONS.get(given.upper().replace("_", ""))
-    if found is None:
-        allowed = ", ".join(each.name for each in _OPERATIONS.values())
-        raise ValueError(f"operation: found {given!r}; allowed: {allowed}")
-    return found
+    if isinstance(operation, AclOperation):
+        return operation
+    known = _OPERATIONS.get(operation.upper().replace("_", ""))
+    if known is None:
+        allowed = ", ".join(member.name for member in _OPERATIONS.values())
+        raise ValueError(f"operation: found {operation!r}; allowed: {allowed}")
+    return known
 
 
 def reason_of(explanation: Explanation) -> str:
@@ -123,13 +123,14 @@ def reason_of(explanation: Explanation) -> str:
         return f"of {text_of(decision.binding)}"
     if decision.rule is RuleKind.SUPER_USER:
         return "it is a super user"
-    covering = [each.binding for each in explanation.considered]
+    covering = [weighed.binding for weighed in explanation.considered]
     if decision.rule is RuleKind.DEFAULT_ALLOW:
         return "no ACL covers the resource, and allow.everyone.if.no.acl.found is true"
     if not covering:
         return "no ACL covers the resource"
     about = ", ".join(
-        f"{text_of(each.binding)} {each.bearing.value}" for each in explanation.considered[:3]
+        f"{text_of(weighed.binding)} {weighed.bearing.value}"
+        for weighed in explanation.considered[:3]
     )
     more = f", and {len(covering) - 3} more" if len(covering) > 3 else ""
     return f"no ACL allows it: {about}{more}"

@@ -191,14 +191,14 @@ class AnyServer(ABC):
         reason.
         """
         self._warn_of_stranger(principal)
-        return self._answer(principal, operation, resource, wanted=True)
+        return self._answer(principal, operation, resource, expected=True)
 
     def denies(
         self, principal: str, operation: str | AclOperation, **resource: Unpack[ResourceOption]
     ) -> Answer:
         """Return whether an operation is denied; see ``allows``."""
         self._warn_of_stranger(principal)
-        return self._answer(principal, operation, resource, wanted=False)
+        return self._answer(principal, operation, resource, expected=False)
 
     def explain(
         self, principal: str, operation: str | AclOperation, **resource: Unpack[ResourceOption]
@@ -208,7 +208,7 @@ class AnyServer(ABC):
         Raises:
             TypeError: another authorizer than Kafka's standard one decides.
         """
-        explanation = self._answer(principal, operation, resource, wanted=True).explanation
+        explanation = self._answer(principal, operation, resource, expected=True).explanation
         if explanation is None:
             raise TypeError("only decisions of the StandardAuthorizer can be explained")
         return explanation
@@ -222,13 +222,13 @@ class AnyServer(ABC):
         operation: str | AclOperation,
         resource: ResourceOption,
         *,
-        wanted: bool,
+        expected: bool,
     ) -> Answer:
         question = question_of(principal, operation, resource)
         policy, snapshot = self._state()
         explained = explanation(policy, snapshot, question)
         allowed = explained.decision.allowed
-        return Answer(question, allowed=allowed, wanted=wanted, explanation=explained)
+        return Answer(question, allowed=allowed, expected=expected, explanation=explained)
 
     @abstractmethod
     def _state(self) -> tuple[Policy, Snapshot]:

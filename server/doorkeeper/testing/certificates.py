@@ -84,8 +84,8 @@ class Authority:
         if names is not None:
             builder = builder.add_extension(names, critical=False)
         chain = b"".join(
-            each.public_bytes(Encoding.PEM)
-            for each in (builder.sign(self._key, hashes.SHA256()), self._own)
+            certificate.public_bytes(Encoding.PEM)
+            for certificate in (builder.sign(self._key, hashes.SHA256()), self._own)
         )
         private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         made = Certificate(*(self._folder / f"{file}{end}" for end in (".crt", ".key", ".pem")))

@@ -96,7 +96,7 @@ class Denials:
 
     def refusals(self, principal: str | None = None) -> list[Denial]:
         """Return the refusals of a principal, or of all, in order."""
-        return [each for each in tuple(self._found) if principal in (None, each.principal)]
+        return [denial for denial in tuple(self._found) if principal in (None, denial.principal)]
 
     def _record(
         self,
@@ -145,7 +145,7 @@ class Denials:
 
 @contextmanager
 def expect(
-    refusals: Callable[[], list[Denial]], matches: Callable[[Denial], bool], wanted: str
+    refusals: Callable[[], list[Denial]], matches: Callable[[Denial], bool], description: str
 ) -> Iterator[list[Denial]]:
     """Expect a matching refusal within the block; the list has them after it.
 
@@ -163,10 +163,10 @@ def expect(
         error.add_note(f"denied in the block of expect_denied was:{_text(refusals()[before:])}")
         raise
     new = refusals()[before:]
-    hits += [each for each in new if matches(each)]
+    hits += [denial for denial in new if matches(denial)]
     if not hits:
-        raise AssertionError(f"expected: {wanted} is denied; denied was:{_text(new)}")
+        raise AssertionError(f"expected: {description} is denied; denied was:{_text(new)}")
 
 
 def _text(denials: list[Denial]) -> str:
-    return "".join(f"\n  {each!r}" for each in denials) or " nothing"
+    return "".join(f"\n  {denial!r}" for denial in denials) or " nothing"

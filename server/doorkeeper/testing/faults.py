@@ -149,7 +149,7 @@ class LocalFaults(FaultControl):
 
     def end(self, fault: Fault) -> None:
         with self._lock:
-            self._active = tuple(each for each in self._active if each is not fault)
+            self._active = tuple(other for other in self._active if other is not fault)
 
     def look(self, fault: Fault) -> None:
         """Do nothing: ``strikes`` has updated the count."""
@@ -180,25 +180,25 @@ def key_of(api: str) -> int:
     return names[api]
 
 
-def _nearest(given: str, names: Iterable[str]) -> str | None:
+def _nearest(name: str, names: Iterable[str]) -> str | None:
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(given, names, n=1)), None)
+    return next(iter(get_close_matches(name, names, n=1)), None)
 
 
-def code_of(given: ErrorCode | int | str) -> ErrorCode:
+def code_of(code: ErrorCode | int | str) -> ErrorCode:
     """Return the error with a number or a name.
 
     Raises:
         ValueError: there is no such error.
     """
-    if isinstance(given, int):
-        return ErrorCode(given)
-    if given not in ErrorCode.__members__:
-        near = _nearest(given, ErrorCode.__members__)
+    if isinstance(code, int):
+        return ErrorCode(code)
+    if code not in ErrorCode.__members__:
+        near = _nearest(code, ErrorCode.__members__)
         hint = f"did you mean {near}?" if near else "allowed: the names in Kafka's Errors"
-        raise ValueError(f"error: found {given!r}; {hint}")
-    return ErrorCode[given]
+        raise ValueError(f"error: found {code!r}; {hint}")
+    return ErrorCode[code]
 
 
 def _check_times(times: int | None) -> int | None:

@@ -57,7 +57,7 @@ class FaultyConnection(Connection):
         """Wrap the mechanisms; ``others`` are the parameters of ``Connection``."""
         self._faults = faults
         if mechanisms is not None:
-            mechanisms = {name: self._refusing(each) for name, each in mechanisms.items()}
+            mechanisms = {name: self._refusing(mechanism) for name, mechanism in mechanisms.items()}
         super().__init__(peer, mechanisms=mechanisms, **others)
 
     def _continue(

@@ -71,6 +71,6 @@ class TestLogs:
 
 
 def _exception(
-    given: object,
+    value: object,
 ) -> bool | BaseException | tuple[type[BaseException], BaseException, TracebackType | None] | None:
-    return given if isinstance(given, (bool, BaseException, tuple)) else None
+    return value if isinstance(value, (bool, BaseException, tuple)) else None

@@ -131,20 +131,20 @@ def doorkeeper_servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
 def _server_of(pool: list[DoorkeeperServer], options: Options) -> DoorkeeperServer:
     """Return a stopped server; certificates and credentials are created once in a run."""
     try:
-        wanted = testing.DoorkeeperServer(**options)
+        new_server = testing.DoorkeeperServer(**options)
     except (TypeError, ValueError, OSError) as error:
         pytest.fail(f"doorkeeper_server: {error}", pytrace=False)
     for server in pool:
-        if not server.is_running and server.configuration == wanted.configuration:
+        if not server.is_running and server.configuration == new_server.configuration:
             return server
-    pool.append(wanted)
-    return wanted
+    pool.append(new_server)
+    return new_server
 
 
 def ini_options(config: pytest.Config) -> Options:
     """Return the options of the ini file; relative files are relative to it."""
-    found: dict[str, Any] = {}
-    for name in (*(each for each, _, _ in _INI), *(each for each, _ in _FLAGS)):
+    options: dict[str, Any] = {}
+    for name in (*(name for name, _, _ in _INI), *(name for name, _ in _FLAGS)):
         value = config.getini(f"doorkeeper_{name}")
         if value in (None, "", []):
             continue
@@ -152,8 +152,8 @@ def ini_options(config: pytest.Config) -> Options:
             value = (config.inipath or config.rootpath / "ini").parent / value
         elif name in ("users", "properties"):
             value = dict(_pair(name, line) for line in value)
-        found[name] = value
-    return found  # type: ignore[return-value]
+        options[name] = value
+    return options  # type: ignore[return-value]
 
 
 def _pair(name: str, line: str) -> tuple[str, str]:

@@ -99,8 +99,8 @@ class DoorkeeperServer(AnyServer):
         self._faults = self._faults or LocalFaults()
         settings = self._settings()
         if self._initial is None:
-            given = self.configuration
-            self._initial = initial_change(given, credentials_of(given))
+            configuration = self.configuration
+            self._initial = initial_change(configuration, credentials_of(configuration))
         self._thread = LoopThread()
         try:
             self._assembly = self._thread.run(_open(settings, self._initial, self._faults))
@@ -188,7 +188,7 @@ class DoorkeeperServer(AnyServer):
         response, such as a list of topics, count with ``include_optional``.
         """
         accesses = self._accesses(principal, include_optional=include_optional)
-        return [each.binding for each in least_acls(accesses)]
+        return [acl.binding for acl in least_acls(accesses)]
 
     def assert_least_acls(
         self, principal: str, acls: Acls, *, include_optional: bool = False
@@ -201,20 +201,20 @@ class DoorkeeperServer(AnyServer):
             AssertionError: it names the missing ACLs with their requests, and those not needed.
         """
         accesses = self._accesses(principal, include_optional=include_optional)
-        found = difference(bindings_of(acls), accesses)
-        if found:
-            raise AssertionError(f"the least ACLs of {principal} are others:\n{found}")
+        text = difference(bindings_of(acls), accesses)
+        if text:
+            raise AssertionError(f"the least ACLs of {principal} are others:\n{text}")
 
     def _accesses(self, principal: str, *, include_optional: bool) -> list[RecordedAccess]:
         self._running()
         self._warn_of_stranger(principal)
         recorded = [] if self._recorder is None else self._recorder.accesses()
         return [
-            each
-            for each in recorded
-            if each.question.principal == principal
-            and each.allowed
-            and (each.reported or include_optional)
+            access
+            for access in recorded
+            if access.question.principal == principal
+            and access.allowed
+            and (access.reported or include_optional)
         ]
 
     def _follow_decisions(self, assembly: Assembly) -> None:
@@ -253,11 +253,11 @@ class DoorkeeperServer(AnyServer):
         operation: str | AclOperation,
         resource: ResourceOption,
         *,
-        wanted: bool,
+        expected: bool,
     ) -> Answer:
         if self._decides_by_acls():
-            return super()._answer(principal, operation, resource, wanted=wanted)
-        return self._ask_authorizer(principal, operation, resource, wanted=wanted)
+            return super()._answer(principal, operation, resource, expected=expected)
+        return self._ask_authorizer(principal, operation, resource, expected=expected)
 
     def _warn_of_stranger(self, principal: str) -> None:
         users = self._running().log.state.credentials.names()
@@ -277,7 +277,7 @@ class DoorkeeperServer(AnyServer):
         operation: str | AclOperation,
         resource: ResourceOption,
         *,
-        wanted: bool,
+        expected: bool,
     ) -> Answer:
         """Ask a custom authorizer, like a request on the first listener."""
         question = question_of(principal, operation, resource)
@@ -287,7 +287,7 @@ class DoorkeeperServer(AnyServer):
         async def ask() -> bool:
             return guarded is None or decide(guarded, question, listener)
 
-        return Answer(question, allowed=self._run(ask()), wanted=wanted)
+        return Answer(question, allowed=self._run(ask()), expected=expected)
 
     def _state(self) -> tuple[Policy, Snapshot]:
         authorizer = self.authorizer
@@ -363,12 +363,12 @@ def difference(bindings: Collection[AclBinding], accesses: Sequence[RecordedAcce
     """Return a line for each missing ACL and each that is not needed, as an assertion prints it."""
     missing = missing_acls(bindings, accesses)
     lines = [
-        f"  missing: {text_of(each.binding)} for {reasons_text(each.reasons)}" for each in missing
+        f"  missing: {text_of(acl.binding)} for {reasons_text(acl.reasons)}" for acl in missing
     ]
     # Beside the missing ones: READ on a topic is needed for its DESCRIBE only without WRITE.
-    together = [*bindings, *(each.binding for each in missing)]
+    together = [*bindings, *(acl.binding for acl in missing)]
     unneeded = set(unneeded_acls(together, accesses))
-    lines += [f"  not needed: {text_of(each)}" for each in sorted({*bindings} & unneeded)]
+    lines += [f"  not needed: {text_of(binding)}" for binding in sorted({*bindings} & unneeded)]
     return "\n".join(lines)
 
 

@@ -23,18 +23,20 @@ def binding(**fields: str) -> AclBinding:
     return made
 
 
-def answer(*bindings: AclBinding, wanted: bool = True, **policy: Any) -> Answer:
+def answer(*bindings: AclBinding, expected: bool = True, **policy: Any) -> Answer:
     snapshot = EMPTY.with_changes(("", each) for each in bindings)
     explained = explanation(Policy(**policy), snapshot, READS)
-    return Answer(READS, allowed=explained.decision.allowed, wanted=wanted, explanation=explained)
+    return Answer(
+        READS, allowed=explained.decision.allowed, expected=expected, explanation=explained
+    )
 
 
-def test_an_answer_is_true_where_it_is_the_wanted_one() -> None:
+def test_an_answer_is_true_where_it_is_the_expected_one() -> None:
     """Allowed or denied: what was asked for makes it true."""
     assert answer(binding())
     assert not answer()
-    assert answer(wanted=False)
-    assert not answer(binding(), wanted=False)
+    assert answer(expected=False)
+    assert not answer(binding(), expected=False)
 
 
 @pytest.mark.parametrize(

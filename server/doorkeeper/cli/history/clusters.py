@@ -48,14 +48,14 @@ def audit_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return option(command)
 
 
-def audit_folders(store: Address, given: Sequence[Path]) -> Sequence[Path]:
+def audit_folders(store: Address, folders: Sequence[Path]) -> Sequence[Path]:
     """Return the folders of audit logs: those given, or that of a configuration with clusters.
 
     Raises:
         ConfigError: the configuration cannot be read.
     """
-    if given or store.kind is not AddressKind.CONFIG:
-        return given
+    if folders or store.kind is not AddressKind.CONFIG:
+        return folders
     settings = settings_at(store)
     folder = settings[AUDIT_DIR]
     if settings[CLUSTERS_FILE] is None or folder is None or not folder.is_dir():
@@ -80,11 +80,11 @@ def receipts(folders: Sequence[Path], revision: Revision) -> dict[str, Mapping[s
     return receipts_of(read_events(folders, revision.time_ms, None), revision.revision)
 
 
-def receipt_lines(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def receipt_lines(receipts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [
         f"in force: cluster {printable(name)}, {brokers_text(event)},"
         f" since {time_text(time_ms_of(event))}"
-        for name, event in sorted(found.items())
+        for name, event in sorted(receipts.items())
     ]
 
 
@@ -97,9 +97,9 @@ class ClusterTail:
     """The events of clusters from now on."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
-        self._tails = [Tail(each) for each in folders]
-        for each in self._tails:
-            each.last_lines(0)
+        self._tails = [Tail(folder) for folder in folders]
+        for tail in self._tails:
+            tail.last_lines(0)
 
     def new(self) -> Iterator[Mapping[str, Any]]:
         """Yield the new events, those of each node in order.

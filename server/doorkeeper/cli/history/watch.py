@@ -85,18 +85,18 @@ def command(
 ) -> None:
     """Print every change of a store, and wait for new ones."""
     store = take_store(options)
-    wanted = RevisionFilter(principals=frozenset(principals))
+    filter = RevisionFilter(principals=frozenset(principals))
     out = _print_json if output == "json" else _print_line
 
     async def run() -> None:
         left = count
         clusters = ClusterTail(audit_folders(store, audit_logs))
-        async for found in _watch(store, None if first is None else first - 1, clusters):
-            if isinstance(found, Revision):
-                if not wanted.matches(found):
+        async for change in _watch(store, None if first is None else first - 1, clusters):
+            if isinstance(change, Revision):
+                if not filter.matches(change):
                     continue
                 left = None if left is None else left - 1
-            out(found)
+            out(change)
             # For a reader behind a pipe: no change waits in a buffer for the next ones.
             sys.stdout.flush()
             if left == 0:
@@ -126,7 +126,7 @@ async def _watch(
     is_known = False
     while True:
         try:
-            after, found = await _read(store, after)
+            after, changes = await _read(store, after)
         except StorageError as error:
             # The first look shows a wrong address; later ones an outage.
             if not is_known or isinstance(error, BeforeHistory):
@@ -135,11 +135,11 @@ async def _watch(
             await asyncio.sleep(AWAY_S)
             continue
         is_known = True
-        for revision in found:
+        for revision in changes:
             yield revision
         for event in clusters.new():
             yield event
-        if not found:
+        if not changes:
             await asyncio.sleep(POLL_S)
 
 
@@ -148,13 +148,13 @@ async def _read(store: Address, after: int | None) -> tuple[int, list[Revision]]
     async with open_history(store) as portable:
         if after is None:
             return (await portable.position()).revision, []
-        found = await next_revisions(portable, after)
-    return (found[-1].revision if found else after), found
+        revisions = await next_revisions(portable, after)
+    return (revisions[-1].revision if revisions else after), revisions
 
 
-def _print_json(found: Revision | Mapping[str, Any]) -> None:
-    show_json(found.record() if isinstance(found, Revision) else found, indent=None)
+def _print_json(change: Revision | Mapping[str, Any]) -> None:
+    show_json(change.record() if isinstance(change, Revision) else change, indent=None)
 
 
-def _print_line(found: Revision | Mapping[str, Any]) -> None:
-    show([line_of(found) if isinstance(found, Revision) else event_line(found)])
+def _print_line(change: Revision | Mapping[str, Any]) -> None:
+    show([line_of(change) if isinstance(change, Revision) else event_line(change)])

@@ -98,7 +98,7 @@ class InternalNames:
                 stem = name.removesuffix(ending)
                 # All three must be there: many topics of applications end with "status".
                 if stem != name and all(
-                    any(stem + each in topics for each in others)
+                    any(stem + other in topics for other in others)
                     for others in _CONNECT_TOPICS.values()
                 ):
                     # Without a delimiter the prefix would cover names of other applications.
@@ -124,18 +124,18 @@ def alternatives(
     least three do, if they share a beginning up to a delimiter that no other principal uses.
     """
     names = InternalNames(bindings)
-    found: dict[AclBinding, str] = {}
-    for each in bindings:
-        internal = names.find(each)
+    purposes: dict[AclBinding, str] = {}
+    for binding in bindings:
+        internal = names.find(binding)
         if internal is not None and internal.prefix:
-            found[_with_prefix(each, internal.prefix)] = internal.purpose
+            purposes[_with_prefix(binding, internal.prefix)] = internal.purpose
     # A prefix found both ways keeps the words about Streams or Connect, which say more.
-    for each in prefixed_acls(accesses):
-        found.setdefault(each, "names with this beginning")
+    for binding in prefixed_acls(accesses):
+        purposes.setdefault(binding, "names with this beginning")
     return [
-        Alternative(each, instead_of, reason)
-        for each, reason in sorted(found.items())
-        if (instead_of := tuple(other for other in bindings if _covers(each, other)))
+        Alternative(binding, instead_of, reason)
+        for binding, reason in sorted(purposes.items())
+        if (instead_of := tuple(other for other in bindings if _covers(binding, other)))
     ]
 
 

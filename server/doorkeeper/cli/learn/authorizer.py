@@ -31,9 +31,10 @@ class LearningAuthorizer(StandardAuthorizer):
         """Allow all actions except wide questions."""
         return [
             AuthorizationResult.DENIED
-            if (context.request_type, each.operation, each.resource.resource_type) in WIDE_QUESTIONS
+            if (context.request_type, action.operation, action.resource.resource_type)
+            in WIDE_QUESTIONS
             else AuthorizationResult.ALLOWED
-            for each in actions
+            for action in actions
         ]
 
     def authorize_by_resource_type(
@@ -51,4 +52,4 @@ class LearningAuthorizer(StandardAuthorizer):
         resources: Sequence[ResourcePattern],
     ) -> list[int]:
         """Return all operations for each resource."""
-        return [full_mask(each.resource_type) for each in resources]
+        return [full_mask(resource.resource_type) for resource in resources]

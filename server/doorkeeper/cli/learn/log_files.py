@@ -100,7 +100,7 @@ class LoggedRequests:
 
     def accesses(self) -> list[RecordedAccess]:
         """Return the accesses, in the order of their first occurrence in the files."""
-        found = []
+        accesses = []
         for seen, count in self._counts.items():
             counted = counted_request(
                 _API_KEYS.get(seen.api),
@@ -110,7 +110,7 @@ class LoggedRequests:
                 log_if_denied=seen.log_if_denied,
             )
             if counted is not None:
-                found.append(
+                accesses.append(
                     RecordedAccess(
                         counted.question,
                         seen.api or "a request",
@@ -121,7 +121,7 @@ class LoggedRequests:
                         on_any=counted.on_any,
                     )
                 )
-        return found
+        return accesses
 
     def _add(self, seen: _Seen, count: int, first: dt.datetime) -> None:
         self._counts[seen] += count
@@ -205,8 +205,8 @@ class LoggedRequests:
         self._add(seen, 1, dt.datetime.fromisoformat(record.time).replace(tzinfo=dt.UTC))
 
     def _reject(self, path: Path, number: int, reason: str, data: bytes) -> None:
-        found = data.decode("utf-8", "replace")
-        shown = found if len(found) <= _SHOWN else f"{found[:_SHOWN]}..."
+        text = data.decode("utf-8", "replace")
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
         self.unreadable.append(f"{path}:{number}: {reason}; found {shown!r}")
 
 

@@ -37,13 +37,13 @@ class PresentAcls(Struct, frozen=True):
         before, after = (
             DecisionState(
                 self.policy,
-                load(("", each) for each in dict.fromkeys(acls)).with_network_matching(
+                load(("", acl) for acl in dict.fromkeys(acls)).with_network_matching(
                     enabled=self.networks
                 ),
             )
             for acls in (self.bindings, [*self.bindings, *learned])
         )
-        return [printable(region_words(each)) for each in new_access(before, after)]
+        return [printable(region_words(region)) for region in new_access(before, after)]
 
 
 def read_present(address: Address, command_config: PropertiesFile | None) -> PresentAcls:
@@ -66,7 +66,7 @@ def refuse(regions: Sequence[str]) -> None:
         fail(
             [
                 f"these ACLs would newly allow {count}; to write them all the same: --allow-wider",
-                *(f"  {each}" for each in regions[:SHOWN_MAX]),
+                *(f"  {region}" for region in regions[:SHOWN_MAX]),
                 *([f"  and {more} more"] if more > 0 else []),
             ]
         )

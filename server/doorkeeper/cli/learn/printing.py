@@ -46,27 +46,28 @@ def lines_of(needed: Sequence[NeededAcl], output: str) -> Iterator[str]:
             return
         # The head of a file with any ACL.
         yield from write_yaml([needed[0].binding]).splitlines()[:-1]
-    names = InternalNames(each.binding for each in needed)
-    for each in needed:
-        yield f"# {printable(reasons_text(each.reasons))}"
-        internal = names.find(each.binding)
+    names = InternalNames(acl.binding for acl in needed)
+    for acl in needed:
+        yield f"# {printable(reasons_text(acl.reasons))}"
+        internal = names.find(acl.binding)
         if internal is not None:
             yield f"# {printable(internal.purpose)}"
-        yield _ITEMS[output](each.binding)
+        yield _ITEMS[output](acl.binding)
 
 
 def alternative_lines(
-    found: Sequence[Alternative], output: str, present: PresentAcls | None
+    alternatives: Sequence[Alternative], output: str, present: PresentAcls | None
 ) -> Iterator[str]:
     """Yield the lines of alternatives, all as comments, each behind the ACLs that it replaces.
 
     What one would newly allow follows it, where the ACLs in force are known.
     """
-    for each in found:
+    for alternative in alternatives:
         replaced = ", ".join(
-            f"{other.entry.operation.name} on {other.pattern.name}" for other in each.instead_of
+            f"{other.entry.operation.name} on {other.pattern.name}"
+            for other in alternative.instead_of
         )
-        yield f"# alternative to {printable(replaced)}: {printable(each.reason)}"
-        yield f"#   {_ITEMS[output](each.binding)}"
-        regions = () if present is None else present.new_access([each.binding])
+        yield f"# alternative to {printable(replaced)}: {printable(alternative.reason)}"
+        yield f"#   {_ITEMS[output](alternative.binding)}"
+        regions = () if present is None else present.new_access([alternative.binding])
         yield from (f"#   newly allows: {region}" for region in regions)

@@ -52,12 +52,12 @@ class Recorder:
 
     def accesses(self) -> list[RecordedAccess]:
         """Return the recorded accesses, in the order of their first occurrence."""
-        found = []
+        accesses = []
         for key, count in list(self._counts.items()):
             counted = _classify(key)
             if counted is not None:
                 first = dt.datetime.fromtimestamp(self._first_ns[key] // _NS_PER_S, dt.UTC)
-                found.append(
+                accesses.append(
                     RecordedAccess(
                         counted.question,
                         API_NAMES[key.api_key],
@@ -68,7 +68,7 @@ class Recorder:
                         on_any=counted.on_any,
                     )
                 )
-        return found
+        return accesses
 
     def _record(
         self,

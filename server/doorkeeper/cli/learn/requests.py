@@ -23,7 +23,7 @@ def _narrow_rows(rows: tuple[Requirement, ...], at: int) -> list[Requirement]:
     wide = rows[at]
     if wide.refusal:
         return []
-    return [each for each in rows[at + 1 :] if f"without {wide.operation}" in each.when]
+    return [row for row in rows[at + 1 :] if f"without {wide.operation}" in row.when]
 
 
 def _wide_questions() -> Iterator[tuple[tuple[int, AclOperation, ResourceType], bool]]:
@@ -32,7 +32,7 @@ def _wide_questions() -> Iterator[tuple[tuple[int, AclOperation, ResourceType], 
             narrow = _narrow_rows(rows, at)
             if narrow:
                 key = api_key, AclOperation[row.operation], ResourceType[row.resource]
-                yield key, any(each.refusal for each in narrow)
+                yield key, any(question.refusal for question in narrow)
 
 
 WIDE_QUESTIONS = dict(_wide_questions())

@@ -34,11 +34,11 @@ _HIGHEST: Final = {0: 9, 1: 15}
 
 def readable_versions(api_key: int) -> tuple[int, int] | None:
     """Return the versions of an API that can be read, the lowest and the highest; None without."""
-    found = [each for each in (registry.apis(optional=True).get(api_key), api_of(api_key)) if each]
-    if not found:
+    apis = [api for api in (registry.apis(optional=True).get(api_key), api_of(api_key)) if api]
+    if not apis:
         return None
-    highest = max(each.max_version for each in found)
-    lowest = min(each.min_version for each in found)
+    highest = max(api.max_version for api in apis)
+    lowest = min(api.min_version for api in apis)
     return lowest, min(highest, _HIGHEST.get(api_key, highest))
 
 
@@ -83,28 +83,28 @@ class Shadow:
     def learn_topics(self, response: MetadataResponse) -> None:
         """Take over topics from a Metadata response."""
         added, removed = [], []
-        for each in response.topics:
+        for topic in response.topics:
             # A topic that was asked for by an unknown id has no name.
-            if each.name is None:
+            if topic.name is None:
                 continue
-            if each.error_code:
-                removed.append(each.name)
+            if topic.error_code:
+                removed.append(topic.name)
                 continue
             # Before version 10 there are no ids, and nothing asks by them.
-            topic_id = each.topic_id if each.topic_id != _NO_ID else os.urandom(16)
-            added.append(StoredTopic(each.name, topic_id, max(len(each.partitions), 1), 1, {}))
+            topic_id = topic.topic_id if topic.topic_id != _NO_ID else os.urandom(16)
+            added.append(StoredTopic(topic.name, topic_id, max(len(topic.partitions), 1), 1, {}))
         self._replace(added, removed)
 
     def _add_deleted(self, request: DeleteTopicsRequest) -> None:
         # A client may delete topics of which it never asked for the metadata.
-        named = (*request.topic_names, *(each.name for each in request.topics if each.name))
+        named = (*request.topic_names, *(topic.name for topic in request.topics if topic.name))
         unknown = [name for name in named if self._node.topics.get(name) is None]
         self._replace([StoredTopic(name, os.urandom(16), 1, 1, {}) for name in unknown], [])
 
     def _replace(self, added: list[StoredTopic], removed: list[str]) -> None:
         here = self._node.topics
         gone = [row_of(topic) for name in removed if (topic := here.get(name)) is not None]
-        new = [each for each in added if here.get(each.name) != topic_of(each)]
+        new = [topic for topic in added if here.get(topic.name) != topic_of(topic)]
         if new or gone:
             self._log.amend(topics=here.with_changes(new, gone))
 

@@ -253,9 +253,9 @@ class _Conversation:
         self, response: MetadataResponse | FindCoordinatorResponse | DescribeClusterResponse
     ) -> MetadataResponse | FindCoordinatorResponse | DescribeClusterResponse:
         if not isinstance(response, FindCoordinatorResponse):
-            brokers = [await self._with_own_address(each) for each in response.brokers]
+            brokers = [await self._with_own_address(broker) for broker in response.brokers]
             return response.replace(brokers=tuple(brokers))
-        rows = [await self._with_own_address(each) for each in response.coordinators]
+        rows = [await self._with_own_address(coordinator) for coordinator in response.coordinators]
         own = await self._with_own_address(response)
         return own.replace(coordinators=tuple(rows))
 
@@ -279,13 +279,13 @@ def _limit_versions(frame: bytes, version: int) -> bytes:
         version = 0
     response, _ = ApiVersionsResponse.decode(frame, 4, version)
     rows = []
-    for each in response.api_keys:
-        readable = readable_versions(each.api_key)
+    for api in response.api_keys:
+        readable = readable_versions(api.api_key)
         if readable is None:
             continue
-        lowest, highest = max(each.min_version, readable[0]), min(each.max_version, readable[1])
+        lowest, highest = max(api.min_version, readable[0]), min(api.max_version, readable[1])
         if lowest <= highest:
-            rows.append(each.replace(min_version=lowest, max_version=highest))
+            rows.append(api.replace(min_version=lowest, max_version=highest))
     return frame[:4] + response.replace(api_keys=tuple(rows)).encode(version)
 
 
@@ -302,17 +302,17 @@ def _plain_user(token: bytes) -> Principal:
 
 
 def _scram_user(token: bytes) -> Principal | None:
-    found = re.match(rb"[nyp][^,]*,[^,]*,(?:m=[^,]*,)?n=([^,]*)", token)
-    if found is None:
+    match = re.match(rb"[nyp][^,]*,[^,]*,(?:m=[^,]*,)?n=([^,]*)", token)
+    if match is None:
         return None
-    return Principal("User", found[1].decode().replace("=2C", ",").replace("=3D", "="))
+    return Principal("User", match[1].decode().replace("=2C", ",").replace("=3D", "="))
 
 
 def _bearer_user(token: bytes) -> Principal | None:
-    found = re.search(rb"auth=Bearer [^.]*\.([^.]*)\.", token)
-    if found is None:
+    match = re.search(rb"auth=Bearer [^.]*\.([^.]*)\.", token)
+    if match is None:
         return None
-    claims = json.loads(base64.urlsafe_b64decode(found[1] + b"=" * (-len(found[1]) % 4)))
+    claims = json.loads(base64.urlsafe_b64decode(match[1] + b"=" * (-len(match[1]) % 4)))
     return Principal("User", str(claims["sub"]))
 
 

@@ -75,7 +75,7 @@ class Address(NamedTuple):
         Servers are sorted and in lower case; paths are absolute.
         """
         if self.is_live:
-            servers = sorted(each.strip().lower() for each in self.target.split(","))
+            servers = sorted(server.strip().lower() for server in self.target.split(","))
             return f"{self.kind.value}{','.join(servers)}"
         if self.is_stdin or self.kind is AddressKind.SHARED:
             return str(self)

@@ -44,14 +44,14 @@ class ClusterRepository(AclRepository):
     async def read(self) -> AclContents:
         """Return the ACLs that the cluster describes."""
         async with self.change() as session:
-            found = await session.find([ANY_BINDING])
+            acls = await session.find([ANY_BINDING])
             networks = await session.matches_networks()
-        bindings = known_bindings(found)
+        bindings = known_bindings(acls)
         # A name that brokers may map proves nothing about the one that they have mapped.
         identity = await identity_of(self.client_config())
         return AclContents(
             bindings,
-            unknown=len(found) - len(bindings),
+            unknown=len(acls) - len(bindings),
             networks=networks,
             login=None if identity.doubt else identity.principal,
         )

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from doorkeeper.acls.formats.acl_set import AclSet
+    from doorkeeper.acls.formats.lines import Path
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import Selector
 
@@ -23,8 +24,14 @@ class AclFile(Struct, frozen=True):
     name: str
     contents: AclSet
 
-    def place(self, line: int) -> str:
-        """Return the file and a line as text."""
+    def position_of(self, path: Path) -> str:
+        """Return the file and the line of an object as text."""
+        return self._position(self.contents.line_of(path))
+
+    def position_of_binding(self, index: int) -> str:
+        return self._position(self.contents.line_of_binding(index))
+
+    def _position(self, line: int) -> str:
         return f"{self.name} line {line}" if line else self.name
 
 
@@ -39,8 +46,8 @@ def ownership_problems(files: Sequence[AclFile]) -> list[str]:
         _duplicate_entities(files),
     )
     # A role has several bindings, which may all have the same problem.
-    found = list(islice(_each_once(problems), _PROBLEMS_MAX + 1))
-    return [*found[:_PROBLEMS_MAX], "and more"] if len(found) > _PROBLEMS_MAX else found
+    distinct = list(islice(_each_once(problems), _PROBLEMS_MAX + 1))
+    return [*distinct[:_PROBLEMS_MAX], "and more"] if len(distinct) > _PROBLEMS_MAX else distinct
 
 
 def _each_once(problems: Iterable[str]) -> Iterator[str]:
@@ -52,46 +59,46 @@ def _each_once(problems: Iterable[str]) -> Iterator[str]:
 
 
 def _overlaps(files: Sequence[AclFile]) -> Iterator[str]:
-    for one, other in combinations([each for each in files if each.contents.owned], 2):
+    for one, other in combinations([file for file in files if file.contents.owned], 2):
         for left in one.contents.owned:
             for right in other.contents.owned:
                 both = left.selector.overlap(right.selector)
                 if both is not None:
-                    left_place = one.place(one.contents.line_of(left.path))
-                    right_place = other.place(other.contents.line_of(right.path))
-                    yield f"{left_place} and {right_place} both own {_words(both)}"
+                    left_position = one.position_of(left.path)
+                    right_position = other.position_of(right.path)
+                    yield f"{left_position} and {right_position} both own {_words(both)}"
 
 
 def _foreign_bindings(files: Sequence[AclFile]) -> Iterator[str]:
-    owners = [each for each in files if each.contents.owned]
+    owners = [file for file in files if file.contents.owned]
     for file in files:
         for index, binding in enumerate(file.contents.bindings) if owners else ():
-            if any(each.selector.selects(binding) for each in file.contents.owned):
+            if any(part.selector.selects(binding) for part in file.contents.owned):
                 continue
             # With owns: a file has nothing else, so that a typing error in a name is found.
             if file.contents.owned:
                 line = file.contents.line_of(file.contents.owned[0].path)
-                place = file.place(file.contents.line_of_binding(index))
-                yield f"{place}: not owned: {_binding_words(binding)}; owns: is in line {line}"
+                position = file.position_of_binding(index)
+                yield f"{position}: not owned: {_binding_words(binding)}; owns: is in line {line}"
                 continue
             # The next plan of the owner alone would remove it.
             for owner in owners:
                 for part in owner.contents.owned:
                     if part.selector.selects(binding):
-                        place = file.place(file.contents.line_of_binding(index))
-                        owners_place = owner.place(owner.contents.line_of(part.path))
-                        yield f"{place}: {_binding_words(binding)} is owned by {owners_place}"
+                        position = file.position_of_binding(index)
+                        owners_position = owner.position_of(part.path)
+                        yield f"{position}: {_binding_words(binding)} is owned by {owners_position}"
 
 
 def _entity_overlaps(files: Sequence[AclFile]) -> Iterator[str]:
-    for one, other in combinations([each for each in files if each.contents.entities.owned], 2):
+    for one, other in combinations([file for file in files if file.contents.entities.owned], 2):
         for left in one.contents.entities.owned:
             for right in other.contents.entities.owned:
                 if left.overlaps(right):
                     narrow = left if right.owns(left.entity) else right
-                    left_place = one.place(one.contents.line_of(left.path))
-                    right_place = other.place(other.contents.line_of(right.path))
-                    yield f"{left_place} and {right_place} both own {narrow}"
+                    left_position = one.position_of(left.path)
+                    right_position = other.position_of(right.path)
+                    yield f"{left_position} and {right_position} both own {narrow}"
 
 
 def _foreign_entities(files: Sequence[AclFile]) -> Iterator[str]:
@@ -101,14 +108,14 @@ def _foreign_entities(files: Sequence[AclFile]) -> Iterator[str]:
         for entity, path in zip(contents.entities, contents.paths, strict=True):
             if contents.owns(entity.owner_name):
                 continue
-            place = file.place(file.contents.line_of(path))
+            position = file.position_of(path)
             if contents.owns_kind(type(entity)):
-                yield f"{place}: not owned: {entity.owner_name}"
+                yield f"{position}: not owned: {entity.owner_name}"
             for other in files:
                 for part in other.contents.entities.owned:
                     if other is not file and part.owns(entity.owner_name):
-                        owners_place = other.place(other.contents.line_of(part.path))
-                        yield f"{place}: {entity.owner_name} is owned by {owners_place}"
+                        owners_position = other.position_of(part.path)
+                        yield f"{position}: {entity.owner_name} is owned by {owners_position}"
 
 
 def _duplicate_entities(files: Sequence[AclFile]) -> Iterator[str]:
@@ -118,15 +125,15 @@ def _duplicate_entities(files: Sequence[AclFile]) -> Iterator[str]:
         for entity, path in zip(contents.entities, contents.paths, strict=True):
             key = (type(entity), entity.key)
             if key in seen:
-                place = file.place(file.contents.line_of(path))
-                yield f"{place}: {entity.owner_name} stands in {seen[key]} too"
+                position = file.position_of(path)
+                yield f"{position}: {entity.owner_name} stands in {seen[key]} too"
             # A line costs parsing the file anew.
             seen[key] = file.name
 
 
 def _words(part: Selector) -> str:
     """Return a part of all ACLs in words."""
-    types = ", ".join(sorted(each.name for each in part.resource_types))
+    types = ", ".join(sorted(kind.name for kind in part.resource_types))
     prefixes = ", ".join(map(repr, part.prefixes))
     principals = ", ".join(sorted(part.principals))
     return (

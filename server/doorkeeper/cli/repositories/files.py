@@ -62,23 +62,23 @@ class FileRepository(AclRepository):
             problems += islice(_unstorable(files), _PROBLEMS_MAX)
         if problems:
             raise RepositoryError(*problems)
-        found = dict.fromkeys(each for file in files for each in file.contents.bindings)
-        owned = tuple(each.selector for file in files for each in file.contents.owned)
+        bindings = dict.fromkeys(binding for file in files for binding in file.contents.bindings)
+        owned = tuple(part.selector for file in files for part in file.contents.owned)
         accepted = tuple(
-            PlacedAcceptance(file.place(file.contents.line_of(each.path)), each)
+            PlacedAcceptance(file.position_of(acceptance.path), acceptance)
             for file in files
-            for each in file.contents.accepted
+            for acceptance in file.contents.accepted
         )
         sets = [file.contents.entities for file in files]
         entities = EntitySet(
-            tuple(each for one in sets for each in one.entities),
-            owned=tuple(each for one in sets for each in one.owned),
+            tuple(entity for one in sets for entity in one.entities),
+            owned=tuple(part for one in sets for part in one.owned),
         )
         note = None
         if self._without_acls:
             note = f"files of other tools without ACLs: {self._without_acls}"
         return AclContents(
-            list(found), note=note, owned=owned, accepted=accepted, entities=entities
+            list(bindings), note=note, owned=owned, accepted=accepted, entities=entities
         )
 
     def _files(self) -> Iterator[AclFile]:
@@ -118,7 +118,7 @@ class FileRepository(AclRepository):
 
 def _of_several_clusters(files: Sequence[AclFile]) -> Iterator[str]:
     """Yield a sentence if files of other tools say that they are for different clusters."""
-    named = {each.contents.cluster: each for each in files if each.contents.cluster}
+    named = {file.contents.cluster: file for file in files if file.contents.cluster}
     if len(named) > 1:
         (one, left), (other, right) = list(named.items())[:2]
         yield (
@@ -132,7 +132,7 @@ def _unstorable(files: Sequence[AclFile]) -> Iterator[str]:
     for file in files:
         for index, binding in enumerate(file.contents.bindings):
             if fault := unstorable(binding):
-                yield f"{file.place(file.contents.line_of_binding(index))}: {fault}"
+                yield f"{file.position_of_binding(index)}: {fault}"
 
 
 def _files_at(address: Address) -> Iterator[str]:
@@ -142,16 +142,16 @@ def _files_at(address: Address) -> Iterator[str]:
         yield address.target
         return
     # Hidden ones are copies of editors, and what version control keeps.
-    found = sorted(
-        each
-        for each in path.rglob("*")
-        if each.suffix.lower() in SUFFIXES
-        and not any(part.startswith(".") for part in each.relative_to(path).parts)
-        and not each.is_dir()
+    files = sorted(
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in SUFFIXES
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+        and not file.is_dir()
     )
-    if not found:
+    if not files:
         raise RepositoryError(
             f"{address.target}: the folder has no files {', '.join(SUFFIXES)}; for no ACLs,"
             ' expected is a file with {"version": 1, "acls": []}'
         )
-    yield from map(str, found)
+    yield from map(str, files)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class PlacedAcceptance(NamedTuple):
     """An accepted finding, and the file and line in which it stands."""
 
-    place: str
+    position: str
     acceptance: Acceptance
 
 
@@ -119,7 +119,9 @@ def matching(
 ) -> list[AclBinding]:
     """Return the bindings that match any of the filters, sorted, each once."""
     # Without an index: a list is read once, and building one costs more than a search.
-    return sorted({each for each in bindings if any(matches(wanted, each) for wanted in filters)})
+    return sorted(
+        {binding for binding in bindings if any(matches(filter, binding) for filter in filters)}
+    )
 
 
 def live_cluster_of(*, networks: bool | None, policy: Policy | None) -> LiveCluster:
@@ -140,7 +142,7 @@ def known_bindings(bindings: Sequence[AclBinding]) -> list[AclBinding]:
     Only they may be compared with a desired set: that set cannot name the others, so that each
     plan would remove them.
     """
-    return [each for each in bindings if _is_known(each)]
+    return [binding for binding in bindings if _is_known(binding)]
 
 
 def _is_known(binding: AclBinding) -> bool:

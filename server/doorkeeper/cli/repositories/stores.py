@@ -70,8 +70,8 @@ class StoreRepository(AclRepository):
         self._settings = settings
         self._at = at
         shared = settings.store
-        place = f"in {settings[DATA_DIR]}" if shared is None else shared.display_name
-        self.description = f"the store {place}{_as_of(at)}"
+        location = f"in {settings[DATA_DIR]}" if shared is None else shared.display_name
+        self.description = f"the store {location}{_as_of(at)}"
 
     async def read(self) -> AclContents:
         """Return the durable ACLs, and the policy of the configuration and the store."""
@@ -107,17 +107,17 @@ class StoreRepository(AclRepository):
         settings = self._settings
         name = settings[AUTHORIZER_CLASS_NAME]
         try:
-            found = authorizer_class(name)
+            implementation = authorizer_class(name)
         except UnusableClass as error:
             raise StartError(str(error)) from error
-        if found is None:
+        if implementation is None:
             raise StartError(_NO_AUTHORIZER)
-        if found is not StandardAuthorizer:
+        if implementation is not StandardAuthorizer:
             if self._at is not None:
                 raise StartError(f"there is no history of the ACLs of {name}")
             # Its ACLs may be anywhere: only the authorizer itself can list them.
             # One that is attached to the store may write from its start on.
-            changes = issubclass(found, KeepsInStore)
+            changes = issubclass(implementation, KeepsInStore)
             async with self._session(settings, changes=changes) as session:
                 bindings = await session.find([ANY_BINDING])
                 return AclContents(bindings, policy_of(settings), authorizer=name)
@@ -163,7 +163,7 @@ def _as_of(at: Moment | None) -> str:
 
 def _contents(stored: StoredRows, policy: Policy) -> AclContents:
     return AclContents(
-        sorted(each.binding for each in stored.bindings),
+        sorted(row.binding for row in stored.bindings),
         policy,
         networks=has_networks(metadata_level(stored.features)),
         revision=stored.revision,
@@ -214,8 +214,8 @@ async def _read_store(settings: Settings) -> StoredRows:
             list(store.rows(CONFIG)),
             list(store.rows(FEATURE)),
             store.revision,
-            frozenset(each.user for each in store.rows(CREDENTIAL)),
-            frozenset(each.name for each in store.rows(TOPIC)),
+            frozenset(row.user for row in store.rows(CREDENTIAL)),
+            frozenset(row.name for row in store.rows(TOPIC)),
         )
     finally:
         await store.aclose()
@@ -248,9 +248,9 @@ class StoreSession(ClusterSession):
         # Before the first request: the log follows other nodes.
         server.log.subscribe(self._note_other, ACL)
 
-    async def entities(self, wanted: EntitySet) -> None:
+    async def entities(self, entities: EntitySet) -> None:
         """Return None: a file's topics, users and quotas are for a running cluster."""
-        del wanted
+        del entities
 
     async def live_cluster(self, present: AbstractSet[AclBinding], plan: Plan) -> LiveCluster:
         """Return what the rules of changes need to know; nobody logs in to a store."""

@@ -55,20 +55,20 @@ class RestoredAcls(Struct, frozen=True):
         return bool(self.back or self.gone)
 
 
-def lines_of(found: RestoredAcls) -> list[str]:
+def lines_of(restored: RestoredAcls) -> list[str]:
     """Return a line for each ACL that a restore brings back or removes, and their numbers."""
     return [
-        *(f"+ {row(each)}" for each in found.back),
-        *(f"- {row(each)}" for each in found.gone),
-        f"Restore: {len(found.back)} ACLs come back, {len(found.gone)} go.",
+        *(f"+ {row(binding)}" for binding in restored.back),
+        *(f"- {row(binding)}" for binding in restored.gone),
+        f"Restore: {len(restored.back)} ACLs come back, {len(restored.gone)} go.",
     ]
 
 
 def _store_address(text: str) -> Address:
     """Return the address of a store; the type of options."""
-    found = address(text)
-    if found.is_store:
-        return found
+    store = address(text)
+    if store.is_store:
+        return store
     raise click.BadParameter(f"found {text!r}; the address of a store is {STORES}")
 
 
@@ -159,9 +159,9 @@ Examples:
 def restore(source: Path, file: Path | None, data_dir: Path | None, *, yes: bool) -> None:
     """Replace the store by the backup SOURCE."""
     settings = settings_of(file, data_dir)
-    found = _difference(settings[DATA_DIR], source)
-    if found:
-        show(lines_of(found))
+    restored = _difference(settings[DATA_DIR], source)
+    if restored:
+        show(lines_of(restored))
         if not yes:
             require_yes("Restore this backup?")
     aside = put_back(
@@ -171,8 +171,8 @@ def restore(source: Path, file: Path | None, data_dir: Path | None, *, yes: bool
         progress=progress("restore"),
         identity_file=identity_file_of(settings),
     )
-    kept = "" if aside is None else f"; the previous one is {aside}"
-    click.echo(f"{settings[DATA_DIR]}: the store is that of {source}{kept}")
+    previous = "" if aside is None else f"; the previous one is {aside}"
+    click.echo(f"{settings[DATA_DIR]}: the store is that of {source}{previous}")
 
 
 @command.command(
@@ -202,8 +202,8 @@ def create(file: Path | None, data_dir: Path | None, *, new: bool) -> None:
     """Create an empty store."""
     settings = settings_of(file, data_dir)
     aside = asyncio.run(moves.create(settings, new=new, now_ms=_now_ms))
-    kept = "" if aside is None else f"; the previous one is {aside}"
-    click.echo(f"{_store_name(settings)}: an empty store{kept}")
+    previous = "" if aside is None else f"; the previous one is {aside}"
+    click.echo(f"{_store_name(settings)}: an empty store{previous}")
 
 
 @command.command(
@@ -250,13 +250,13 @@ Examples:
 @_any_store
 def check(file: Path | None, store: Address | None) -> None:
     """Check that a store is sound."""
-    place = _place(file, store)
-    header, findings = asyncio.run(moves.check(place))
+    location = _place(file, store)
+    header, findings = asyncio.run(moves.check(location))
     if findings:
         fail(findings)
     rows = ", ".join(f"{name} {number}" for name, number in header.rows.items())
     click.echo(
-        f"{place.display_name}: sound; cluster {header.cluster_id}, store {header.store_id},"
+        f"{location.display_name}: sound; cluster {header.cluster_id}, store {header.store_id},"
         f" revision {header.revision}"
     )
     click.echo(f"rows: {rows}")
@@ -290,10 +290,10 @@ def copy(source: Address, target: Address, *, overwrite: bool) -> None:
     header, aside = asyncio.run(
         moves.copy(*places, overwrite=overwrite, now_ms=_now_ms(), progress=progress)
     )
-    kept = "" if aside is None else f"; the previous one is {aside}"
+    previous = "" if aside is None else f"; the previous one is {aside}"
     click.echo(
         f"{places[1].display_name}: {sum(header.rows.values())} rows of"
-        f" {places[0].display_name}, revision {header.revision}; compared{kept}"
+        f" {places[0].display_name}, revision {header.revision}; compared{previous}"
     )
 
 
@@ -308,7 +308,7 @@ def _difference(data_dir: Path, source: Path) -> RestoredAcls | None:
     sides = []
     for path in (data_dir / DATABASE_NAME, source):
         try:
-            sides.append(frozenset(each.binding for each in read_acls(path).bindings))
+            sides.append(frozenset(row.binding for row in read_acls(path).bindings))
         except StorageError as error:
             say(f"warning: the ACLs that change are not known: {error}")
             return None

@@ -31,32 +31,32 @@ if TYPE_CHECKING:
     from doorkeeper.server.state.storage.transfer import Progress
 
 
-def _open(place: DataFolder, now_ms: Callable[[], int], initial: Change = NO_CHANGE) -> None:
+def _open(folder: DataFolder, now_ms: Callable[[], int], initial: Change = NO_CHANGE) -> None:
     """Open and close an embedded store, which creates it if needed."""
     from doorkeeper.server.state.storage.sqlite import (
         SqliteStore,
     )
 
     SqliteStore.open(
-        place.path,
+        folder.path,
         now_ms=now_ms,
         random_bytes=os.urandom,
-        identity_file=place.identity_file,
+        identity_file=folder.identity_file,
         initial=initial,
     ).close()
 
 
-async def check(place: Place) -> tuple[Header, list[str]]:
+async def check(location: Place) -> tuple[Header, list[str]]:
     """Return the header and the faults of a store; servers may be using it.
 
     Raises:
         StorageError: there is none, or it cannot be read.
     """
-    async with open_for_reading(place, alone=False) as store:
-        found = await checking.findings(store)
+    async with open_for_reading(location, alone=False) as store:
+        findings = await checking.findings(store)
         # The chain covers what the state does not depend on: authors and times.
-        found += [f"{LOG}: {each}" for each in (await verify(store)).findings]
-        return await store.header(), found
+        findings += [f"{LOG}: {finding}" for finding in (await verify(store)).findings]
+        return await store.header(), findings
 
 
 async def copy(
@@ -128,52 +128,52 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
     Raises:
         StorageError: there is a store without ``new``, or it is in use.
     """
-    place, identity_file = place_of(settings), identity_file_of(settings)
+    location, identity_file = place_of(settings), identity_file_of(settings)
     if not new:
         # The identity file remembers a store whose database is lost.
         expected = read_expected_store(identity_file)
-        if expected is not None or await _is_there(place):
+        if expected is not None or await _is_there(location):
             raise StorageError(
-                f"{place.display_name}: there is or was a store"
+                f"{location.display_name}: there is or was a store"
                 + ("" if expected is None else f" ({identity_file}: {expected})")
                 + "; --new begins an empty cluster"
             )
-    if not isinstance(place, DataFolder):
-        if await _is_there(place):
+    if not isinstance(location, DataFolder):
+        if await _is_there(location):
             raise StorageError(
-                f"{place.display_name}: the database has a store; give another, empty one"
+                f"{location.display_name}: the database has a store; give another, empty one"
             )
         replace_identity_file(identity_file, None)
-        await _create_tables(place, initial_rows(settings))
+        await _create_tables(location, initial_rows(settings))
         return None
     from doorkeeper.server.state.storage.backup import (
         set_store_aside,
     )
 
-    aside = set_store_aside(*place, now_ms=now_ms()) if new else None
-    _open(place, now_ms, initial_rows(settings))
+    aside = set_store_aside(*location, now_ms=now_ms()) if new else None
+    _open(location, now_ms, initial_rows(settings))
     return aside
 
 
-async def _create_tables(place: SharedStore, initial: Change) -> None:
+async def _create_tables(shared: SharedStore, initial: Change) -> None:
     from doorkeeper.server.state.postgres import creating
     from doorkeeper.server.state.postgres.connecting import connection_to
 
-    async with connection_to(place) as connection:
+    async with connection_to(shared) as connection:
         try:
             await creating.prepare(connection, os.urandom, initial)
         except StorageError as error:
-            raise StorageError(f"{place.display_name}: {error}") from error
+            raise StorageError(f"{shared.display_name}: {error}") from error
 
 
-async def _is_there(place: Place) -> bool:
-    if isinstance(place, DataFolder):
+async def _is_there(location: Place) -> bool:
+    if isinstance(location, DataFolder):
         from doorkeeper.server.state.storage.files import DATABASE_NAME
 
-        path = place.path / DATABASE_NAME
+        path = location.path / DATABASE_NAME
         return path.is_file() and path.stat().st_size > 0
     try:
-        async with open_for_reading(place, alone=False):
+        async with open_for_reading(location, alone=False):
             return True
     except StorageError as error:
         if "there is no store" not in str(error):
@@ -187,27 +187,27 @@ async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> ExpectedSt
     Raises:
         StorageError: there is no store, a server uses it, or it cannot be reached.
     """
-    place, identity_file = place_of(settings), identity_file_of(settings)
-    if isinstance(place, DataFolder):
-        if not await _is_there(place):
-            raise StorageError(f"{place.display_name}: there is no store to accept")
+    location, identity_file = place_of(settings), identity_file_of(settings)
+    if isinstance(location, DataFolder):
+        if not await _is_there(location):
+            raise StorageError(f"{location.display_name}: there is no store to accept")
         from doorkeeper.server.state.storage.backup import (
             accept_rows,
             remove_identity_file,
         )
 
-        remove_identity_file(*place)
-        _open(place, now_ms)  # writes the file
-        accept_rows(place.path)
+        remove_identity_file(*location)
+        _open(location, now_ms)  # writes the file
+        accept_rows(location.path)
     else:
         from doorkeeper.server.state.postgres import digest
         from doorkeeper.server.state.postgres.connecting import connection_to
 
-        async with connection_to(place) as connection:
+        async with connection_to(location) as connection:
             await digest.write_anew(connection)
-    async with open_for_reading(place, alone=False) as store:
+    async with open_for_reading(location, alone=False) as store:
         header = await store.header()
     expected = ExpectedStore(header.cluster_id, header.store_id, header.revision)
-    if not isinstance(place, DataFolder):
+    if not isinstance(location, DataFolder):
         replace_identity_file(identity_file, expected)
     return expected

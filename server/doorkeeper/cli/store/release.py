@@ -141,26 +141,26 @@ async def change_release(
         await assembly.log.start()
         state = assembly.log.state
         stored, _ = with_stored_values(settings, dynamic_values(state.configs, settings.node_id))
-        found = effect_of(state, release or release_of(state.features), policy_of(stored))
-        if found.before == found.after:
-            return found
-        if not confirm(found):
+        change = effect_of(state, release or release_of(state.features), policy_of(stored))
+        if change.before == change.after:
+            return change
+        if not confirm(change):
             return None
 
         def plan(newest: State) -> tuple[Change, None]:
-            is_same = metadata_level(newest.features) == LEVELS[found.after]
-            return {} if is_same else release_change(found.after), None
+            is_same = metadata_level(newest.features) == LEVELS[change.after]
+            return {} if is_same else release_change(change.after), None
 
         await commit(assembly, plan, ORIGIN)
-        return found
+        return change
 
 
 def effect_of(state: State, release: str, policy: Policy) -> ReleaseChange:
     """Return the changes by following a release; the ACLs are sorted."""
     before = release_of(state.features)
     bindings = [] if before == release else sorted(_with_slash(state.acls))
-    networks = tuple(each for each in bindings if network_of(each.entry.host) is not None)
-    others = tuple(each for each in bindings if network_of(each.entry.host) is None)
+    networks = tuple(binding for binding in bindings if network_of(binding.entry.host) is not None)
+    others = tuple(binding for binding in bindings if network_of(binding.entry.host) is None)
     return ReleaseChange(before, release, networks, _needless(state, networks, policy), others)
 
 
@@ -174,16 +174,22 @@ def _needless(
     """
     # That there is an ACL closes a resource in both releases: the default changes nothing.
     policy = Policy(super_users=policy.super_users)
-    denying = [each for each in networks if each.entry.permission_type is AclPermissionType.DENY]
-    allowing = [each for each in networks if each.entry.permission_type is AclPermissionType.ALLOW]
+    denying = [
+        network for network in networks if network.entry.permission_type is AclPermissionType.DENY
+    ]
+    allowing = [
+        network for network in networks if network.entry.permission_type is AclPermissionType.ALLOW
+    ]
     # Without these all other ACLs match as texts, but their addresses may be in networks.
     others = state.acls.without(networks).with_network_matching(enabled=True)
-    with_denying = others.with_changes((state.acls.id_of(each) or "", each) for each in denying)
-    found = [
+    with_denying = others.with_changes(
+        (state.acls.id_of(binding) or "", binding) for binding in denying
+    )
+    necessities = [
         *without_effect(policy, others, denying),
         *without_effect(policy, with_denying, allowing),
     ]
-    return frozenset(each.binding for each in found)
+    return frozenset(necessity.binding for necessity in necessities)
 
 
 def _with_slash(acls: Snapshot) -> list[AclBinding]:
@@ -206,10 +212,10 @@ def lines_of(change: ReleaseChange) -> list[str]:
         lines.append(
             f"{len(change.networks)} ACLs {begin} to match the addresses in their network:"
         )
-        lines += [f"  {_effect(each, change)}  {row(each)}" for each in change.networks]
+        lines += [f"  {_effect(binding, change)}  {row(binding)}" for binding in change.networks]
     if change.unreadable:
         lines.append(f"{len(change.unreadable)} ACLs have a host with a slash that is no network:")
-        lines += [f"  matches nothing  {row(each)}" for each in change.unreadable]
+        lines += [f"  matches nothing  {row(binding)}" for binding in change.unreadable]
     return lines
 
 

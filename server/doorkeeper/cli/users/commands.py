@@ -144,9 +144,9 @@ def add(
     _check_name(name)
     with _open(where, make_store=True) as users:
         has = users.iterations().get(name, {})
-        wanted = mechanisms or MECHANISMS
+        chosen = mechanisms or MECHANISMS
         # Kafka's API would replace the password silently.
-        there = [each for each in wanted if each in has]
+        there = [mechanism for mechanism in chosen if mechanism in has]
         if there:
             raise ValueError(
                 f"{name} has a password for {' and '.join(there)};"
@@ -154,9 +154,9 @@ def add(
             )
         # After the checks, so that no password is typed in vain.
         password = new_password(password_file)
-        users.put(name, dict.fromkeys(wanted, iterations or ITERATIONS_MIN), password)
-    click.echo(f"{name}: added for {' and '.join(wanted)}")
-    _warn_of_unoffered(where, name, [*wanted] if mechanisms else [])
+        users.put(name, dict.fromkeys(chosen, iterations or ITERATIONS_MIN), password)
+    click.echo(f"{name}: added for {' and '.join(chosen)}")
+    _warn_of_unoffered(where, name, [*chosen] if mechanisms else [])
 
 
 @command.command(
@@ -189,17 +189,17 @@ def set_password(
         has = users.iterations().get(name)
         if not has:
             raise ValueError(f"there is no user {name}; doorkeeper users add creates one")
-        wanted = mechanisms or tuple(has)
+        chosen = mechanisms or tuple(has)
         password = new_password(password_file)
         # The number of iterations stays, so that a new password is no weaker than the old one.
         users.put(
             name,
-            {each: iterations or has.get(each, ITERATIONS_MIN) for each in wanted},
+            {mechanism: iterations or has.get(mechanism, ITERATIONS_MIN) for mechanism in chosen},
             password,
         )
         login = users.login
-    click.echo(f"{name}: new password for {' and '.join(wanted)}")
-    if login is not None and login.user == name and login.mechanism in wanted:
+    click.echo(f"{name}: new password for {' and '.join(chosen)}")
+    if login is not None and login.user == name and login.mechanism in chosen:
         say("note: this was the password of the login itself: --command-config needs the new one")
 
 
@@ -229,7 +229,7 @@ def delete(
         if not has:
             raise ValueError(f"there is no user {name}")
         # All are checked first, so that a typing error deletes nothing.
-        absent = [each for each in mechanisms if each not in has]
+        absent = [mechanism for mechanism in mechanisms if mechanism not in has]
         if absent:
             raise ValueError(f"{name} has no credentials for {' and '.join(absent)}")
         gone = mechanisms or tuple(has)
@@ -280,7 +280,7 @@ def _warn_of_unoffered(where: UsersLocation, name: str, named: Sequence[str]) ->
         return
     listeners = load_settings(where.file, where.overrides).listeners
     offered = {mechanism.name for listener in listeners for mechanism in listener.mechanisms}
-    missing = [each for each in named or MECHANISMS if each not in offered]
+    missing = [mechanism for mechanism in named or MECHANISMS if mechanism not in offered]
     if missing and (named or len(missing) == len(MECHANISMS)):
         click.echo(
             f"warning: no listener offers {' or '.join(missing)}: {name} cannot log in by it until"

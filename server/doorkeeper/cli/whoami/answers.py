@@ -38,11 +38,13 @@ class Acls(NamedTuple):
 
     def of(self, principal: str) -> list[AclBinding]:
         """Return the ACLs that name a principal, sorted."""
-        return sorted(each for each in self.bindings or () if each.entry.principal == principal)
+        return sorted(
+            binding for binding in self.bindings or () if binding.entry.principal == principal
+        )
 
     def near_misses(self, principal: str) -> NearMisses:
         """Return the near misses of a principal."""
-        count = Counter(each.entry.principal for each in self.bindings or ())
+        count = Counter(binding.entry.principal for binding in self.bindings or ())
         return NearMisses(principal, count, lambda name: count[name], self.super_users or ())
 
 
@@ -167,7 +169,7 @@ def _acl_lines(acls: Acls, principal: str) -> list[str]:
 
 
 def _rows(bindings: Sequence[AclBinding]) -> list[str]:
-    shown = [f"  {row(each)}" for each in bindings[:SHOWN_MAX]]
+    shown = [f"  {row(binding)}" for binding in bindings[:SHOWN_MAX]]
     more = len(bindings) - len(shown)
     return [*shown, f"  and {more} more; --output json has all"] if more else shown
 

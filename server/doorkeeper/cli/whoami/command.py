@@ -161,12 +161,12 @@ def _check_config(file: Path | None, overrides: tuple[str, ...], listener: str |
 
 def _take_credential(options: dict[str, Any], default_realm: str | None) -> Credential | None:
     names = ("certificate", "token", "kerberos", "user")
-    given = {name: value for name in names if (value := options.pop(name)) is not None}
-    if len(given) > 1:
-        raise click.UsageError(f"give {_CREDENTIALS}; found {len(given)}")
-    if default_realm is not None and "kerberos" not in given:
+    credentials = {name: value for name in names if (value := options.pop(name)) is not None}
+    if len(credentials) > 1:
+        raise click.UsageError(f"give {_CREDENTIALS}; found {len(credentials)}")
+    if default_realm is not None and "kerberos" not in credentials:
         raise click.UsageError("--default-realm is for --kerberos")
-    for name, value in given.items():
+    for name, value in credentials.items():
         if name == "certificate":
             return certificate_in(value)
         if name == "token":
@@ -240,14 +240,14 @@ def _derived(settings: Settings, name: str | None, credential: Credential) -> An
 
 
 def _listener_of(settings: Settings, name: str | None) -> Listener:
-    found = {each.name: each for each in settings.listeners}
-    if name is None and len(found) == 1:
-        return next(iter(found.values()))
-    wanted = (name or "").upper()
-    if wanted not in found:
+    listeners = {listener.name: listener for listener in settings.listeners}
+    if name is None and len(listeners) == 1:
+        return next(iter(listeners.values()))
+    key = (name or "").upper()
+    if key not in listeners:
         why = "is missing" if name is None else f"found {name!r}"
-        raise click.UsageError(f"--listener: {why}; the configuration has {', '.join(found)}")
-    return found[wanted]
+        raise click.UsageError(f"--listener: {why}; the configuration has {', '.join(listeners)}")
+    return listeners[key]
 
 
 def _subject_of(credential: Credential) -> tuple[str, str] | None:
