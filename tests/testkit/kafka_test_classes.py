@@ -38,6 +38,14 @@ HEARTBEATS = {"broker.heartbeat.interval.ms": "200", "broker.session.timeout.ms"
 
 RUN_S = 3600
 
+WITH_RECORDS = frozenset(
+    {
+        "kafka.api.AuthorizerIntegrationTest",
+        "org.apache.kafka.clients.security.GroupAuthorizerIntegrationTest",
+    }
+)
+"""Classes that produce and consume: their server, of one node, is a test broker."""
+
 _PROTOCOLS = "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL"
 _PLUGIN_KEYS = {
     "authorizer.class.name",
@@ -68,9 +76,13 @@ class _Cluster:
 class Launcher:
     """Starts and stops servers for one JVM; close it to stop all of them."""
 
-    def __init__(self, log: Path) -> None:
-        """Listen for the JVM; ``log`` gets what the servers logged."""
+    def __init__(self, log: Path, *, records: bool) -> None:
+        """Listen for the JVM; ``log`` gets what the servers logged.
+
+        ``records`` makes test brokers of them.
+        """
         self._log = log
+        self._records = {"doorkeeper.test.broker": str(records).lower()}
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._clusters: list[_Cluster] = []
@@ -128,7 +140,7 @@ class Launcher:
 
     def _add(self, cluster: _Cluster, node: int, properties: Mapping[str, str]) -> None:
         ports: dict[str, int] = {}
-        whole = _with_harness({**properties, **cluster.shared})
+        whole = _with_harness({**properties, **self._records, **cluster.shared})
         whole["listeners"] = _with_ports(whole["listeners"], ports)
         # Ports of advertised listeners are those that were chosen.
         whole.pop("advertised.listeners", None)
@@ -191,7 +203,7 @@ def run(classes: Sequence[str], log: Path) -> list[Result]:
 
     """
     program = jars(RELEASE, PROGRAM)
-    launcher = Launcher(log.with_name("servers.txt"))
+    launcher = Launcher(log.with_name("servers.txt"), records=set(classes) <= WITH_RECORDS)
     try:
         with log.open("wb") as errors:
             done = subprocess.run(
