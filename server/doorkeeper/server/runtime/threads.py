@@ -31,6 +31,9 @@ def threads_of_others(ending_s: float = ENDING_S) -> list[threading.Thread]:
     for thread in threading.enumerate():
         if thread.name.startswith(OURS) or thread is threading.current_thread():
             continue
+        # Python cannot join a thread that C code started, and does not wait for it at the end.
+        if isinstance(thread, threading._DummyThread):  # noqa: SLF001
+            continue
         thread.join(max(deadline_s - time.monotonic(), 0))
         if thread.is_alive():
             left.append(thread)

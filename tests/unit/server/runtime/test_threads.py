@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import threading
 from contextlib import contextmanager
@@ -33,6 +34,24 @@ def test_a_thread_that_stays_is_told() -> None:
         assert theirs in (left := threads_of_others(0))
         assert not any(each.name.startswith(("doorkeeper", "asyncio")) for each in left)
         assert threading.current_thread() not in left
+
+
+def test_a_thread_of_c_code_is_passed_over() -> None:
+    """A library such as librdkafka calls Python in threads of its own, which cannot be joined."""
+    end, seen = threading.Event(), threading.Event()
+
+    def called_by_c() -> None:
+        threading.current_thread()  # This makes an object for the thread.
+        seen.set()
+        end.wait(scaled(10))
+
+    _thread.start_new_thread(called_by_c, ())
+    try:
+        assert seen.wait(scaled(10))
+        assert any("Dummy" in thread.name for thread in threading.enumerate())
+        assert threads_of_others(0) == []
+    finally:
+        end.set()
 
 
 async def test_work_that_nobody_waits_for_any_longer() -> None:
