@@ -34,6 +34,8 @@ from construct import Bytes, FormatField, Renamed
 
 from administrator import Line, free_port, reachable
 from doorkeeper.server.api.registry import APIS
+from doorkeeper.server.api.unserved import api_of
+from doorkeeper_wire.api_keys import API_NAMES
 from doorkeeper_wire.declared import tree
 from doorkeeper_wire.declared.nodes import (
     Array,
@@ -173,7 +175,8 @@ QUICK = ("Metadata", "DescribeGroups", "DescribeConfigs", "DeleteTopics", "Creat
 
 def requests() -> Iterator[tuple[str, bytes]]:
     """Yield each array of each API, and a request with that array of ``ELEMENTS`` elements."""
-    for api in APIS.values():
+    refusals = (api_of(key) for key in API_NAMES if key not in APIS)
+    for api in (*APIS.values(), *(api for api in refusals if api is not None and api.on_broker)):
         declared = tree(f"{api.name}Request", api.max_version)
         for path in arrays(declared):
             body = declared.build(sample(declared, path, count()))
