@@ -100,6 +100,7 @@ def doorkeeper_target(
         "listener.name.sasl.plain.sasl.jaas.config": jaas(USERS),
         "sasl.enabled.mechanisms": "PLAIN",
         "auto.create.topics.enable": "false",
+        "group.initial.rebalance.delay.ms": "0",
         "authorizer.class.name": STANDARD,
         "super.users": "User:ANONYMOUS;User:admin",
         "doorkeeper.kafka.release": RELEASES[version],

@@ -193,7 +193,7 @@ def java_values(record: Record, *, every: bool = False) -> dict[str, Any]:
         if name == "unknown_tags":
             if value:
                 found["_tags"] = [[tag, data.hex()] for tag, data in value]
-        elif every or _differs(value, getattr(default, name)):
+        elif every or _differs(value, getattr(default, name)) or _is_records(name, value):
             found[java_name(kind, name)] = _java_value(value)
     return found
 
@@ -207,7 +207,8 @@ def java_fields(node: Any, values: dict[str, Any]) -> dict[str, Any]:
     for name, field in nodes.items():
         value, default = values.get(name, node.defaults[name]), node.defaults[name]
         shown = _java_item(field, value)
-        if shown != _java_item(field, default) or (value is None) is not (default is None):
+        is_other = shown != _java_item(field, default) or (value is None) is not (default is None)
+        if is_other or _is_records(name, value):
             found[java_name(Record, name)] = shown
     if unknown := values.get("unknown_tags"):
         found["_tags"] = [[tag, data.hex()] for tag, data in unknown]
@@ -220,6 +221,11 @@ def _java_item(node: Any, value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_java_item(node.element, item) for item in value]
     return _java_value(value)
+
+
+def _is_records(name: str, value: Any) -> bool:
+    """Say whether a value is one of Kafka's type records, whose default is null in all classes."""
+    return name == "records" and isinstance(value, bytes)
 
 
 def _differs(value: Any, default: Any) -> bool:
