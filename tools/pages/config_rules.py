@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.server.config_rules import checking
-from doorkeeper.server.config_rules.examples import BASE
-from doorkeeper.server.config_rules.findings import Product
-from doorkeeper.server.config_rules.rule import ALWAYS, PROPERTIES, RULES
+from doorkeeper.server.app.config_rules import checking
+from doorkeeper.server.app.config_rules.examples import BASE
+from doorkeeper.server.app.config_rules.findings import Product
+from doorkeeper.server.app.config_rules.rule import ALWAYS, PROPERTIES, RULES
 from testkit.checkout import ROOT
 from testkit.written_passwords import ROWS
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from doorkeeper.server.config_rules.rule import Rule
+    from doorkeeper.server.app.config_rules.rule import Rule
 
 PAGE = ROOT / "docs" / "reference" / "config-rules.md"
 
@@ -25,7 +25,7 @@ HEAD = """\
 Is this configuration what I meant? `doorkeeper config check --broker` reads the files of real
 brokers and controllers, and says what a node would refuse to start with, and what it would start
 with and do something else. Made from the declarations in
-`server/doorkeeper/server/config_rules` by `make generate`; `make check` keeps it current.
+`server/doorkeeper/server/app/config_rules` by `make generate`; `make check` keeps it current.
 
     doorkeeper config check --broker broker.properties controller.properties
     doorkeeper config check --broker server.properties --jaas kafka_server_jaas.conf

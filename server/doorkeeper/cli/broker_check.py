@@ -9,17 +9,17 @@ from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.version import __version__
 from doorkeeper.cli.terminal import fail, paint, show, show_json
-from doorkeeper.server.config_rules.checking import check, release_of
-from doorkeeper.server.config_rules.containers import NotCompose, files_of
-from doorkeeper.server.config_rules.findings import Severity
-from doorkeeper.server.config_rules.node import ConfigFile
-from doorkeeper.server.config_rules.rule import RULES
+from doorkeeper.server.app.config_rules.checking import check, release_of
+from doorkeeper.server.app.config_rules.containers import NotCompose, files_of
+from doorkeeper.server.app.config_rules.findings import Severity
+from doorkeeper.server.app.config_rules.node import ConfigFile
+from doorkeeper.server.app.config_rules.rule import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from doorkeeper.server.app.config_rules.findings import Finding
     from doorkeeper.server.config.jaas_file import JaasFile
-    from doorkeeper.server.config_rules.findings import Finding
 
 PAGE: Final = "docs/reference/config-rules.md"
 

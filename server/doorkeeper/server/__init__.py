@@ -7,7 +7,6 @@ api         one module for each API; permissions, codes, registry
 authorizer  the authorizer contract (KIP-504), its guard, StandardAuthorizer
 state       the state of a node, its log and its stores; ``state.history``: its past
 resources   topics, groups, users, quotas, tokens, settings, policies
-config_rules  what is wrong with a configuration, of brokers of Kafka and our own
 security    SASL mechanisms, principals, TLS of listeners
 config      server.properties and the keys ``doorkeeper.*``
 schema      the kinds of state: columns and rows

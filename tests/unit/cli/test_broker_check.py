@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.server.config_rules.examples import BASE
+from doorkeeper.server.app.config_rules.examples import BASE
 from testkit.certificates import PASSWORD, world
 
 if TYPE_CHECKING:

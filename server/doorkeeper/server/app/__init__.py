@@ -12,6 +12,7 @@ config_changes   dynamic configuration, also of other nodes
 reconfiguration  use of a new configuration in a running server
 reload           reload on SIGHUP
 config_check     check of a configuration without a start
+config_rules     what is wrong with a configuration, of real brokers and our own
 service_manager  readiness for systemd
 
 the parts of a server, each from its settings:

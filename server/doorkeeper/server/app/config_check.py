@@ -16,6 +16,9 @@ from doorkeeper.base.credentials import ITERATIONS_MIN
 from doorkeeper.base.entry import Entry
 from doorkeeper.server.app.authorizer import check_authorizer, locate
 from doorkeeper.server.app.clusters import configs_of
+from doorkeeper.server.app.config_rules.checking import check
+from doorkeeper.server.app.config_rules.findings import Product
+from doorkeeper.server.app.config_rules.node import ConfigFile
 from doorkeeper.server.app.errors import StartError
 from doorkeeper.server.app.groups import groups_of
 from doorkeeper.server.app.listeners import ServerSecurity
@@ -26,9 +29,6 @@ from doorkeeper.server.config.loading import Source, load
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR
-from doorkeeper.server.config_rules.checking import check
-from doorkeeper.server.config_rules.findings import Product
-from doorkeeper.server.config_rules.node import ConfigFile
 from doorkeeper.server.operations.logs.command_log import command_logs
 from doorkeeper.server.runtime.logger import NoLog
 from doorkeeper.server.security.provider import Sources

@@ -18,15 +18,15 @@ from msgspec.structs import replace
 from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.entry import Entry
-from doorkeeper.server.config_rules.findings import Hit
-from doorkeeper.server.config_rules.keys import bare_name, is_known, is_security_key
-from doorkeeper.server.config_rules.node import ConfigFile, addresses_in
-from doorkeeper.server.config_rules.rule import WARNING, rule
+from doorkeeper.server.app.config_rules.findings import Hit
+from doorkeeper.server.app.config_rules.keys import bare_name, is_known, is_security_key
+from doorkeeper.server.app.config_rules.node import ConfigFile, addresses_in
+from doorkeeper.server.app.config_rules.rule import WARNING, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.server.config_rules.node import Node
+    from doorkeeper.server.app.config_rules.node import Node
 
 _PREFIX: Final = "KAFKA_"
 _BITNAMI: Final = "KAFKA_CFG_"

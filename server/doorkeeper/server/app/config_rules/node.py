@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from doorkeeper.base import jaas
 from doorkeeper.base.jaas import JaasError, LoginModule
 from doorkeeper.base.key import NOTHING
+from doorkeeper.server.app.config_rules.findings import Hit, Product
 from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.kafka_keys import rows
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.naming import LISTENER_PREFIX
-from doorkeeper.server.config_rules.findings import Hit, Product
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import astuple
 
+from doorkeeper.server.app.config_rules.findings import Hit
+from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, WARNING, rule
 from doorkeeper.server.config.keys import PRINCIPAL_BUILDER_CLASS
-from doorkeeper.server.config_rules.findings import Hit
-from doorkeeper.server.config_rules.rule import BOTH, ERROR, WARNING, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doorkeeper.base.entry import Entry
-    from doorkeeper.server.config_rules.node import Node
+    from doorkeeper.server.app.config_rules.node import Node
     from doorkeeper.server.security.ssl_rules import Rule
 
 MAPPING: Final = "ssl.principal.mapping.rules"

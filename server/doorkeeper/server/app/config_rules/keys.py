@@ -11,7 +11,7 @@ from doorkeeper.server.config.naming import LISTENER_PREFIX
 
 if TYPE_CHECKING:
     from doorkeeper.base.key import Key
-    from doorkeeper.server.config_rules.node import Node
+    from doorkeeper.server.app.config_rules.node import Node
 
 _SECURITY: Final = (
     *("ssl.", "sasl.", "listener", "advertised.listeners", "controller.listener.names"),

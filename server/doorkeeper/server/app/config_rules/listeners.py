@@ -9,18 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.base.key import Scope
-from doorkeeper.server.config.keys import KEYS
-from doorkeeper.server.config.naming import LISTENER_PREFIX
-from doorkeeper.server.config.sasl import similar
-from doorkeeper.server.config_rules.findings import Hit
-from doorkeeper.server.config_rules.keys import bare_name
-from doorkeeper.server.config_rules.node import (
+from doorkeeper.server.app.config_rules.findings import Hit
+from doorkeeper.server.app.config_rules.keys import bare_name
+from doorkeeper.server.app.config_rules.node import (
     PROTOCOLS,
     Node,
     addresses_in,
     malformed_addresses,
 )
-from doorkeeper.server.config_rules.rule import BOTH, ERROR, WARNING, rule
+from doorkeeper.server.app.config_rules.rule import BOTH, ERROR, WARNING, rule
+from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.naming import LISTENER_PREFIX
+from doorkeeper.server.config.sasl import similar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

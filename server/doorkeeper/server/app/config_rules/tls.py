@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.server.app.config_rules import stores
+from doorkeeper.server.app.config_rules.findings import Hit
+from doorkeeper.server.app.config_rules.rule import ERROR, WARNING, rule
 from doorkeeper.server.config.naming import LISTENER_PREFIX
-from doorkeeper.server.config_rules import stores
-from doorkeeper.server.config_rules.findings import Hit
-from doorkeeper.server.config_rules.rule import ERROR, WARNING, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doorkeeper.base.entry import Entry
-    from doorkeeper.server.config_rules.node import Node
+    from doorkeeper.server.app.config_rules.node import Node
 
 CLIENT_AUTH: Final = "ssl.client.auth"
 _STORES: Final = (("keystore", "key store"), ("truststore", "trust store"))

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.server.app.config_rules.findings import Hit
+from doorkeeper.server.app.config_rules.keys import bare_name
+from doorkeeper.server.app.config_rules.node import JAAS_CONFIG
+from doorkeeper.server.app.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, rule
 from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.config.sasl import MODULES, meant_for, misspelled, similar
-from doorkeeper.server.config_rules.findings import Hit
-from doorkeeper.server.config_rules.keys import bare_name
-from doorkeeper.server.config_rules.node import JAAS_CONFIG
-from doorkeeper.server.config_rules.rule import BOTH, DOORKEEPER, ERROR, WARNING, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doorkeeper.base.entry import Entry
-    from doorkeeper.server.config_rules.node import Module, Node
+    from doorkeeper.server.app.config_rules.node import Module, Node
 
 ENABLED: Final = "sasl.enabled.mechanisms"
 HANDLER: Final = "sasl.server.callback.handler.class"

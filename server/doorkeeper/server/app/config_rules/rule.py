@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, Unpack
 
-from doorkeeper.server.config_rules.findings import Hit, Product, Severity
+from doorkeeper.server.app.config_rules.findings import Hit, Product, Severity
 
 if TYPE_CHECKING:
-    from doorkeeper.server.config_rules.node import Node
+    from doorkeeper.server.app.config_rules.node import Node
 
 
 ERROR: Final = Severity.ERROR
@@ -62,7 +62,7 @@ class Rule(NamedTuple):
 
 
 RULES: Final[dict[str, Rule]] = {}
-"""All rules by code, once ``doorkeeper.server.config_rules.checking`` is imported."""
+"""All rules by code, once ``doorkeeper.server.app.config_rules.checking`` is imported."""
 
 PROPERTIES: Final = "server.properties"
 """The file name of an example that is a single text."""

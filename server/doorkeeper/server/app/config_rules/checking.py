@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.server.config_rules import (
+from doorkeeper.server.app.config_rules import (
     authorization,
     cluster,
     containers,
@@ -15,14 +15,14 @@ from doorkeeper.server.config_rules import (
     sasl,
     tls,
 )
-from doorkeeper.server.config_rules.findings import Finding, Product, Severity
-from doorkeeper.server.config_rules.node import ConfigFile, Node
-from doorkeeper.server.config_rules.rule import RULES
+from doorkeeper.server.app.config_rules.findings import Finding, Product, Severity
+from doorkeeper.server.app.config_rules.node import ConfigFile, Node
+from doorkeeper.server.app.config_rules.rule import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from doorkeeper.server.config_rules.rule import Rule
+    from doorkeeper.server.app.config_rules.rule import Rule
 
 MODULES: Final = (
     reading,

@@ -12,18 +12,18 @@ from msgspec.structs import replace
 
 from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.server.app.config_rules import containers
+from doorkeeper.server.app.config_rules.findings import Product
+from doorkeeper.server.app.config_rules.node import ConfigFile
 from doorkeeper.server.config import jaas_file
 from doorkeeper.server.config.jaas_file import NO_FILE, JaasFile
 from doorkeeper.server.config.loading import NO_FILE as NO_CONFIGURATION
-from doorkeeper.server.config_rules import containers
-from doorkeeper.server.config_rules.findings import Product
-from doorkeeper.server.config_rules.node import ConfigFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from doorkeeper.base.entry import Entry
-    from doorkeeper.server.config_rules.rule import Rule
+    from doorkeeper.server.app.config_rules.rule import Rule
 
 BASE: Final = """\
 process.roles=broker,controller

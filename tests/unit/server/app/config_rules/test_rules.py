@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.server.config_rules.checking import check, release_of
-from doorkeeper.server.config_rules.examples import files_of, product_of
-from doorkeeper.server.config_rules.findings import Product, Severity
-from doorkeeper.server.config_rules.rule import RULES
+from doorkeeper.server.app.config_rules.checking import check, release_of
+from doorkeeper.server.app.config_rules.examples import files_of, product_of
+from doorkeeper.server.app.config_rules.findings import Product, Severity
+from doorkeeper.server.app.config_rules.rule import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.server.config_rules.findings import Finding
-    from doorkeeper.server.config_rules.rule import Rule
+    from doorkeeper.server.app.config_rules.findings import Finding
+    from doorkeeper.server.app.config_rules.rule import Rule
 
 
 def findings(rule: Rule, example: Mapping[str, str]) -> list[Finding]:
