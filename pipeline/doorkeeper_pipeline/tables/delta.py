@@ -144,11 +144,7 @@ class Tables:
             return None
         except (DeltaError, OSError, ValueError) as error:
             raise Unreadable(f"{self.folder_of(table)}: {_first_line(error)}") from error
-        if found.metadata().partition_columns != list(TABLES[table].partitioned_by):
-            raise Unreadable(
-                f"{self.folder_of(table)}: the table is of another release, which partitioned it in"
-                " another way: read the logs again, with another --out"
-            )
+        _check_layout(self.folder_of(table), table, found)
         return found
 
 
@@ -266,6 +262,36 @@ def clean(tables: Tables, change: Change) -> None:
             newest = tables.newest(name)
             if newest is not None:
                 newest.vacuum(retention_hours=KEPT_HOURS, dry_run=False)
+
+
+def _check_layout(folder: str, table: str, found: DeltaTable) -> None:
+    """Check that a table has the partitions of this release, and the columns that each row needs.
+
+    Raises:
+        Unreadable: another release wrote it.
+
+    """
+    declared = TABLES[table]
+    there = {field.name for field in found.schema().fields}
+    missing = [
+        column.name
+        for column in declared.columns
+        if not column.nullable and column.name not in there
+    ]
+    partitions = found.metadata().partition_columns
+    if partitions != list(declared.partitioned_by):
+        what = (
+            f"is partitioned by {', '.join(partitions) or 'nothing'}"
+            f" instead of {', '.join(declared.partitioned_by) or 'nothing'}"
+        )
+    elif missing:
+        what = f"lacks the columns {', '.join(missing)}"
+    else:
+        return
+    raise Unreadable(
+        f"{folder}: the table is of another release, and it {what}: read the logs again, with"
+        " another --out"
+    )
 
 
 def write_part(root: str, table: str, frame: pl.DataFrame, name: str) -> DataFile:

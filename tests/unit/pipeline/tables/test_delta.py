@@ -111,13 +111,26 @@ def test_partitions(tmp_path: Path) -> None:
     assert read(tmp_path, "decisions")["day"].to_list() == [dt.date(2026, 11, 23)]
 
 
-def test_a_table_of_another_layout(tmp_path: Path) -> None:
-    """A table that is partitioned in another way is not read as ours, nor changed."""
-    folder = str(tmp_path / "silver" / "decisions")
-    write_deltalake(folder, pa.table({"day": pa.array([NOON.date()])}))
+@pytest.mark.parametrize(
+    ("table", "columns", "partitions", "found"),
+    [
+        ("decisions", ("day",), None, "is partitioned by nothing instead of day"),
+        ("files", ("path", "day"), ["day"], "is partitioned by day instead of nothing"),
+        ("files", ("file_id", "path", "topic_id"), None, "lacks the columns source, options, "),
+    ],
+)
+def test_a_table_of_another_layout(
+    tmp_path: Path, table: str, columns: tuple[str, ...], partitions: list[str] | None, found: str
+) -> None:
+    """A table that another release partitioned, or wrote with other columns, is not read as ours,
+    nor changed."""
+    folder = tmp_path / places.folder_of(table)
+    write_deltalake(folder, pa.table({each: ["x"] for each in columns}), partition_by=partitions)
 
-    with pytest.raises(Unreadable, match=r"decisions: the table is of another release.*--out"):
-        read(tmp_path, "decisions")
+    with pytest.raises(
+        Unreadable, match=f"{table}: the table is of another release, and it {found}.*--out"
+    ):
+        read(tmp_path, table)
 
 
 KILLED = """
