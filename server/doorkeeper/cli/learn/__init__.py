@@ -5,8 +5,6 @@ present       the ACLs in force, with which the result is compared
 printing      ACLs with their reasons
 alternatives  prefixes that could stand for several literal ACLs
 server        the server in memory, and the command that it observes
-tap           a proxy in front of a broker of the user's
-shadow        the requests that such a broker authorizes
 authorizer    allows everything, so that an application runs to its end
 recorder      records the requests of a server
 requests      classifies requests: reported or not, wide or narrow

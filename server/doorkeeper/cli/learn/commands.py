@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.learn.server import Run
     from doorkeeper.cli.repositories.addresses import Address
-    from doorkeeper.client.config import Address as HostAndPort
 
-PORT_MAX = 65535
 _SHOWN_MAX = 10
 """The number of principals in the sentence on a log without requests of the wanted one."""
 
@@ -113,10 +111,6 @@ ACLs of a file are enforced instead; missing ones are printed, and those never n
 Signals are passed on to COMMAND.
 
 \b
-With --bootstrap-server COMMAND works with a broker of yours, through a tap on --listen that reads
-its requests (PLAINTEXT and SASL_PLAINTEXT); without COMMAND until Ctrl-C.
-
-\b
 With --acls the result is compared with the ACLs in force: where it would allow more, the regions
 of requests are printed, and nothing is written without --allow-wider.
 
@@ -177,19 +171,6 @@ Examples:
     help="Read the requests from an audit log or a kafka-authorizer.log; run nothing.",
 )
 @click.option(
-    "--bootstrap-server",
-    "broker",
-    metavar="HOST:PORT",
-    help="A broker of yours, which allows what COMMAND does.  [default: a server of its own]",
-)
-@click.option(
-    "--listen",
-    metavar="HOST:PORT",
-    default="127.0.0.1:0",
-    show_default=True,
-    help="The address of the tap in front of --bootstrap-server; port 0 is a free one.",
-)
-@click.option(
     "--topics",
     "topic_file",
     metavar="FILE",
@@ -236,13 +217,11 @@ def command(
     principal: str | None,
     acl_file: Path | None,
     first_log: Path | None,
-    broker: str | None,
     topic_file: Path | None,
     **options: Any,
 ) -> None:
     """Run COMMAND against a server of its own, and print the least ACLs that it needs."""
-    _check_usage(words, acl_file, first_log, broker, topic_file)
-    listen = options.pop("listen")
+    _check_usage(words, acl_file, first_log, topic_file)
     options["present"] = _present(acl_file, options)
     if principal is not None and ":" not in principal:
         raise click.BadParameter(
@@ -254,24 +233,14 @@ def command(
         logs = [first_log, *map(Path, words)]
         _learn_from_logs(logs, principal, report)
         return
-    if broker is not None:
-        run = _observe_broker(words, broker, listen)
-        accesses = _with_name(run.accesses, principal)
-        _end_without_requests(run, accesses, broker, principal)
-        _report_created_topics(
-            report.write_compared(
-                [each for each in accesses if each.allowed and report.counts(each)]
-            )
-        )
-        raise SystemExit(run.status)
     enforced = None if acl_file is None else _read_file(acl_file)
     if enforced is not None:
         principal = principal or _only_principal(enforced)
     name = principal or str(ANONYMOUS)
     own = None if enforced is None else _rename(enforced, name, str(ANONYMOUS))
     run = _observe(words, own, topic_file)
+    _end_without_requests(run)
     accesses = _of_principal(run.accesses, name)
-    _end_without_requests(run, accesses, "the server", name)
     counted = [
         each for each in accesses if each.allowed == (enforced is None) and report.counts(each)
     ]
@@ -290,19 +259,12 @@ def _check_usage(
     words: Sequence[str],
     acl_file: Path | None,
     first_log: Path | None,
-    broker: str | None,
     topic_file: Path | None,
 ) -> None:
     own = acl_file is not None or topic_file is not None
-    if broker is not None and first_log is not None:
-        raise click.UsageError("found --bootstrap-server and --from; allowed: one of them")
     if first_log is not None and own:
         raise click.UsageError("--check and --topics need a COMMAND; found --from")
-    if broker is not None and own:
-        raise click.UsageError(
-            "--check and --topics are for a server of its own; found --bootstrap-server"
-        )
-    if not words and first_log is None and broker is None:
+    if not words and first_log is None:
         raise click.UsageError("expected is a COMMAND, or --from with a log")
 
 
@@ -322,51 +284,13 @@ def _present(acl_file: Path | None, options: dict[str, Any]) -> PresentAcls | No
     return read_present(where, command_config)
 
 
-def _observe_broker(words: Sequence[str], broker: str, listen: str) -> Run:
-    # Imported here: help and completion need no server.
-    from doorkeeper.cli.learn.server import observe_through_tap
-
-    addresses = _address(broker, "--bootstrap-server"), _address(listen, "--listen")
-    try:
-        return observe_through_tap(words, broker=addresses[0], listen=addresses[1], report=say)
-    except OSError as error:
-        where = words[0] if words and error.filename else listen
-        fail([f"{where}: {error.strerror}"], _NOT_STARTED if where != listen else FAILED)
-
-
-def _address(text: str, option: str) -> HostAndPort:
-    from doorkeeper.client.config import Address as HostAndPort
-
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > PORT_MAX:
-        raise click.BadParameter(f"{text!r}: expected is host:port", param_hint=option)
-    return HostAndPort(host.strip("[]"), int(port))
-
-
-def _with_name(accesses: Iterable[RecordedAccess], name: str | None) -> list[RecordedAccess]:
-    """Return the accesses of a principal, and those without a login as if they were its own."""
-    if name is None:
-        return list(accesses)
-    return [
-        replace(each, question=each.question._replace(principal=name))
-        for each in accesses
-        if each.question.principal in (name, str(ANONYMOUS))
-    ]
-
-
-def _end_without_requests(
-    run: Run, accesses: Sequence[RecordedAccess], server: str, principal: str | None
-) -> None:
+def _end_without_requests(run: Run) -> None:
     """End the process if there is nothing to learn from; COMMAND's own failure comes first."""
-    uses = sum(each.uses for each in accesses)
-    others = _numbers_by_principal(run.accesses)
-    if others and not uses:
-        nothing = f"no request of {printable(str(principal))} at {server}; there are {others}"
-    else:
-        nothing = (
-            f"no request that needs an ACL at {server}: nothing was learned; do the clients use the"
-            " address that they are given (KAFKA_BOOTSTRAP_SERVERS, ...)?"
-        )
+    nothing = (
+        "no request that needs an ACL at the server: nothing was learned; do the clients use the"
+        " address that they are given (KAFKA_BOOTSTRAP_SERVERS, ...)?"
+    )
+    uses = sum(access.uses for access in run.accesses)
     Examined(uses, nothing).fail_if_nothing(run.status or FAILED)
 
 

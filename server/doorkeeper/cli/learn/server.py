@@ -1,7 +1,6 @@
 """The server of ``doorkeeper learn``: in memory, on a free port of the loopback interface.
 
-With a broker of the user's it is not the server but the shadow behind the tap. The command under
-observation is a child process, which gets the signals of this process.
+The command under observation is a child process, which gets the signals of this process.
 """
 
 from __future__ import annotations
@@ -10,10 +9,9 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -28,9 +26,6 @@ from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.recorded_access import RecordedAccess
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.cli.learn.recorder import Recorder
-from doorkeeper.cli.learn.shadow import Shadow
-from doorkeeper.cli.learn.tap import Tap
-from doorkeeper.client.config import Address
 from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.config.keys import LOG_FORMAT, LOG_LEVELS
 from doorkeeper.server.config.loading import load_values
@@ -62,8 +57,6 @@ FORWARDED: Final = (
     signal.SIGUSR1,
     signal.SIGUSR2,
 )
-
-_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 
 SIGNAL_STATUS: Final = 128
 """Added to the number of the signal that ended the command, as in a shell."""
@@ -97,20 +90,6 @@ async def run_command(words: Sequence[str], address: str) -> int:
         for number in FORWARDED:
             loop.remove_signal_handler(number)
     return status if status >= 0 else SIGNAL_STATUS - status
-
-
-async def wait_for_end() -> int:
-    """Wait for SIGINT or SIGTERM; return the status 0."""
-    loop = asyncio.get_running_loop()
-    ended = asyncio.Event()
-    for number in _ENDING:
-        loop.add_signal_handler(number, ended.set)
-    try:
-        await ended.wait()
-    finally:
-        for number in _ENDING:
-            loop.remove_signal_handler(number)
-    return 0
 
 
 def _is_foreground() -> bool:
@@ -152,34 +131,6 @@ def observe(
         "doorkeeper.shutdown.drain.ms": "200",
     }
     initial = {**_stored_acls(acls or ()), **edit(TOPIC, set=initial_topics(entities, os.urandom))}
-    return _run(keys, initial, partial(_run_command, words))
-
-
-def observe_through_tap(
-    words: Sequence[str], *, broker: Address, listen: Address, report: Callable[[str], None]
-) -> Run:
-    """Run a command against a broker, through a tap; without a command, wait for a signal.
-
-    ``report`` gets a line for the address, and for each fault.
-
-    Raises:
-        OSError: the address to listen on is taken, or the command cannot be started.
-    """
-    keys = {
-        "listeners": "PLAINTEXT://127.0.0.1:0",
-        "authorizer.class.name": _LEARNING,
-        "super.users": "",
-        "doorkeeper.log.levels": "root=ERROR",
-        "doorkeeper.shutdown.drain.ms": "200",
-    }
-    return _run(keys, {}, partial(_run_tap, words, broker, listen, report))
-
-
-Observation = Callable[[Assembly], Coroutine[Any, Any, int]]
-"""Lets clients work with a server; returns a status."""
-
-
-def _run(keys: dict[str, str], initial: Change, work: Observation) -> Run:
     settings = load_values(keys, "learn").settings
     logs = Logs(
         descriptor=_STDERR,
@@ -190,30 +141,9 @@ def _run(keys: dict[str, str], initial: Change, work: Observation) -> Run:
     )
     try:
         with new_runner() as runner:
-            return runner.run(_observe(settings, logs, initial, work))
+            return runner.run(_observe(settings, logs, initial, words))
     finally:
         logs.close()
-
-
-async def _run_command(words: Sequence[str], assembly: Assembly) -> int:
-    (address,) = assembly.addresses.values()
-    return await run_command(words, address)
-
-
-async def _run_tap(
-    words: Sequence[str],
-    broker: Address,
-    listen: Address,
-    report: Callable[[str], None],
-    assembly: Assembly,
-) -> int:
-    tap = Tap(Shadow(assembly), listen.host, report)
-    try:
-        address = await tap.open(broker, listen.port)
-        report(f"tap on {address}, in front of {broker}")
-        return await run_command(words, str(address)) if words else await wait_for_end()
-    finally:
-        await tap.close()
 
 
 def _stored_acls(acls: Iterable[AclBinding]) -> Change:
@@ -221,7 +151,7 @@ def _stored_acls(acls: Iterable[AclBinding]) -> Change:
     return edit(ACL, set=map(StoredBinding, BindingIds()(len(new)), new))
 
 
-async def _observe(settings: Settings, logs: Logs, initial: Change, work: Observation) -> Run:
+async def _observe(settings: Settings, logs: Logs, initial: Change, words: Sequence[str]) -> Run:
     store = MemoryStore(
         {**initial_rows(settings), **initial},
         cluster_id=random_uuid(os.urandom),
@@ -231,5 +161,6 @@ async def _observe(settings: Settings, logs: Logs, initial: Change, work: Observ
         await assembly.start()
         assert assembly.guarded is not None, "the configuration names an authorizer"
         recorder = Recorder(assembly.guarded, time.time_ns)
-        status = await work(assembly)
+        (address,) = assembly.addresses.values()
+        status = await run_command(words, address)
     return Run(status, recorder.accesses())

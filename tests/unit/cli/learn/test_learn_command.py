@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     ("words", "said"),
     [
         ("--principal svc -- true", "'svc': expected is type:name, as User:svc"),
-        ("--bootstrap-server b:9092 --from x", "found --bootstrap-server and --from; allowed: one"),
         ("--from x --check y", "--check and --topics need a COMMAND; found --from"),
-        ("--bootstrap-server b:1 --topics y", "for a server of its own; found --bootstrap-server"),
-        ("--bootstrap-server b:65536 -- true", "'b:65536': expected is host:port"),
         ("", "expected is a COMMAND, or --from with a log"),
         ("--check a --acls b -- true", "--check enforces the ACLs of its file: no --acls beside"),
         ("--allow-wider -- true", "--allow-wider and --command-config are for --acls; found none"),
