@@ -16,20 +16,11 @@ from msgspec.structs import asdict
 from doorkeeper.cli.acls.addresses import moment
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.completion import files
-from doorkeeper.cli.history.clusters import (
-    audit_folders,
-    audit_option,
-    event_line,
-    read_events,
-    receipt_lines,
-    receipts,
-)
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.options import STATUSES, config_option, output_option, principal
 from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.cli.stores import STORE_ADDRESSES, open_history
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
-from doorkeeper.server.operations.audit.cluster_events import time_ms_of
 from doorkeeper.server.schema.declared import KINDS
 from doorkeeper.server.state.history.moments import Moment, time_text
 from doorkeeper.server.state.history.reading import revision_at
@@ -158,7 +149,6 @@ Examples:
 @click.option(
     "--before", metavar="REVISION", type=click.IntRange(1), help="The next page: older changes."
 )
-@audit_option
 @output_option
 @click.pass_context
 def command(context: click.Context, /, limit: int, before: int | None, **options: Any) -> None:
@@ -168,10 +158,9 @@ def command(context: click.Context, /, limit: int, before: int | None, **options
         return
     output = options["output"]
     store = take_store(options)
-    folders = audit_folders(store, options.pop("audit_logs"))
 
-    async def read(portable: Portable) -> tuple[RevisionPage, int | None]:
-        wanted = RevisionFilter(
+    async def read(portable: Portable) -> RevisionPage:
+        filter = RevisionFilter(
             since_ms=await _time_of(portable, options["since"]),
             until_ms=await _time_of(portable, options["until"]),
             principals=frozenset(options["principals"]),
@@ -179,21 +168,13 @@ def command(context: click.Context, /, limit: int, before: int | None, **options
             authors=frozenset(options["authors"]),
             kinds=frozenset(options["kinds"]),
         )
-        page = await read_page(portable, wanted, limit, before)
-        # The page before this one has the events since its oldest change.
-        newer = [] if before is None else await read_revisions(portable, before - 1, before)
-        return page, newer[0].time_ms if newer else wanted.until_ms
+        return await read_page(portable, filter, limit, before)
 
-    page, until_ms = read_history(store, read)
-    oldest = page.revisions[-1:]
-    events = read_events(folders, oldest[0].time_ms, until_ms) if folders and oldest else []
+    page = read_history(store, read)
     if output == "json":
-        show_json({**page.record(), **({"clusters": events} if folders else {})})
+        show_json(page.record())
         return
-    lines = [(each.time_ms, line_of(each)) for each in page.revisions]
-    lines += [(time_ms_of(each), event_line(each)) for each in events]
-    lines.sort(key=lambda each: each[0], reverse=True)
-    show([line for _, line in lines] or ["no changes"])
+    show([*map(line_of, page.revisions)] or ["no changes"])
     for first, last in page.missing:
         say(f"revisions {first} to {last} are missing from the log: doorkeeper history verify")
     if page.before is not None:
@@ -242,12 +223,10 @@ Examples:
 )
 @click.argument("revision", type=click.IntRange(1))
 @store_options
-@audit_option
 @output_option
 def show_revision(revision: int, output: str, **options: Any) -> None:
-    """Show everything that REVISION changed, and on which Kafka clusters it is in force."""
+    """Show everything that REVISION changed."""
     store = _store_of(options)
-    folders = audit_folders(store, options.pop("audit_logs"))
 
     async def read(portable: Portable) -> Revision | None:
         found = await read_revisions(portable, revision - 1, revision)
@@ -256,9 +235,8 @@ def show_revision(revision: int, output: str, **options: Any) -> None:
     found = read_history(store, read)
     if found is None:
         fail([f"{store}: the log has no revision {revision}"])
-    in_force = receipts(folders, found)
     if output == "json":
-        show_json({**found.record(), **({"clusters": in_force} if folders else {})})
+        show_json(found.record())
         return
     author = found.author
     facts = {
@@ -281,7 +259,7 @@ def show_revision(revision: int, output: str, **options: Any) -> None:
     changes = [
         paint(printable(row.text()), "red" if row.deleted else "green") for row in found.rows
     ]
-    show([*lines, *receipt_lines(in_force), *changes])
+    show([*lines, *changes])
 
 
 def _take_hashes(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Mapping
-from pathlib import Path
+from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import click
 
-from doorkeeper.cli.history.clusters import ClusterTail, audit_folders, audit_option, event_line
 from doorkeeper.cli.history.commands import (
     ADDRESSES,
     line_of,
@@ -21,7 +19,7 @@ from doorkeeper.cli.interrupts import INTERRUPTED
 from doorkeeper.cli.options import output_option, principal
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.stores import open_history
-from doorkeeper.cli.terminal import fail, say_once, show, show_json
+from doorkeeper.cli.terminal import say_once, show, show_json
 from doorkeeper.server.state.history.reading import BeforeHistory
 from doorkeeper.server.state.history.revisions import Revision, RevisionFilter
 from doorkeeper.server.state.history.watching import next_revisions
@@ -37,8 +35,6 @@ AWAY_S: Final = 1.0
 @click.command(
     name="watch",
     epilog=f"""
-With Kafka clusters, their receipts and drift come from the audit log, as they are recorded.
-
 Changes come in order, each once. A watcher that was stopped goes on with --from and the revision
 behind the last one that it printed. While the store cannot be read, the command waits for it.
 {ADDRESSES}
@@ -73,13 +69,11 @@ Examples:
     type=click.IntRange(1),
     help="End after this many changes.  [default: never]",
 )
-@audit_option
 @output_option
 def command(
     first: int | None,
     principals: tuple[str, ...],
     count: int | None,
-    audit_logs: tuple[Path, ...],
     output: str,
     **options: Any,
 ) -> None:
@@ -90,13 +84,11 @@ def command(
 
     async def run() -> None:
         left = count
-        clusters = ClusterTail(audit_folders(store, audit_logs))
-        async for change in _watch(store, None if first is None else first - 1, clusters):
-            if isinstance(change, Revision):
-                if not filter.matches(change):
-                    continue
-                left = None if left is None else left - 1
-            out(change)
+        async for revision in _watch(store, None if first is None else first - 1):
+            if not filter.matches(revision):
+                continue
+            left = None if left is None else left - 1
+            out(revision)
             # For a reader behind a pipe: no change waits in a buffer for the next ones.
             sys.stdout.flush()
             if left == 0:
@@ -107,20 +99,15 @@ def command(
     except KeyboardInterrupt:
         # The usual end: no message.
         raise SystemExit(INTERRUPTED) from None
-    except OSError as error:
-        fail([f"the audit log: {error}"])
 
 
-async def _watch(
-    store: Address, after: int | None, clusters: ClusterTail
-) -> AsyncIterator[Revision | Mapping[str, Any]]:
-    """Yield the revisions behind one, or behind the newest, and new events of clusters.
+async def _watch(store: Address, after: int | None) -> AsyncIterator[Revision]:
+    """Yield the revisions behind one, or behind the newest.
 
     While the store is away, wait.
 
     Raises:
         StorageError: the store cannot be read at first, or lacks the next revision.
-        OSError: an audit log cannot be read.
     """
     note = say_once(lambda error: f"{error}; trying again")
     is_known = False
@@ -137,8 +124,6 @@ async def _watch(
         is_known = True
         for revision in changes:
             yield revision
-        for event in clusters.new():
-            yield event
         if not changes:
             await asyncio.sleep(POLL_S)
 
@@ -152,9 +137,9 @@ async def _read(store: Address, after: int | None) -> tuple[int, list[Revision]]
     return (revisions[-1].revision if revisions else after), revisions
 
 
-def _print_json(change: Revision | Mapping[str, Any]) -> None:
-    show_json(change.record() if isinstance(change, Revision) else change, indent=None)
+def _print_json(revision: Revision) -> None:
+    show_json(revision.record(), indent=None)
 
 
-def _print_line(change: Revision | Mapping[str, Any]) -> None:
-    show([line_of(change) if isinstance(change, Revision) else event_line(change)])
+def _print_line(revision: Revision) -> None:
+    show([line_of(revision)])
