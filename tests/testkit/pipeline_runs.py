@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.jobs.run import RunRequest, RunSummary, Surroundings, run
+from doorkeeper_pipeline.jobs.run import (
+    RunRequest,
+    RunSummary,
+    Surroundings,
+    run,
+    run_if_new,
+)
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import delta
 
@@ -74,16 +80,21 @@ class Output:
         **options: Any,
     ) -> RunSummary:
         """Run with the usual inputs, unless others are given."""
-        request = RunRequest(**{"out": self.out, "inputs": inputs or self.inputs, **options})
-        around = Surroundings(
-            engine=engine or LocalEngine(),
-            now=lambda: NOON,
-            run_id=f"run-{next(self._runs)}",
-            version=version,
-            tell=tell,
-            checkpoint=checkpoint,
+        around = self._around(
+            engine=engine or LocalEngine(), version=version, tell=tell, checkpoint=checkpoint
         )
-        return run(request, around)
+        return run(self._request(*inputs, **options), around)
+
+    def run_if_new(self, *inputs: str, **options: Any) -> RunSummary | None:
+        """Run if there is something new."""
+        around = self._around(engine=LocalEngine(), version="1", tell=lambda _: None)
+        return run_if_new(self._request(*inputs, **options), around)
+
+    def _request(self, *inputs: str, **options: Any) -> RunRequest:
+        return RunRequest(**{"out": self.out, "inputs": inputs or self.inputs, **options})
+
+    def _around(self, **given: Any) -> Surroundings:
+        return Surroundings(now=lambda: NOON, run_id=f"run-{next(self._runs)}", **given)
 
     def counts(self) -> dict[str, int]:
         """Return how often each name was refused."""

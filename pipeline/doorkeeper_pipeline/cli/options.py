@@ -97,19 +97,6 @@ class LocalPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-class StreamPlace(LocalPath):
-    """A folder of this machine, or the address of a topic."""
-
-    def convert(
-        self,
-        value: str | os.PathLike[str],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> str | bytes | os.PathLike[str]:
-        """Return the path, or the address as a text."""
-        return str(value) if is_topic(str(value)) else super().convert(value, param, ctx)
-
-
 def check_inputs(inputs: tuple[str, ...], *, is_spark: bool) -> None:
     """Refuse addresses for the engine that reads none.
 

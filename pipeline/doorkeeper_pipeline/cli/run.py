@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import signal
+import threading
 import time
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +16,26 @@ import click
 
 from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper_pipeline.cli import options, starting
-from doorkeeper_pipeline.cli.failures import CONTRADICTED, HELP, STATUSES, inspects, printable, show
+from doorkeeper_pipeline.cli.failures import (
+    CONTRADICTED,
+    HELP,
+    STATUSES,
+    inspects,
+    printable,
+    say,
+    show,
+)
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.engines.session import Settings
+from doorkeeper_pipeline.errors import Busy
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from doorkeeper_pipeline.engines.contract import Engine
-    from doorkeeper_pipeline.jobs.run import RunSummary, Surroundings
+    from doorkeeper_pipeline.jobs.run import RunRequest, RunSummary, Surroundings
 
 
 @click.command("run", epilog=STATUSES, context_settings=HELP)
@@ -50,10 +64,16 @@ if TYPE_CHECKING:
 @click.option(
     "--max-quarantined",
     type=click.FloatRange(0, 100),
-    default=5.0,
-    show_default=True,
     metavar="PERCENT",
-    help="The run fails if more of the lines that it reads cannot be understood.",
+    help="The run fails if more of the lines that it reads cannot be understood.  [default: 5; 100"
+    " with --follow]",
+)
+@click.option(
+    "--follow",
+    type=click.FloatRange(min=0.1),
+    metavar="SECONDS",
+    help="Go on until Ctrl-C or SIGTERM: look for new files, records and ACLs every so many"
+    " seconds.",
 )
 @click.option(
     "--cluster",
@@ -100,7 +120,8 @@ def command(
     out: Path | str,
     rebuild: bool,
     since: dt.datetime | None,
-    max_quarantined: float,
+    max_quarantined: float | None,
+    follow: float | None,
     cluster: str,
     different_servers: bool,
     sensitive: tuple[str, ...],
@@ -129,8 +150,9 @@ def command(
       doorkeeper-pipeline run --audit '/var/log/kafka/*authorizer*' --acls acls.txt --out access
       doorkeeper-pipeline run --audit kafka://b:9092/audit --command-config c.props --out access
       doorkeeper-pipeline run --master spark://m:7077 --audit /shared/logs --out /shared/access
+      doorkeeper-pipeline run --audit data/audit --out access --follow 10
     """
-    from doorkeeper_pipeline.jobs.run import RunRequest, run
+    from doorkeeper_pipeline.jobs.run import RunRequest
 
     options.check_inputs(inputs, is_spark=engine_name == "spark" or master is not None)
     options.check_config(inputs, command_config)
@@ -144,7 +166,7 @@ def command(
         zone=zone,
         rebuild=rebuild,
         since=since,
-        max_quarantined=max_quarantined,
+        max_quarantined=_max_quarantined(max_quarantined, follow),
         cluster=cluster,
         different_servers=different_servers,
         command_config=str(command_config.absolute()) if command_config else "",
@@ -157,11 +179,72 @@ def command(
     )
     settings = Settings(conf=conf, packages=packages)
     chosen = starting.engine(engine_name, master, tell, settings)
-    with collection_paused(), chosen as engine:
-        summary = run(request, _surroundings(engine, tell))
-    show(as_json(summary) if output == "json" else as_text(summary, out))
-    if summary.evidence.contradicts:
+    with chosen as engine, collection_paused():
+        _run(request, engine, tell, follow, is_json=output == "json")
+
+
+def _run(
+    request: RunRequest,
+    engine: Engine,
+    tell: Callable[[str], None],
+    follow: float | None,
+    *,
+    is_json: bool,
+) -> None:
+    from doorkeeper_pipeline.jobs.run import run
+
+    summary = run(request, _surroundings(engine, tell))
+    show(as_json(summary) if is_json else as_text(summary, request.out))
+    if follow is not None:
+        _follow(request, engine, follow, as_json if is_json else as_line)
+    elif summary.evidence.contradicts:
         raise SystemExit(CONTRADICTED)
+
+
+def _max_quarantined(given: float | None, follow: float | None) -> float:
+    """Return the percentage of lines that may be unreadable.
+
+    A batch is small, and one of bad lines must not stop what follows it.
+    """
+    from doorkeeper_pipeline.jobs.run import MAX_QUARANTINED
+
+    if given is not None:
+        return given
+    return MAX_QUARANTINED if follow is None else 100.0
+
+
+def _follow(
+    request: RunRequest, engine: Engine, every_s: float, describe: Callable[[RunSummary], str]
+) -> None:
+    """Show what each further run did that found something new, until the process is told to end."""
+    from doorkeeper_pipeline.jobs.run import run_if_new
+
+    request = replace(request, rebuild=False)
+    with waiting() as wait:
+        while wait(every_s):
+            try:
+                summary = run_if_new(request, _surroundings(engine, lambda _: None))
+            except Busy as error:
+                say(str(error))  # the next look reads what this one could not
+                continue
+            finally:
+                gc.collect()
+            if summary is not None:
+                show(describe(summary))
+
+
+@contextmanager
+def waiting() -> Iterator[Callable[[float], bool]]:
+    """Give a function that sleeps, and says no more once the process was told to end."""
+    ending = threading.Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, lambda *_: ending.set())
+    try:
+        yield lambda seconds: not ending.wait(seconds)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _surroundings(engine: Engine, tell: Callable[[str], None]) -> Surroundings:
@@ -198,6 +281,17 @@ def as_json(summary: RunSummary) -> str:
         "unread": [{"reason": why, "count": count} for why, count in summary.unread],
     }
     return json.dumps(document, default=str, indent=2)
+
+
+def as_line(summary: RunSummary) -> str:
+    """Return what a run did that followed another one."""
+    row = summary.run
+    counts = ", ".join(f"{table} {summary.rows[table]:,}" for table in ("denied", "new_access"))
+    quarantined = f", {row['quarantined']:,} lines in quarantine" if row["quarantined"] else ""
+    return (
+        f"{row['finished']:%Y-%m-%dT%H:%M:%SZ} {row['files_read']} files,"
+        f" {row['decisions']:,} decisions{quarantined}; {counts}"
+    )
 
 
 def as_text(summary: RunSummary, out: Path | str) -> str:

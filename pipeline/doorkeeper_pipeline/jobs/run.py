@@ -166,16 +166,35 @@ def run(request: RunRequest, around: Surroundings) -> RunSummary:
         PipelineError: it could not; the tables are as they were.
 
     """
-    with lock(request.out):
+    summary = _change_tables(request, around, only_news=False)
+    assert summary is not None
+    return summary
+
+
+def run_if_new(request: RunRequest, around: Surroundings) -> RunSummary | None:
+    """Do the same if there are new inputs or other ACLs; else change nothing and return None.
+
+    Raises:
+        PipelineError: it could not; the tables are as they were.
+
+    """
+    return _change_tables(request, around, only_news=True)
+
+
+def _change_tables(
+    request: RunRequest, around: Surroundings, *, only_news: bool
+) -> RunSummary | None:
+    with lock(request.out, around.tell):
         tables = Tables(request.out)
         change = Change(tables)
         try:
-            summary = _Run(request, around, tables, change).whole()
+            summary = _Run(request, around, tables, change).whole(only_news=only_news)
         except BaseException:
             # What failed for want of room gives it back.
             change.discard()
             raise
-        clean(tables, change)
+        if summary is not None:
+            clean(tables, change)
         return summary
 
 
@@ -205,8 +224,8 @@ class _Run:
         times = self._cluster.own(runs).filter(pl.col("command") == "run")["started"].to_list()
         self._before = max(times, default=None)
 
-    def whole(self) -> RunSummary:
-        """Do all steps, then commit."""
+    def whole(self, *, only_news: bool) -> RunSummary | None:
+        """Do all steps, then commit; ``only_news``: nothing where no input or ACL is new."""
         if not self._request.inputs and not self._tables.parts("decisions"):
             raise Conflicting(
                 f"--audit: found none, and {self._request.out} has no decisions of earlier runs"
@@ -214,6 +233,11 @@ class _Run:
         # A set of ACLs that is missing or wrong is found before the logs are read.
         bindings = self._bindings()
         work = self._compare()
+        if only_news and not work.read and self._digests[_ACLS] == self._made.get(_ACLS, ""):
+            return None
+        return self._whole(bindings, work)
+
+    def _whole(self, bindings: pl.DataFrame, work: manifest.Work) -> RunSummary:
         results = self._read(work)
         self._check_quarantine(results)
         files = self._files(work, results)

@@ -5,7 +5,6 @@ silver/decisions/day=2026-11-22/00-*.parquet        silver/bindings/bindings-*.p
 silver/decisions/day=2026-11-22/00~<digest>-*.parquet  of a cluster that the events name
 aggregate/distinct_decisions/...                    see ``jobs.sums``
 gold/<table>/<table>-*.parquet                      manifest/files/files-*.parquet, runs
-stream/batch=00000042/...                           files of ``stream``, see ``streaming``
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ AUDIT_FILE_MS: Final = long(
     "doorkeeper.audit.file.ms",
     3_600_000,
     "A file of the audit log is closed after this time. For readers of closed files, such as"
-    " the pipeline's stream, 30000 is suitable.",
+    " the pipeline's run --follow, 30000 is suitable.",
     at_least(100, LONG_MAX),
 )
 AUDIT_COMPRESSION: Final = text(

@@ -72,12 +72,11 @@ def test_run_from_files_to_tables(tmp_path: Path) -> None:
         ("run --conf spark.a=1", 2, "--conf and --packages are Spark's"),
         (f"run --audit . --command-config {__file__}", 2, "--command-config is for topics"),
         ("run --audit s3a://bucket/logs", 2, "only paths of this machine are supported"),
-        ("stream --audit . --out hdfs://host/x", 2, "only paths of this machine are"),
         ("propose --out file:/tmp/x", 2, "tables are in a folder of this machine"),
         ("run --engine spark --conf spark.executor.memory", 2, "found 'spark.executor.memory'"),
         ("run --engine spark --conf memory=4g", 2, "such as spark.executor.memory=4g"),
         ("rn", 2, "No such command 'rn'"),
-        ("stream --audit . --source ocsf", 2, "--source and --cluster are for topics"),
+        ("run --audit . --follow 0", 2, "'--follow': 0.0 is not in the range x>=0.1"),
         ("propose --to a.xml", 3, "a.xml: found no format for that name; allowed: .yaml"),
         ("propose --to no/a.csv", 3, "a.csv: there is no folder no"),
         ("report --to no/r.html", 3, "r.html: there is no folder no"),
@@ -123,7 +122,7 @@ main(sys.argv[1:])
 @pytest.mark.parametrize(
     ("arguments", "status", "text"),
     [
-        (["--help"], 0, "stream"),
+        (["--help"], 0, "backtest"),
         (["run", "--out", "x"], 3, "pip install 'doorkeeper[pipeline]'"),
     ],
 )

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 
 from doorkeeper_pipeline.errors import Busy
+from doorkeeper_pipeline.tables import locking
 from doorkeeper_pipeline.tables.locking import lock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_one_writer_at_a_time(tmp_path: Path) -> None:
-    """A second process is told, not made to wait."""
-    with lock(tmp_path), pytest.raises(Busy, match="another"), lock(tmp_path):
+def test_one_writer_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second process is told, and gives up after a while."""
+    monkeypatch.setattr(locking, "WAIT_S", 1)
+    told: list[str] = []
+
+    with lock(tmp_path), pytest.raises(Busy, match="another"), lock(tmp_path, told.append):
         pass
+
+    assert told == ["another doorkeeper-pipeline is writing there: waiting for it"]
+
+
+def test_a_second_process_waits(tmp_path: Path) -> None:
+    """It goes on when the first one has ended."""
+    with ExitStack() as first:
+        first.enter_context(lock(tmp_path))
+        with lock(tmp_path, lambda _: first.close()):
+            pass
 
 
 def test_an_object_store_has_no_lock() -> None:
