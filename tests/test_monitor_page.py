@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from pages import metrics
 from testkit.checkout import ROOT
 from testkit.page_commands import page
 
@@ -13,7 +14,7 @@ SUFFIXES = ("_bucket", "_sum", "_count")
 
 def test_its_metrics_are_there() -> None:
     """Each one of ours or of the process is a row of the page of all metrics."""
-    known = set(re.findall(r"(?m)^\| `(\w+)` \|", page("metrics.md")))
+    known = set(re.findall(r"(?m)^\| `(\w+)` \|", metrics.text()))
     named = {
         name.removesuffix(next((each for each in SUFFIXES if name.endswith(each)), ""))
         for name in re.findall(r"\b(?:doorkeeper|process)_[a-z_]+", PAGE)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING
 
+from pages import built
 from testkit import command_lines
 from testkit.checkout import ROOT, name_of, tracked_files
 
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FOLDERS = ("tutorials", "how-to", "reference", "explanation")
+COMMITTED = ("configuration", "dashboard")
+"""The generators of files that are committed."""
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"^    .*?$|`[^`\n]*`", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -24,15 +28,22 @@ def pages(folder: str = "") -> list[Path]:
     return [page for page in found if page.parent == ROOT / folder] if folder else found
 
 
+@functools.cache
+def text_of(page: Path) -> str:
+    """Return the text of a page as the site has it, with its generated parts."""
+    return built.expand(page.read_text(encoding="utf-8"))
+
+
 def links(page: Path) -> list[str]:
     """Return where the links of a page lead that stay in the checkout."""
-    text = CODE.sub("", FENCED.sub("", page.read_text(encoding="utf-8")))
+    text = CODE.sub("", FENCED.sub("", text_of(page)))
     return [link for link in LINK.findall(text) if "://" not in link]
 
 
+@functools.cache
 def anchors(page: Path) -> set[str]:
     """Return the anchors of a page's headings, as GitHub makes them."""
-    headings = HEADING.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
+    headings = HEADING.findall(FENCED.sub("", text_of(page)))
     words = (re.sub(r"[^\w\- ]", "", heading).strip().lower() for heading in headings)
     return {heading.replace(" ", "-") for heading in words}
 
@@ -54,6 +65,17 @@ def test_links_lead_somewhere() -> None:
     ]
 
     assert broken == []
+
+
+def test_generated_parts_are_not_committed() -> None:
+    """Each generator has one page, which says how to read what is generated."""
+    generators = {path.stem for path in (ROOT / "tools" / "pages").glob("*.py")}
+    texts = [page.read_text(encoding="utf-8") for page in pages("docs/reference")]
+    parts = [part for text in texts for part in built.MARK.findall(text)]
+
+    assert set(parts) == generators - {"__init__", "__main__", "built", *COMMITTED}
+    assert len(parts) == len(set(parts))
+    assert all("make site" in text for text in texts if built.MARK.search(text))
 
 
 def test_the_index_names_every_page() -> None:

@@ -1,1 +1,1 @@
-"""The generated pages of docs/."""
+"""The generated pages of docs/, and the generated parts of others (``pages.built``)."""

@@ -1,25 +1,20 @@
-"""Write the generated pages of docs/, or check that they are current.
+"""Write the generated files that are committed, or check that they are current.
 
 PYTHONPATH=tools:tests python -m pages [--check]
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
-from pathlib import Path
 
-MODULES = sorted(
-    path.stem for path in Path(__file__).parent.glob("*.py") if not path.stem.startswith("_")
-)
+from pages import configuration, dashboard
 
 
 def main(*, check: bool) -> int:
-    """Return 1 if a page is not current and only checked."""
+    """Return 1 if a file is not current and only checked."""
     stale = 0
-    for name in MODULES:
-        pages: dict[Path, str] = importlib.import_module(f"pages.{name}").pages()
-        for path, text in pages.items():
+    for generator in (configuration, dashboard):
+        for path, text in generator.pages().items():
             if path.read_text(encoding="utf-8") == text:
                 continue
             if check:

@@ -1,6 +1,6 @@
-"""Writes apis.md and the table in compatibility.md of docs/reference.
+"""The table of versions and the sections of docs/reference/apis.md.
 
-Both come from the registry, from the table of operations, and from what each handler module says
+They come from the registry, from the table of operations, and from what each handler module says
 of itself.
 """
 
@@ -17,36 +17,17 @@ from doorkeeper_wire.declared.model import PRIVATE_FROM
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from doorkeeper.server.api.declaration import Api
     from doorkeeper_schemas.apis import ApiEntry
-
-APIS_PAGE = ROOT / "docs" / "reference" / "apis.md"
-COMPATIBILITY_PAGE = ROOT / "docs" / "reference" / "compatibility.md"
-
-BEGIN, END = "<!-- the registry: begin -->\n", "<!-- the registry: end -->\n"
 
 SCHEMA = ROOT / "schemas" / "apis.yaml"
 
 LISTED = apis(optional=True)
 
-HEAD = """\
-# The APIs
 
-What each API answers, to whom, and what its versions added. Made from the modules of
-`server/doorkeeper/server/api/` and from `schemas/apis.yaml` by
-`make generate`; `make check` keeps it current.
-
-"Refused with" is the error code of a caller without the permission; without a code the thing is
-left out, or the next row decides. The authorizer log has denials at INFO,
-quiet ones at TRACE only.
-"""
-
-
-def apis_page() -> str:
-    """Return the text of docs/reference/apis.md."""
-    return HEAD + "".join(map(_section, LISTED.values()))
+def text() -> str:
+    """Return the table of versions, and a section for each API."""
+    return table() + "".join(map(_section, LISTED.values()))
 
 
 def _section(api: Api) -> str:
@@ -78,11 +59,12 @@ def _need(row: Requirement) -> str:
 
 
 def table() -> str:
-    """Return the table of docs/reference/compatibility.md."""
+    """Return the table of versions."""
     entries = read_apis(SCHEMA)
     head = "| key | API | versions here | Kafka 4.3.1 | listeners for controllers |\n"
     rows = "".join(
-        f"| {api.key} | {api.name} | {_versions(api.min_version, api.max_version)} |"
+        f"| {api.key} | [{api.name}](#{api.name.lower()}-{api.key}) |"
+        f" {_versions(api.min_version, api.max_version)} |"
         f" {_broker_versions(api, entries[api.key])} | {'yes' if api.on_controller else 'no'} |\n"
         for api in LISTED.values()
     )
@@ -99,16 +81,3 @@ def _broker_versions(api: Api, entry: ApiEntry) -> str:
 
 def _versions(lowest: int, highest: int) -> str:
     return str(lowest) if lowest == highest else f"{lowest}-{highest}"
-
-
-def compatibility_page(text: str) -> str:
-    """Return the text of docs/reference/compatibility.md with the table as it should be."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}{table()}{END}{after}"
-
-
-def pages() -> dict[Path, str]:
-    """Return the text of each page."""
-    compatibility = COMPATIBILITY_PAGE.read_text(encoding="utf-8")
-    return {APIS_PAGE: apis_page(), COMPATIBILITY_PAGE: compatibility_page(compatibility)}

@@ -1,4 +1,4 @@
-"""Writes docs/reference/clients.md from what clients sent.
+"""The tables of docs/reference/clients.md, and how the requests in them are recorded.
 
 Every client does everything it can, each call in a conversation of its own, against a Doorkeeper
 behind a ``FrameRecorder``. What passed is kept in ``tests/interop/clients/seen.json``, of which the
@@ -18,11 +18,10 @@ from doorkeeper_wire.api_keys import API_NAMES
 from testkit.clients import CLIENTS, DRIVERS, Client
 from testkit.frame_recorder import FrameRecorder, Seen
 from testkit.kafka_acl_rows import ANY
-from testkit.kafka_jars import PROJECT, VERSIONS, jars
+from testkit.kafka_jars import VERSIONS, jars
 from testkit.kafka_target import Target, doorkeeper_target
 from testkit.kafka_tools import KafkaTools
 
-PAGE = PROJECT / "docs" / "reference" / "clients.md"
 SEEN = DRIVERS / "seen.json"
 
 ROW = ["TOPIC", "orders", "LITERAL", "User:bob", "*", "READ", "ALLOW"]
@@ -203,18 +202,6 @@ def ask_all() -> dict[str, Sight]:
     return found
 
 
-HEAD = """\
-# What clients send
-
-Which API in which version each client really sent to Doorkeeper, recorded between the two. Made by
-`PYTHONPATH=tools:tests python -m pages.clients` and
-`make generate`; the interop suite lets the clients do it again,
-and fails where they send something else than this page says.
-
-All logged in with SASL/PLAIN, and every call succeeded, each in a program's run of its own.
-
-"""
-
 NOTES = """
 What a call sends is in the cells below, without what the client sends in every call. A cell that
 would be empty shows its Metadata: that is then the whole of the call.
@@ -227,7 +214,7 @@ aiokafka has no calls for ACLs and is driven by its request classes; confluent-k
 
 
 def page(seen: Mapping[str, Sight]) -> str:
-    """Return the text of docs/reference/clients.md."""
+    """Return what the page says of these clients."""
     always = {name: _always(sight) for name, sight in seen.items()}
     rows = "".join(
         f"| {_title(name, sight)} | {', '.join(sight.software) or 'none'} |"
@@ -242,7 +229,7 @@ def page(seen: Mapping[str, Sight]) -> str:
         for call in CALLS
     )
     return (
-        f"{HEAD}| client | names itself | in every call |\n|---|---|---|\n{rows}"
+        f"| client | names itself | in every call |\n|---|---|---|\n{rows}"
         f"{NOTES}| call |{titles}\n|---|{'---|' * len(seen)}\n{calls}{AFTER}"
     )
 
@@ -262,9 +249,9 @@ def _cell(requests: Sequence[str], always: Sequence[str]) -> str:
     return "<br>".join(own or [request for request in requests if request.startswith("Metadata")])
 
 
-def pages() -> dict[Path, str]:
-    """Return the text of each page."""
-    return {PAGE: page(load())}
+def text() -> str:
+    """Return both tables."""
+    return page(load())
 
 
 def ask_again() -> None:

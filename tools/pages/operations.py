@@ -1,4 +1,4 @@
-"""Writes docs/reference/operations.md.
+"""The tables of docs/reference/operations.md.
 
 The rows are those of ``schemas/apis.yaml``, by way of the module that the server asks; the notes,
 which the server has no use for, come from the file itself.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import groupby
-from pathlib import Path
 
 from doorkeeper.server.api.operations import REQUIRED, Requirement
 from doorkeeper.server.api.registry import APIS
@@ -16,7 +15,6 @@ from doorkeeper_schemas.apis import ApiEntry, read_apis
 from doorkeeper_wire.api_keys import API_NAMES
 from testkit.checkout import ROOT
 
-PAGE = ROOT / "docs" / "reference" / "operations.md"
 SOURCE = ROOT / "schemas" / "apis.yaml"
 
 KEYS_A_SECTION = 20
@@ -30,34 +28,14 @@ REFUSALS = {
 }
 """The names of the codes that the rows give."""
 
-HEAD = """\
-# What each API of Kafka asks for
 
-All APIs of Kafka, with the operation and the resource that each asks its authorizer for. Made from
-`schemas/apis.yaml` by `make generate`; `make check` keeps it current. Released code decides
-where Kafka's documentation says something else; those cases are in
-[compatibility.md](compatibility.md). Keys 93 and 94 are from Kafka 4.4, the others from 4.3.1.
-
-- **here** is the range of versions served by Doorkeeper, `-` where it is a broker's affair.
-  The APIs that are served have a section each in [apis.md](apis.md).
-- Checks stand in the order in which they are made. Those that begin with "without" are made only
-  where the one before was denied.
-- **denied** is what the caller sees: a code, for the whole request, or in the row of the thing that
-  was asked about ("for each"). "next" leaves it to the next check. "left out" is an answer without
-  the thing, and without an error.
-- The resource CLUSTER is always called `kafka-cluster`; the other names come from the request.
-- The authorizer log has denials at INFO, allowed accesses at DEBUG, and "quiet" denials at TRACE.
-
-"""
-
-
-def page() -> str:
-    """Return the text of docs/reference/operations.md."""
+def text() -> str:
+    """Return the table of codes, and one for each twenty APIs."""
     apis = read_apis(SOURCE)
     codes = "".join(f"| {code} | {name} |\n" for code, name in REFUSALS.items())
     keys = groupby(sorted(REQUIRED), key=lambda key: key // KEYS_A_SECTION)
     sections = "".join(_section(list(section), apis) for _, section in keys)
-    return f"{HEAD}## Codes\n\n| code | name |\n|---|---|\n{codes}{sections}"
+    return f"## Codes\n\n| code | name |\n|---|---|\n{codes}{sections}"
 
 
 def _section(keys: list[int], apis: Mapping[int, ApiEntry]) -> str:
@@ -100,8 +78,3 @@ def _denied(need: Requirement, later: Requirement | None) -> str:
     else:
         seen = "left out"
     return seen if need.log_if_denied else f"{seen} (quiet)"
-
-
-def pages() -> dict[Path, str]:
-    """Return the text of each page."""
-    return {PAGE: page()}

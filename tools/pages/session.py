@@ -1,8 +1,6 @@
-"""Writes docs/reference/session.md."""
+"""The diagram and tables of docs/reference/session.md, from ``net.protocol.session``."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 from doorkeeper.server.net.protocol.session import (
     ADMISSIONS,
@@ -12,27 +10,11 @@ from doorkeeper.server.net.protocol.session import (
     SessionAction,
     SessionState,
 )
-from testkit.checkout import ROOT
-
-PAGE = ROOT / "docs" / "reference" / "session.md"
-
-HEAD = """\
-# The states of a session
-
-How a client authenticates, drawn from the tables in
-`server/doorkeeper/server/net/protocol/session.py` by `make generate`; `make check` keeps it
-current.
-
-A listener without SASL begins in OPEN, one with SASL in INITIAL. Re-authentication (KIP-368)
-leads from LIMITED or EXPIRED through the same states; the client is who it was until it succeeds.
-A failure is answered, and the connection closed, after `connection.failed.authentication.delay.ms`.
-
-"""
 
 
-def page() -> str:
-    """Return the text of the page."""
-    return "".join([HEAD, *_diagram(), "\n", *_meanings(), "\n", *_admissions()])
+def text() -> str:
+    """Return the diagram and both tables."""
+    return "".join([*_diagram(), "\n", *_meanings(), "\n", *_admissions()])
 
 
 def _diagram() -> list[str]:
@@ -79,8 +61,3 @@ def _admissions() -> list[str]:
         "\n",
         *(f"- {action.name}: {action.value}\n" for action in SessionAction),
     ]
-
-
-def pages() -> dict[Path, str]:
-    """Return the text of each page."""
-    return {PAGE: page()}

@@ -1,4 +1,4 @@
-"""Writes docs/reference/tools-and-clients.md from the cases.
+"""The tables of docs/reference/tools-and-clients.md, from the cases.
 
 The suite runs every case of the page and asserts its outcome
 (``tests/interop/admin/test_same_tools.py``).
@@ -9,11 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testkit import client_cases, tool_cases
-from testkit.checkout import ROOT
 from testkit.kafka_jars import TOOLS
 from testkit.tool_cases import DIFFERS, REFUSED, WORKS
 
@@ -23,25 +21,6 @@ if TYPE_CHECKING:
     from testkit.client_cases import ClientCalls
     from testkit.tool_cases import Line
 
-PAGE = ROOT / "docs" / "reference" / "tools-and-clients.md"
-
-HEAD = """\
-# Tools and clients
-
-Which tool and which client was asked what, in which release, and whether it works. Made from
-`tests/interop/tools` by `make generate`; `make check` keeps it current.
-The interop suite runs each line of the page against a broker 4.3.1 and against Doorkeeper, and
-fails where the outcome is another one than here.
-
-- **works**: the same answer as from a broker. Of a tool this is all of its text and its exit
-  status, of a client the whole result. Not compared is what no two servers have in common: ids of
-  clusters and topics, ports, folders, stack traces, and the order where a broker has none.
-- **refused**: the same refusal as by a broker, of what is wrong or not allowed.
-- Any other word is the name of a [difference](#differences).
-- An empty cell: that release does not have it.
-
-"""
-
 USERS = {
     "-": "",
     "bob": " (by a user without permissions)",
@@ -50,12 +29,12 @@ USERS = {
 }
 
 
-def page() -> str:
-    """Return the text of the page."""
+def text() -> str:
+    """Return all tables."""
     lines = list(tool_cases.lines())
     tools = (_tool(tool, of_it) for tool, of_it in groupby(lines, lambda line: line.tool))
     parts = (
-        (HEAD, _summary(lines), _summary_of_clients()),
+        (_summary(lines), _summary_of_clients()),
         tools,
         (_files(),),
         map(_client, client_cases.clients()),
@@ -150,8 +129,3 @@ def _files() -> str:
 def _differences() -> str:
     rows = "".join(f"| `{name}` | {why} |\n" for name, why in tool_cases.differences().items())
     return f"\n## Differences\n\n| name | why |\n|---|---|\n{rows}"
-
-
-def pages() -> dict[Path, str]:
-    """Return the text of each page."""
-    return {PAGE: page()}

@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pages.built import expand
 from testkit.browser import opened
 from testkit.checkout import ROOT
 from testkit.kafka_jars import Unavailable
@@ -36,9 +37,8 @@ OPTIONS = (
 def texts() -> list[str]:
     """Return the diagrams of docs/, stripped."""
     pages = sorted((ROOT / "docs").rglob("*.md"))
-    return [
-        text.strip() for page in pages for text in FENCE.findall(page.read_text(encoding="utf-8"))
-    ]
+    found = (FENCE.findall(expand(page.read_text(encoding="utf-8"))) for page in pages)
+    return [text.strip() for page in found for text in page]
 
 
 def file_name(text: str) -> str:

@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,14 +20,21 @@ from sphinx.util.docutils import SphinxDirective
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 ROOT = Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests")]
+
+from doorkeeper.base.version import __version__  # noqa: E402
+from pages.built import MARK, expand  # noqa: E402
+
 DOCS = ROOT / "docs"
 DIAGRAMS = ROOT / "build" / "diagrams"
 
 project = "Doorkeeper"
+release = __version__
 root_doc = "README"
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx_copybutton"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["images"]
 highlight_language = "text"
@@ -35,10 +43,20 @@ myst_heading_anchors = 4
 myst_fence_as_directive = ["mermaid"]
 
 html_theme = "furo"
-html_title = "Doorkeeper"
+html_title = f"Doorkeeper {release}"
+html_theme_options: dict[str, object] = {"top_of_page_buttons": ["view"]}
+if repository := os.environ.get("DOORKEEPER_REPOSITORY"):
+    # Elsewhere the button leads to a copy of the source.
+    html_theme_options |= {
+        "source_repository": repository,
+        "source_branch": "main",
+        "source_directory": "docs/",
+    }
+# Copied is what follows the prompt; of a block without one, all of it.
+copybutton_prompt_text = "$ "
+copybutton_line_continuation_character = "\\"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_copy_source = False
 html_show_copyright = False
 html_show_sphinx = False
 # A page opened from a file may not fetch others, which summaries of results need.
@@ -89,15 +107,16 @@ def link_within_site(page: Path, text: str, target: str) -> str:
 def read_source(_app: Sphinx, docname: str, source: list[str]) -> None:
     """Make the text of a page fit the site: its links, and its place in the navigation."""
     page = DOCS / f"{docname}.md"
-    parts = FENCED.split(source[0])
+    parts = FENCED.split(expand(source[0]))
     for number in range(0, len(parts), 2):
         parts[number] = LINK.sub(lambda m: link_within_site(page, m[1], m[2]), parts[number])
     text = "".join(parts)
     if docname == root_doc:
         text += navigation(text)
-    elif docname.startswith("decisions/") and docname != "decisions/README":
-        # The index leads to each: thirty more entries would hide the pages in the navigation.
-        text = f"---\norphan: true\n---\n{text}"
+    elif docname.startswith("decisions/"):
+        # They are for maintainers: neither in the navigation, but for their index, nor searched.
+        orphan = "" if docname == "decisions/README" else "orphan: true\n"
+        text = f"---\nnosearch: true\n{orphan}---\n{text}"
     source[0] = text
 
 
@@ -133,7 +152,14 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     shutil.copyfile(Path(app.outdir) / f"{root_doc}.html", Path(app.outdir) / "index.html")
 
 
+def outdated(app: Sphinx, _env: BuildEnvironment, *_sets: set[str]) -> list[str]:
+    """Return the pages with generated parts: what those are made from may have changed."""
+    pages = (path for path in DOCS.rglob("*.md") if MARK.search(path.read_text(encoding="utf-8")))
+    return [app.project.path2doc(path) or "" for path in pages]
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("env-get-outdated", outdated)
     app.connect("source-read", read_source)
     app.connect("build-finished", finish)
     app.add_directive("mermaid", Diagram)

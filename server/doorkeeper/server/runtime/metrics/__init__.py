@@ -15,10 +15,10 @@ argument and binds the series that it writes once, in its constructor:
     self._commits.add()
 
 For a number that exists anyway, register a reader, which is called in the loop's thread at each
-scrape: ``meters.read(table.ACLS, authorizer.acl_count)``. Then generate
-``docs/reference/metrics.md`` with ``make generate``. Labels are
-never principals, clients, addresses or resources: clients choose those, and each value would be a
-series for ever. Without ``Meters`` a part creates its own, which are not published.
+scrape: ``meters.read(table.ACLS, authorizer.acl_count)``. The site's page of metrics
+follows. Labels are never principals, clients, addresses or resources: clients choose those, and
+each value would be a series for ever. Without ``Meters`` a part creates its own, which are not
+published.
 
 A series belongs to the thread that writes it; two threads that count the same thing bind two
 series, by a label, or one of them counts for both.
