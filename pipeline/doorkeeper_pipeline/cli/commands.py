@@ -8,7 +8,7 @@ import click
 
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, ended_by_others
 
-COMMANDS = ("run", "backtest", "propose", "why", "report", "completion")
+COMMANDS = ("run", "backtest", "propose", "why", "report", "maintain", "completion")
 
 
 class Lazy(click.Group):
@@ -51,5 +51,6 @@ def pipeline() -> None:
       doorkeeper-pipeline propose --out access --to proposal.yaml --script proposal.sh
       doorkeeper-pipeline why --out access --principal User:alice
       doorkeeper-pipeline report --out access --to report.html
+      doorkeeper-pipeline maintain --out access --keep 400
       doorkeeper-pipeline run --audit data/audit --out access --follow 10
     """  # noqa: D205  click's own form: \b keeps the lines

@@ -25,6 +25,7 @@ observed   how long a history is, its names and its principals
 options    the options of a run, kept with its tables for the other commands
 why        the verdicts about some grants, with facts and examples: the command ``why``
 run        all of it in one go: the command ``run``
+maintain   old days and forgotten names leave the tables: the command ``maintain``
 
 A gold job is a function ``job(asked: GoldInput) -> dict[str, pa.Table]``: the names of the gold
 tables that it makes, and their rows in the schema of ``doorkeeper_pipeline.schemas``. It stands in

@@ -219,9 +219,10 @@ class _Run:
         self._digests: dict[str, str] = {}
         self._cluster = expect_cluster(self._known, request.cluster, known_name(tables))
         runs = tables.read("runs")
-        made = self._cluster.own(runs)["digests"].to_list()[-1:]
+        own = self._cluster.own(runs).filter(pl.col("command") == "run")
+        made = own["digests"].to_list()[-1:]
         self._made: dict[str, str] = json.loads(made[0]) if any(made) else {}
-        times = self._cluster.own(runs).filter(pl.col("command") == "run")["started"].to_list()
+        times = own["started"].to_list()
         self._before = max(times, default=None)
 
     def whole(self, *, only_news: bool) -> RunSummary | None:

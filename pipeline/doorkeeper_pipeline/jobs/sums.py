@@ -122,6 +122,14 @@ def files_of(tables: Tables, cluster: Cluster) -> tuple[str, ...]:
     return tuple(tables.files(TABLE, _sum_name(_folder_of(_ALL, cluster.name), decisions)))
 
 
+def drop(change: Change, paths: Iterable[str]) -> None:
+    """Remove the sums that cover files of decisions at some paths; the next run makes them anew."""
+    names = set(map(_name_of, paths))
+    for part in change.parts(TABLE):
+        if not part.path.startswith(_DAYS) or _before_random(part.path) in names:
+            change.remove(TABLE, part.path)
+
+
 class _Sums:
     """Makes the sums that a change of a cluster's decisions asks for."""
 

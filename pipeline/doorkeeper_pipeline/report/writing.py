@@ -105,6 +105,8 @@ def frames_in(tables: Path | str, cluster: str = "") -> Frames:
             found[name] = contents.scan(name, [opened.place_of(part) for part in parts])
             if TABLES[name].by_cluster or name == "runs":
                 found[name] = chosen.own(found[name])
+            if name == "runs":
+                found[name] = found[name].filter(pl.col("command") == "run")
     if chosen.own(opened.read("bindings")).is_empty():
         found = {name: each for name, each in found.items() if name not in ABOUT_GRANTS}
     return found

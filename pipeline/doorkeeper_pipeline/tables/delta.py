@@ -261,7 +261,49 @@ def clean(tables: Tables, change: Change) -> None:
         if change.changes(name):
             newest = tables.newest(name)
             if newest is not None:
-                newest.vacuum(retention_hours=KEPT_HOURS, dry_run=False)
+                _vacuum(tables.folder_of(name), newest, KEPT_HOURS)
+
+
+def delete_unused(tables: Tables, kept_hours: int) -> tuple[int, int]:
+    """Delete files that no version since some hours has; return how many, and how many stay.
+
+    A checkpoint makes a table with many versions quick to open again.
+    """
+    deleted = stay = 0
+    for name in TABLES:
+        newest = tables.newest(name)
+        if newest is None:
+            continue
+        folder = tables.folder_of(name)
+        deleted += len(_vacuum(folder, newest, kept_hours))
+        stay += len(_unused(folder, newest, 0))
+        newest.create_checkpoint()
+        newest.cleanup_metadata()
+    return deleted, stay
+
+
+def _vacuum(folder: str, newest: DeltaTable, kept_hours: int) -> list[str]:
+    """Delete files that no version since some hours has; return them."""
+    unused = _unused(folder, newest, kept_hours)
+    if unused:
+        newest.vacuum(kept_hours, dry_run=False, enforce_retention_duration=False, full=True)
+        newest.update_incremental()
+    return unused
+
+
+def _unused(folder: str, newest: DeltaTable, kept_hours: int) -> list[str]:
+    """Return the files that are there and that no version since some hours has.
+
+    ``vacuum`` itself names those that it deleted earlier again, and commits two versions for them.
+    """
+    named = newest.vacuum(kept_hours, enforce_retention_duration=False, full=True)
+    if not named or not places.is_address(folder):
+        return [path for path in named if Path(folder, path).exists()]
+    import obstore
+    from obstore.store import from_url
+
+    there = {each["path"] for page in obstore.list(from_url(folder)) for each in page}
+    return [path for path in named if path in there]
 
 
 def _check_layout(folder: str, table: str, found: DeltaTable) -> None:

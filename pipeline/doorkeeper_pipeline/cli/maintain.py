@@ -1,0 +1,140 @@
+"""``doorkeeper-pipeline maintain``: old days, forgotten names and unused files go."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from doorkeeper_pipeline.cli import options, starting
+from doorkeeper_pipeline.cli.failures import HELP, STATUSES, printable, show
+from doorkeeper_pipeline.cli.progress import Progress
+from doorkeeper_pipeline.engines.session import Settings
+from doorkeeper_pipeline.tables.places import is_address
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from doorkeeper_pipeline.jobs.maintain import Maintained
+
+VACUUM_HOURS = 168
+VACUUM_HOURS_MIN = 24
+"""In an object store no lock keeps a run from writing files that no version has yet."""
+
+
+def _names(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    from doorkeeper_pipeline.jobs.maintain import check_name
+
+    for value in values:
+        try:
+            check_name(value)
+        except ValueError:
+            raise click.BadParameter(
+                f"found {value!r}; expected is a principal such as User:alice, or an address such"
+                " as 10.0.0.7"
+            ) from None
+    return tuple(dict.fromkeys(values))
+
+
+@click.command("maintain", epilog=STATUSES, context_settings=HELP)
+@options.out
+@click.option(
+    "--keep",
+    "keep_days",
+    type=click.IntRange(1),
+    metavar="DAYS",
+    help="Remove decisions, lines and ACLs that are older.  [default: keep all]",
+)
+@click.option(
+    "--forget",
+    multiple=True,
+    metavar="NAME",
+    callback=_names,
+    help="Remove all rows of a principal or an address. May be repeated.",
+)
+@click.option(
+    "--vacuum-hours",
+    type=click.IntRange(0),
+    default=VACUUM_HOURS,
+    show_default=True,
+    metavar="HOURS",
+    help="Delete files that only older versions of the tables have; 0 ends queries that read them.",
+)
+@options.engine
+def command(
+    *,
+    out: Path | str,
+    keep_days: int | None,
+    forget: tuple[str, ...],
+    vacuum_hours: int,
+    engine_name: str | None,
+    master: str | None,
+    conf: tuple[tuple[str, str], ...],
+    packages: tuple[str, ...],
+    quiet: bool,
+) -> None:
+    """Remove old days and forgotten names from the tables, and delete unused files.
+
+    Call it daily. It waits for a run that is writing; the next run makes the summaries anew. What
+    is removed stays in the files of older versions until they are deleted.
+
+    \b
+    Examples:
+      doorkeeper-pipeline maintain --out access --keep 400
+      doorkeeper-pipeline maintain --out access --forget User:alice --vacuum-hours 0
+    """
+    from doorkeeper_pipeline.jobs.maintain import MaintainRequest, maintain
+    from doorkeeper_pipeline.jobs.run import Surroundings
+
+    if is_address(out) and vacuum_hours < VACUUM_HOURS_MIN:
+        raise click.UsageError(
+            f"--vacuum-hours: found {vacuum_hours}; in an object store at least {VACUUM_HOURS_MIN}:"
+            " no lock keeps a run from writing there"
+        )
+    tell = Progress(time.monotonic, quiet=quiet)
+    settings = Settings(conf=conf, packages=packages)
+    with starting.engine(engine_name, master, tell, settings) as engine:
+        done = maintain(
+            MaintainRequest(out=out, keep_days=keep_days, forget=forget, vacuum_hours=vacuum_hours),
+            Surroundings(
+                engine=engine,
+                now=starting.now,
+                run_id=starting.run_id(starting.now()),
+                version=starting.version(),
+                tell=tell,
+            ),
+        )
+    show(as_text(done, vacuum_hours))
+
+
+def as_text(done: Maintained, vacuum_hours: int) -> str:
+    """Return what was done, for people."""
+    lines = []
+    if done.before is not None:
+        lines.append(f"before {done.before}: {_rows(done.expired)} removed")
+    for name, counts in done.forgotten.items():
+        lines.append(f"{printable(name)}: {_rows(counts)} removed")
+    lines += [
+        f"warning: ACLs name {printable(name)}, and come back with their next listing"
+        for name in done.listed
+    ]
+    lines.append(f"{done.deleted:,} unused files deleted")
+    if done.waiting:
+        lines.append(
+            f"{done.waiting:,} files of earlier versions stay, with what was removed: maintain"
+            f" deletes them {vacuum_hours} hours after they were replaced (--vacuum-hours)"
+        )
+    if any(done.expired.values()) or done.forgotten:
+        lines.append("the next run makes the summaries anew")
+    if done.forgotten:
+        lines.append("logs keep what they say: a log that is read again brings it back")
+    return "\n".join(lines)
+
+
+def _rows(counts: Mapping[str, int]) -> str:
+    found = [f"{table} {count:,}" for table, count in counts.items() if count]
+    return f"{sum(counts.values()):,} rows ({', '.join(found)})" if found else "no rows"

@@ -1,0 +1,391 @@
+"""Maintenance: old days and forgotten names leave the tables, and files that no version needs go.
+
+What is removed is gone from the newest versions when the change is committed, whole or not at all
+as a run's. The files of earlier versions, which readers may still use, stay for some hours more.
+Sums and gold tables that depend on what was removed are made anew by the next run.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import ipaddress
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from doorkeeper_pipeline.columns import stored_columns
+from doorkeeper_pipeline.errors import Conflicting
+from doorkeeper_pipeline.jobs import sums
+from doorkeeper_pipeline.schemas import TABLES
+from doorkeeper_pipeline.tables import contents, places
+from doorkeeper_pipeline.tables.delta import (
+    KEPT_HOURS,
+    LAST,
+    Change,
+    DataFile,
+    Tables,
+    delete_unused,
+    write_part,
+)
+from doorkeeper_pipeline.tables.locking import lock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doorkeeper_pipeline.jobs.run import Surroundings
+
+COMMAND = "maintain"
+MANIFEST = ("files", LAST)
+"""Tables whose rows stay: what was read, and what runs did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaintainRequest:
+    """The options of maintenance.
+
+    Attributes:
+        out: The output folder.
+        keep_days: Days that stay, besides today; None for all.
+        forget: Principals and addresses whose rows go.
+        vacuum_hours: Files that only earlier versions have stay so long.
+
+    """
+
+    out: Path | str
+    keep_days: int | None = None
+    forget: tuple[str, ...] = ()
+    vacuum_hours: int = KEPT_HOURS
+
+
+@dataclass(slots=True)
+class Maintained:
+    """What was done: rows that were removed, by table, and files that were deleted.
+
+    ``forgotten`` are the rows that each name had. ``listed`` are names that ACLs of the last
+    listing have, ``waiting`` files of earlier versions that stay.
+    """
+
+    before: dt.date | None = None
+    expired: Counter[str] = field(default_factory=Counter)
+    forgotten: dict[str, Counter[str]] = field(default_factory=dict)
+    listed: tuple[str, ...] = ()
+    deleted: int = 0
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewriteTask:
+    """A file of a table, and what its rows must not have: old times, and names."""
+
+    root: str
+    part: DataFile
+    place: str
+    since: dt.datetime | None
+    forget: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewriteResult:
+    """The file in place of another one, if rows are left, and the rows that each name had."""
+
+    before: DataFile
+    after: DataFile | None
+    expired: int
+    found: tuple[int, ...]
+
+
+def maintain(request: MaintainRequest, around: Surroundings) -> Maintained:
+    """Remove what is old or to be forgotten, and delete the files that no version needs.
+
+    Raises:
+        Conflicting: no table has a name that is to be forgotten; nothing was changed.
+        PipelineError: it could not be done.
+
+    """
+    with lock(request.out, around.tell):
+        tables = Tables(request.out)
+        change = Change(tables)
+        try:
+            done = _Maintenance(request, around, change).whole()
+            # Also without a change: it undoes the part of a run that was killed.
+            change.commit(around.checkpoint)
+        except BaseException:
+            change.discard()
+            raise
+        around.tell("deleting files that no version needs")
+        done.deleted, done.waiting = delete_unused(Tables(request.out), request.vacuum_hours)
+        return done
+
+
+def check_name(text: str) -> None:
+    """Check that a text is a principal or an address.
+
+    Raises:
+        ValueError: it is neither.
+
+    """
+    if not re.fullmatch(r"[A-Za-z]\w*:\S.*", text) or _is_address(text):
+        ipaddress.ip_address(text)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+class _Maintenance:
+    """One maintenance: the values that its steps hand on."""
+
+    def __init__(self, request: MaintainRequest, around: Surroundings, change: Change) -> None:
+        self._request = request
+        self._around = around
+        self._change = change
+        self._tables = change.tables
+        self._started = around.now()
+        self._done = Maintained(forgotten={name: Counter() for name in request.forget})
+        self._since: dt.datetime | None = None
+        if request.keep_days is not None:
+            day = self._started.date() - dt.timedelta(days=request.keep_days)
+            self._since = dt.datetime.combine(day, dt.time(), dt.UTC)
+            self._done.before = day
+
+    def whole(self) -> Maintained:
+        """Prepare the change."""
+        files = self._tables.read("files")
+        kept_files = self._expire(files)
+        self._rewrite()
+        self._rewrite_manifest(files, kept_files)
+        for name, counts in self._done.forgotten.items():
+            if not counts:
+                raise Conflicting(
+                    f"--forget: found {name!r} in no table of {self._request.out}; nothing was"
+                    " changed"
+                )
+        if any(map(self._change.changes, TABLES)):
+            self._add_run()
+        self._done.listed = tuple(
+            name for name, counts in self._done.forgotten.items() if counts["bindings"]
+        )
+        return self._done
+
+    def _expire(self, files: pl.DataFrame) -> pl.DataFrame:
+        """Remove the files of tables whose rows are all too old; return the rows of table files."""
+        if self._since is None:
+            return files
+        day = self._since.date().isoformat()
+        old = [part for part in self._tables.parts("decisions") if places.day_of(part.path) < day]
+        gone = files.filter(pl.col("last_ts") < self._since)["file_id"]
+        for table in ("lines", "quarantine"):
+            for file_id in gone:
+                old += self._tables.parts(table, places.of_file(file_id))
+        for part in old:
+            self._change.remove(part.table, part.path)
+            self._done.expired[part.table] += part.rows
+        if any(part.table == "decisions" for part in old):
+            sums.drop(self._change, [part.path for part in old if part.table == "decisions"])
+        bindings = self._tables.read("bindings")
+        kept = bindings.filter(pl.col("valid_to").is_null() | (pl.col("valid_to") >= self._since))
+        if len(kept) < len(bindings):
+            self._done.expired["bindings"] += len(bindings) - len(kept)
+            self._change.replace("bindings", kept)
+        return self._kept_files(files, day)
+
+    def _kept_files(self, files: pl.DataFrame, day: str) -> pl.DataFrame:
+        """Return the rows of files without old days; those of files that are not there go.
+
+        A row that stays keeps its file from being read again. Of a topic the last range of each
+        partition says where it goes on.
+        """
+        since = pl.lit(self._since, dtype=pl.Datetime("us", "UTC"))
+        is_old = pl.col("last_ts") < since
+        lists = [pl.col(name).list.filter(pl.element() >= day) for name in ("days", "allowed_days")]
+        rows = files.with_columns(
+            *lists,
+            unread_principals=pl.when(is_old)
+            .then(pl.lit([], dtype=pl.List(pl.String)))
+            .otherwise("unread_principals"),
+            nameless=pl.when(is_old).then(0).otherwise("nameless"),
+            first_ts=pl.when(is_old).then(None).otherwise(pl.col("first_ts").clip(since)),
+            last_ts=pl.when(is_old).then(None).otherwise("last_ts"),
+        )
+        is_last = pl.col("end_offset") == pl.col("end_offset").max().over("topic_id", "partition")
+        is_there = pl.col("path").map_elements(_is_there, return_dtype=pl.Boolean)
+        kept = pl.when(pl.col("topic_id").is_null()).then(is_there).otherwise(is_last)
+        left = rows.filter(pl.col("last_ts").is_not_null() | (files["decisions"] == 0) | kept)
+        self._done.expired["files"] += len(files) - len(left)
+        return left
+
+    def _rewrite(self) -> None:
+        """Write the files anew that have rows to be removed next to others."""
+        parts: list[tuple[DataFile, dt.datetime | None]] = []
+        if self._request.forget:
+            # Sums have what decisions have, and are made of them.
+            tables = [name for name in TABLES if name not in {*MANIFEST, sums.TABLE}]
+            parts = [(part, None) for name in tables for part in self._change.parts(name)]
+        if self._since is not None:
+            parts = [each for each in parts if each[0].table != "lines"]
+            parts += [(part, self._since) for part in self._straddling()]
+        tasks = [
+            RewriteTask(
+                root=self._tables.root,
+                part=part,
+                place=self._tables.place_of(part),
+                since=since,
+                forget=self._request.forget,
+            )
+            for part, since in parts
+        ]
+        self._around.tell(f"looking through {len(tasks)} files")
+        changed = []
+        for result in self._around.engine.map(rewrite, tasks, None):
+            self._count(result.before.table, result)
+            if result.after == result.before:
+                continue
+            self._change.remove(result.before.table, result.before.path)
+            self._change.add([] if result.after is None else [result.after])
+            if result.before.table == "decisions":
+                changed.append(result.before.path)
+        if changed:
+            sums.drop(self._change, changed)
+
+    def _straddling(self) -> Iterable[DataFile]:
+        """Return the files of lines that may have old rows next to others, and the others too."""
+        if self._request.forget:
+            return self._change.parts("lines")
+        files = self._tables.read("files", ("file_id", "first_ts", "last_ts"))
+        found = files.filter(pl.col("first_ts") < self._since, pl.col("last_ts") >= self._since)
+        return [
+            part
+            for file_id in found["file_id"]
+            for part in self._change.parts("lines", places.of_file(file_id))
+        ]
+
+    def _count(self, table: str, result: RewriteResult) -> None:
+        self._done.expired[table] += result.expired
+        for name, count in zip(self._request.forget, result.found, strict=True):
+            if count:
+                self._done.forgotten[name][table] += count
+
+    def _rewrite_manifest(self, files: pl.DataFrame, kept: pl.DataFrame) -> None:
+        for table, before, after in (
+            ("files", files, kept),
+            (LAST, self._tables.read(LAST), self._kept_runs()),
+        ):
+            without, found = _forget(table, after, self._request.forget)
+            for name, count in zip(self._request.forget, found, strict=True):
+                self._done.forgotten[name] += Counter({table: count} if count else {})
+            if not without.equals(before):
+                self._change.replace(table, without)
+
+    def _kept_runs(self) -> pl.DataFrame:
+        """Return the rows of runs without old ones, but for the last of each cluster."""
+        runs = self._tables.read(LAST)
+        if self._since is None:
+            return runs
+        is_last = pl.col("started") == pl.col("started").max().over("command", "cluster")
+        kept = runs.filter((pl.col("started") >= self._since) | is_last)
+        self._done.expired[LAST] += len(runs) - len(kept)
+        return kept
+
+    def _add_run(self) -> None:
+        """Add a row of maintenance to the runs: with it the change happens whole or not at all."""
+        row: dict[str, Any] = dict.fromkeys(contents.schema_of(LAST))
+        numbers = ("files_read", "files_unchanged", "lines", "decisions", "ignored", "quarantined")
+        row |= dict.fromkeys(numbers, 0) | {
+            "run_id": self._around.run_id,
+            "command": COMMAND,
+            "engine": self._around.engine.name,
+            "master": self._around.engine.master,
+            "version": self._around.version,
+            "started": self._started,
+            "finished": self._around.now(),
+            "warnings": [],
+        }
+        runs = contents.read_files(self._tables.root, LAST, self._change.files(LAST))
+        schema = contents.schema_of(LAST)
+        self._change.replace(LAST, pl.concat([runs, pl.DataFrame([row], schema=schema)]))
+
+
+def rewrite(_: None, task: RewriteTask) -> RewriteResult:
+    """Write a file without rows that are old or to be forgotten; the function of the tasks."""
+    table = task.part.table
+    rows = contents.read_files(task.root, table, [task.place])
+    young = rows if task.since is None else rows.filter(pl.col("minute") >= task.since)
+    kept, found = _forget(table, young, task.forget)
+    after: DataFile | None = task.part
+    if not kept.equals(rows):
+        name = task.part.path.rpartition("-")[0]
+        is_whole = TABLES[table].by_cluster  # such a table is one file, which may be empty
+        after = write_part(task.root, table, kept, name) if len(kept) or is_whole else None
+    return RewriteResult(
+        before=task.part, after=after, expired=len(rows) - len(young), found=tuple(found)
+    )
+
+
+def _forget(
+    table: str, rows: pl.DataFrame, names: tuple[str, ...]
+) -> tuple[pl.DataFrame, list[int]]:
+    """Return rows without names, and how many rows had each.
+
+    A row goes where a text that it needs has the name; texts that may be null become null, and
+    lists lose their items. Rows of ``files`` and ``runs`` stay.
+    """
+    found = []
+    for name in names:
+        needed, others = _mentions(table, name)
+        has_any = pl.any_horizontal(pl.lit(value=False), *needed, *others.values())
+        found.append(rows.select(has_any.fill_null(value=False).sum()).item())
+        if not found[-1]:
+            continue
+        columns = {column.name: column for column in stored_columns(TABLES[table])}
+        cleaned = []
+        for column, has in others.items():
+            is_list = isinstance(rows.schema[column], pl.List)
+            is_item = _has(pl.element(), column, name)
+            left = pl.col(column).list.filter(~is_item) if is_list else pl.lit(None)
+            assert is_list or columns[column].nullable
+            cleaned.append(pl.when(has).then(left).otherwise(column).alias(column))
+        gone = pl.any_horizontal(pl.lit(value=False), *needed).fill_null(value=False)
+        rows = rows.filter(~gone).with_columns(cleaned)
+    return rows, found
+
+
+def _mentions(table: str, name: str) -> tuple[list[pl.Expr], dict[str, pl.Expr]]:
+    """Return conditions that columns have a name: of those that a row needs, and of others."""
+    needed = []
+    others = {}
+    for column in stored_columns(TABLES[table]):
+        if column.type == "string" and table not in MANIFEST:
+            has = _has(pl.col(column.name), column.name, name)
+            if column.nullable:
+                others[column.name] = has
+            else:
+                needed.append(has)
+        elif getattr(column.type, "item", "") == "string":
+            item = _has(pl.element(), column.name, name)
+            others[column.name] = pl.col(column.name).list.eval(item).list.any()
+    return needed, others
+
+
+_EXACT = ("principal", "principals", "host", "hosts")
+"""Columns that end so have a name and nothing else, or a list of names."""
+
+
+def _has(value: pl.Expr, column: str, name: str) -> pl.Expr:
+    """Return the condition that a value is a name, or a text in which it stands as a word."""
+    if column.endswith(_EXACT):
+        return value == name
+    word = pl.escape_regex(name)
+    return value.str.contains(rf"(?:^|[^\w.@:-]){word}(?:$|[^\w.@-]|[.-](?:$|\W))")
+
+
+def _is_there(path: str) -> bool:
+    """Return whether a file is there; of addresses it is not known."""
+    return places.is_address(path) or Path(path).exists()

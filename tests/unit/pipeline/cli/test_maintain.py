@@ -1,0 +1,61 @@
+"""``maintain`` as a person meets it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from doorkeeper_pipeline.cli.commands import pipeline
+from testkit.pipeline_runs import Output, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def maintain(out: Path | str, *options: str) -> tuple[int, list[str], str]:
+    """Return status, lines and stderr."""
+    done = CliRunner().invoke(pipeline, ["maintain", "--quiet", "--out", str(out), *options])
+    return done.exit_code, done.stdout.splitlines(), done.stderr
+
+
+def test_what_was_done(tmp_path: Path) -> None:
+    """Rows by table, what stays for a while, and what the user has to do."""
+    log = tmp_path / "a.log"
+    log.write_text(record("x") + record("y", user="bob"))
+    Output(tmp_path / "out", str(log)).run()
+
+    status, lines, _ = maintain(tmp_path / "out", "--keep", "40000", "--forget", "User:bob")
+
+    assert status == 0
+    assert lines[0].endswith(": no rows removed")
+    assert lines[1].startswith("User:bob: ")
+    assert "decisions 1, " in lines[1]
+    assert [line.partition(":")[0] for line in lines[2:]] == [
+        "0 unused files deleted",
+        f"{lines[3].split()[0]} files of earlier versions stay, with what was removed",
+        "the next run makes the summaries anew",
+        "logs keep what they say",
+    ]
+    status, lines, _ = maintain(tmp_path / "out", "--vacuum-hours", "0")
+    assert (status, len(lines)) == (0, 1)
+    assert not lines[0].startswith("0 ")
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    """A name that nothing has, a word that is no name, and a vacuum next to runs without a lock."""
+    log = tmp_path / "a.log"
+    log.write_text(record("x"))
+    Output(tmp_path / "out", str(log)).run()
+
+    for out, options, text in (
+        (tmp_path / "out", ("--forget", "User:bob"), "found 'User:bob' in no table of"),
+        (tmp_path / "out", ("--forget", "bob"), "expected is a principal such as User:alice"),
+        ("s3a://bucket/access", ("--vacuum-hours", "1"), "in an object store at least 24"),
+    ):
+        done = CliRunner(catch_exceptions=True).invoke(
+            pipeline, ["maintain", "--quiet", "--out", str(out), *options]
+        )
+        told = f"{done.stderr}{done.exception}"
+        assert done.exit_code != 0
+        assert text in " ".join(told.split())

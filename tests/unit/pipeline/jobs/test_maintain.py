@@ -1,0 +1,186 @@
+"""Maintenance: what is removed is gone from all tables, and nothing else is."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.errors import Conflicting
+from doorkeeper_pipeline.jobs.maintain import Maintained, MaintainRequest, check_name, maintain
+from doorkeeper_pipeline.jobs.run import Surroundings
+from doorkeeper_pipeline.schemas import TABLES
+from doorkeeper_pipeline.tables import delta
+from testkit.pipeline_runs import NOON, Output, record, silver_and_gold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+HEADER = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
+OLD = "2026-11-10 07:10:00,000"
+
+
+class Killed(Exception):
+    """Stands for the kill."""
+
+
+def maintained(
+    output: Output, checkpoint: Callable[[str], None] = lambda _: None, **options: object
+) -> Maintained:
+    """Maintain the tables of an output folder."""
+    request = MaintainRequest(out=output.out, **options)  # type: ignore[arg-type]
+    around = Surroundings(
+        engine=LocalEngine(),
+        now=lambda: NOON,
+        run_id="maintenance",
+        version="1",
+        tell=lambda _: None,
+        checkpoint=checkpoint,
+    )
+    return maintain(request, around)
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Output:
+    """Return tables of two logs: an old one, and one with an old day and a new one."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "old.log").write_text(record("old", OLD) * 2 + "bad\n")
+    (logs / "new.log").write_text(
+        record("old", OLD, "bob") + record("new", user="bob") + record("new")
+    )
+    listing = tmp_path / "acls.csv"
+    listing.write_text(HEADER + "User:bob,TOPIC,LITERAL,x,READ,ALLOW,*\n")
+    found = Output(tmp_path / "out", str(logs))
+    found.run(acls=(str(listing),))
+    return found
+
+
+def mentions(out: Path, name: str) -> set[str]:
+    """Return the tables of which a row of the newest version has a name."""
+    tables = delta.Tables(out)
+    word = re.compile(rf"{re.escape(name)}\b")
+    return {each for each in TABLES if word.search(tables.read(each).write_ndjson())}
+
+
+def test_old_days_go(output: Output) -> None:
+    """The tables are as if the logs of the days that stay were all, and nothing is read again."""
+    done = maintained(output, keep_days=5)
+
+    assert {name: count for name, count in done.expired.items() if count} == {
+        "decisions": 2, "lines": 2, "quarantine": 1,
+    }  # fmt: skip
+    assert output.counts() == {"new": 2}
+    summary = output.run()
+    assert summary.run["files_read"] == 0
+    assert delta.read(output.out, "days")["day"].to_list() == [dt.date(2026, 11, 22)]
+    files = delta.read(output.out, "files").sort("path").select("days", "first_ts").rows()
+    midnight = dt.datetime(2026, 11, 17, tzinfo=dt.UTC)
+    assert files == [(["2026-11-22"], midnight), ([], None)]
+    assert delta.read(output.out, "denied")["count"].sum() == 2
+    # What comes later into a day that was cut is added to the rest of its lines.
+    (output.out.parent / "logs" / "more.log").write_text(record("more"))
+    output.run()
+    assert output.counts() == {"new": 2, "more": 1}
+
+
+def test_rows_of_files(output: Output) -> None:
+    """The row of a file that is gone goes with its last day; others keep it from being read."""
+    (output.out.parent / "logs" / "old.log").unlink()
+
+    done = maintained(output, keep_days=5)
+
+    assert done.expired["files"] == 1
+    assert len(delta.read(output.out, "files")) == 1
+
+
+@pytest.mark.parametrize(("name", "left"), [("User:bob", {"old": 2, "new": 1}), ("10.0.0.7", {})])
+def test_a_name_is_forgotten(output: Output, name: str, left: dict[str, int]) -> None:
+    """No table has it any more, in rows, lists and texts; summaries are of what is left."""
+    (output.out.parent / "logs" / "b.log").write_text(record("b", user="bobby"))
+    output.run()
+
+    done = maintained(output, forget=(name,))
+
+    assert mentions(output.out, name) == set()
+    assert output.counts() == (left | {"b": 1} if left else {})
+    assert done.forgotten[name]["decisions"] == (2 if name == "User:bob" else 5)
+    assert done.listed == (("User:bob",) if name == "User:bob" else ())
+    output.run()
+    assert delta.read(output.out, "denied")["count"].sum() == sum(output.counts().values())
+    assert delta.read(output.out, "runs")["command"].to_list() == ["run", "run", "maintain", "run"]
+
+
+def test_a_name_that_nobody_has(output: Output) -> None:
+    """It is refused, and what else was asked is not done."""
+    before = silver_and_gold(output.out)
+
+    with pytest.raises(Conflicting, match="--forget: found 'User:bo' in no table"):
+        maintained(output, forget=("User:bo",), keep_days=5)
+
+    assert silver_and_gold(output.out) == before
+
+
+def test_files_of_earlier_versions(output: Output) -> None:
+    """They stay for their readers, and are deleted when that is asked for."""
+
+    def files_with(name: str) -> list[str]:
+        found = output.out.rglob("*.parquet")
+        return [str(path) for path in found if name in pl.read_parquet(path).write_ndjson()]
+
+    done = maintained(output, forget=("User:bob",))
+    assert done.deleted == 0
+    assert done.waiting > 0
+    assert files_with("User:bob")
+
+    done = maintained(output, vacuum_hours=0)
+    assert done.deleted > 0
+    assert done.waiting == 0
+    assert not files_with("User:bob")
+    assert output.counts() == {"old": 2, "new": 1}
+
+
+@pytest.mark.parametrize("step", ["staged", "committed lines", "committed decisions"])
+def test_a_kill_leaves_all_or_nothing(output: Output, step: str) -> None:
+    """Killed between commits, the tables are as they were, for the next maintenance too."""
+
+    def kill(reached: str) -> None:
+        if reached == step:
+            raise Killed
+
+    before = silver_and_gold(output.out)
+    with pytest.raises(Killed):
+        maintained(output, kill, forget=("User:bob",))
+
+    assert silver_and_gold(output.out) == before
+    maintained(output, vacuum_hours=0)
+    assert silver_and_gold(output.out) == before
+    maintained(output, forget=("User:bob",))
+    assert output.counts() == {"old": 2, "new": 1}
+
+
+def test_nothing_to_do(output: Output) -> None:
+    """Tables in which nothing is old are the same version as before."""
+    run = output.run()
+    maintained(output, keep_days=50)
+
+    assert delta.read(output.out, "runs")["command"].to_list() == ["run", "run"]
+    assert output.run().run["run_id"] != run.run["run_id"]
+
+
+@pytest.mark.parametrize("text", ["bob", "User:", "10.0.0", ":bob", "User: x"])
+def test_no_name(text: str) -> None:
+    """What is neither a principal nor an address is refused."""
+    with pytest.raises(ValueError, match="does not appear"):
+        check_name(text)
+
+
+@pytest.mark.parametrize("text", ["User:bob", "Group:a b", "10.0.0.7", "2001:db8:0:0:0:0:0:1"])
+def test_names(text: str) -> None:
+    """Principals of any type, and addresses of both kinds, are names."""
+    check_name(text)
