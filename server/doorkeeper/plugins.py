@@ -49,7 +49,6 @@ if TYPE_CHECKING:
         masks_by_authorize,
     )
     from doorkeeper.server.authorizer.loading import authorizer_class
-    from doorkeeper.server.authorizer.older import OlderAuthorizer, Session
     from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
     from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
     from doorkeeper.server.resources.policies.contract import (
@@ -115,7 +114,6 @@ _NAMES: Final = {
         "masks_by_authorize",
     ),
     "doorkeeper.server.authorizer.loading": ("authorizer_class",),
-    "doorkeeper.server.authorizer.older": ("OlderAuthorizer", "Session"),
     "doorkeeper.server.authorizer.reconfigurable": ("Reconfigurable",),
     "doorkeeper.server.authorizer.standard": ("KeepsInStore", "StandardAuthorizer"),
     "doorkeeper.server.resources.policies.contract": (
@@ -176,7 +174,6 @@ __all__ = [
     "ErrorCode",
     "Eventually",
     "KeepsInStore",
-    "OlderAuthorizer",
     "PatternType",
     "PlainPasswords",
     "PolicyViolation",
@@ -188,7 +185,6 @@ __all__ = [
     "ResourceType",
     "ScramCredential",
     "ScramCredentials",
-    "Session",
     "StandardAuthorizer",
     "TokenRefused",
     "TokenValidator",
