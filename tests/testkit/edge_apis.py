@@ -53,7 +53,6 @@ from doorkeeper_wire.messages.delete_topics import (
     DeleteTopicsResponse,
 )
 from doorkeeper_wire.messages.describe_acls import (
-    AclDescription,
     DescribeAclsRequest,
     DescribeAclsResource,
     DescribeAclsResponse,
@@ -79,27 +78,11 @@ def _describe(request: DescribeAclsRequest, context: RequestContext, node: Node)
         name = context.description
     if name == "principal":
         name = f"{context.authorizable.principal}@{context.authorizable.client_address}"
-    if name.startswith("codes:"):
-        return coded_answer(name.removeprefix("codes:"))
     if name.startswith("long:"):
         return long_answer(int(name.removeprefix("long:")))
     if name.startswith("pieces:"):
         return long_description(int(name.removeprefix("pieces:")))
     return DescribeAclsResponse(error_message=name)
-
-
-def coded_answer(codes: str) -> DescribeAclsResponse:
-    """Return an answer with an ACL for each "resource type/operation" of a text."""
-    return DescribeAclsResponse(
-        resources=tuple(
-            DescribeAclsResource(
-                resource_type=int(kind),
-                resource_name="r",
-                acls=(AclDescription(operation=int(operation)),),
-            )
-            for kind, operation in (pair.split("/") for pair in codes.split())
-        )
-    )
 
 
 def long_answer(rows: int) -> DescribeAclsResponse:

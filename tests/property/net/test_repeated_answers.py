@@ -118,7 +118,7 @@ class Pair:
                 answer = connection.complete(answer, run_to_end(answer.body))
             decided = self._decisions.allowed - before[0], self._decisions.denied - before[1]
             lines = tuple(audit.lines)
-            left = (counts.requests, counts.withheld_acls, counts.trailing_bytes)
+            left = (counts.requests, counts.trailing_bytes)
             notes = len(connection.events)
             seen.append((answer, list(answered), decided, lines, left, notes))
         assert seen[0] == seen[1], frame
@@ -204,8 +204,6 @@ async def _change_configuration(chance: random.Random, server: Running) -> None:
             ("doorkeeper.log.levels", "kafka.authorizer.logger=DEBUG"),
             ("doorkeeper.log.levels", "kafka.authorizer.logger=INFO"),
             ("doorkeeper.log.levels", "kafka.authorizer.logger=WARN"),
-            ("doorkeeper.clients.withhold", "one=7/3"),
-            ("doorkeeper.clients.withhold", ""),
         )
     )
     reconfiguring = server.assembly.reconfiguration

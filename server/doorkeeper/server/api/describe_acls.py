@@ -22,7 +22,6 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.codes import UnknownElements, filter_of, resource_rows
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.permissions import needs, require_on_cluster
-from doorkeeper.server.config.keys import CLIENTS_ANSWER_MAX_BYTES, CLIENTS_WITHHOLD
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 if TYPE_CHECKING:
@@ -43,16 +42,11 @@ def handle(request: DescribeAclsRequest, context: RequestContext, node: Node) ->
     require_on_cluster(node, context, _DESCRIBE)
     if node.authorizer is None:
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")
-    wanted = filter_of(request)
-    settings = node.settings
-    if node.acl_rows and not settings[CLIENTS_WITHHOLD] and not settings[CLIENTS_ANSWER_MAX_BYTES]:
-        # Not with doorkeeper.clients.*: those limits need the rows of a response, and these are
-        # already encoded.
-        answer = node.acl_rows.description(wanted)
-        if answer is not None:
-            return answer
+    filter = filter_of(request)
+    if node.acl_rows is not None and (description := node.acl_rows.description(filter)):
+        return description
     return DescribeAclsResponse(
-        error_message="", resources=resource_rows(node.authorizer.acls(wanted))
+        error_message="", resources=resource_rows(node.authorizer.acls(filter))
     )
 
 

@@ -215,7 +215,6 @@ def read_counts(meters: Meters, counts: Counts) -> None:
     meters.read(table.AUTHENTICATIONS, authentications)
     meters.read(table.SESSIONS_EXPIRED, lambda: counts.killed_by_expiry)
     meters.read(table.TRAILING_BYTES, lambda: counts.trailing_bytes)
-    meters.read(table.WITHHELD_ACLS, lambda: counts.withheld_acls)
 
 
 def read_authorizer(meters: Meters, authorizer: GuardedAuthorizer) -> None:

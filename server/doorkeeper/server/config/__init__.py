@@ -22,7 +22,6 @@ sasl             the mechanisms of a listener; mechanisms: the settings of one
 jaas_file        a JAAS file
 shared_store     the address of a shared store
 http             the operations port
-client_rules     rules for clients by their software
 levels           the levels of loggers
 plug_ins         loads the classes that keys name, and bounds their calls
 """

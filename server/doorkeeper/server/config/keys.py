@@ -33,7 +33,6 @@ from doorkeeper.server.config import (
     store_keys,
     test_broker_keys,
 )
-from doorkeeper.server.config.client_rules import answer_sizes, withheld
 from doorkeeper.server.config.levels import levels_of
 
 
@@ -319,25 +318,6 @@ SHUTDOWN_DRAIN_MS: Final = integer(
     10_000,
     "How long a shutdown waits for pending responses.",
     at_least(0),
-)
-CLIENTS_WITHHOLD: Final = Key(
-    "doorkeeper.clients.withhold",
-    KeyType.LIST,
-    "",
-    "Hide ACLs from client software that cannot decode them and would fail on the whole"
-    " response: software=<highest resource type>/<highest operation>, as Kafka's codes; unnamed"
-    " means software without a name. For kafka-python: kafka-python=7/14,unnamed=6/12. By"
-    " default nothing is hidden, as by a broker.",
-    read=withheld,
-)
-CLIENTS_ANSWER_MAX_BYTES: Final = Key(
-    "doorkeeper.clients.answer.max.bytes",
-    KeyType.LIST,
-    "",
-    "The maximum size of a DescribeAcls response for a client software: software=<bytes>, or"
-    " software/version=<bytes>. A larger one is rejected with POLICY_VIOLATION. librdkafka"
-    " crashes at about 8 MB: confluent-kafka-python=7000000,librdkafka=7000000.",
-    read=answer_sizes,
 )
 CLIENTS_JOIN_GROUP: Final = flag(
     "doorkeeper.clients.join.group",

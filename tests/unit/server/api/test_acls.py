@@ -101,19 +101,6 @@ async def test_rows_that_are_kept_are_the_same(version: int) -> None:
     assert kept.encode(version) == anew.encode(version)
 
 
-@pytest.mark.parametrize(
-    "properties", ["doorkeeper.clients.withhold=x=7/3", "doorkeeper.clients.answer.max.bytes=x=9"]
-)
-async def test_what_is_withheld_is_made_row_by_row(properties: str) -> None:
-    """Kept rows are for everybody."""
-    node = await node_of(allow("bob", READ, topic("b")), properties=properties)
-    authorizer = node.authorizer
-    assert isinstance(authorizer, StandardAuthorizer)
-    node.acl_rows = AclRows(lambda: authorizer.snapshot)
-
-    assert isinstance(outcome(describe_acls.API, EVERYTHING, node, 3), DescribeAclsResponse)
-
-
 GOOD: dict[str, Any] = {
     "resource_type": 2,
     "resource_name": "orders",

@@ -23,9 +23,7 @@ from doorkeeper.server.api.acl_rows import Description
 from doorkeeper.server.api.node import DelayedResponse, Update
 from doorkeeper.server.authorizer.contract import DecisionPending
 from doorkeeper.server.authorizer.one_request import reads_of
-from doorkeeper.server.config.keys import CLIENTS_ANSWER_MAX_BYTES, CLIENTS_WITHHOLD
 from doorkeeper.server.config.plug_ins import one_line
-from doorkeeper.server.net.protocol.client_limits import HOLDS_ACLS, ClientLimits
 from doorkeeper.server.net.protocol.exchange import (
     Body,
     ChunkedResponse,
@@ -68,6 +66,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.net.protocol.exchange import Advance, AnyBytes, Peer
     from doorkeeper.server.security.contract import OfferedMechanism, PrincipalBuilder
     from doorkeeper_wire.framing import RequestHeader
+    from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 
 API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 UNSUPPORTED_VERSION: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION)
@@ -80,6 +79,9 @@ HANDLED_HERE_ELEMENTS_MAX: Final = 64
 
 REPEATED_APIS: Final = frozenset({API_VERSIONS, int(ApiKey.METADATA)})
 """APIs of which some answers may be repeated: see ``_keep``."""
+
+NAMES_SOFTWARE_FROM: Final = 3
+"""The first version of ApiVersions with the client's software (KIP-511)."""
 
 _WAITING: Final[frozenset[type]] = frozenset({Update, DelayedResponse})
 
@@ -94,7 +96,7 @@ class Conversation:
         "_request_bytes",
         "answer_codes",
         "arrays",
-        "client",
+        "client_software",
         "counts",
         "events",
         "node",
@@ -125,7 +127,8 @@ class Conversation:
         # One for the whole connection: a reauthentication continues it (KIP-368).
         self.session = Session(mechanisms, context, builder)
         self._description = peer.description(release_of(node.state.features))
-        self.client = ClientLimits()
+        self.client_software = ""
+        """The software as ``name/version``; empty before the client names it."""
         self.events: list[LogEvent | Login] = []
         self.answer_codes: list[tuple[int, int]] | None = [] if counts.answers else None
         """API key and error code of each answer; the channel counts and clears them."""
@@ -156,8 +159,14 @@ class Conversation:
         if end != len(frame):
             self.counts.trailing_bytes += len(frame) - end
         if api.key == API_VERSIONS:
-            self.client.identify(request, header.api_version)
+            self._identify(request, header.api_version)
         return request
+
+    def _identify(self, request: ApiVersionsRequest, version: int) -> None:
+        """Take the name and version of the client's software (KIP-511)."""
+        if version >= NAMES_SOFTWARE_FROM:
+            name, number = request.client_software_name, request.client_software_version
+            self.client_software = f"{name}/{number}"
 
     def context(self, header: RequestHeader) -> RequestContext:
         peer = self.peer
@@ -171,7 +180,7 @@ class Conversation:
                 header.api_version,
                 header.client_id or "",
                 header.correlation_id,
-                self.client.software,
+                self.client_software,
             ),
             self._description,
             peer.controller,
@@ -301,26 +310,10 @@ class Conversation:
         if response is None:
             return b""
         try:
-            if response.__class__ in HOLDS_ACLS:
-                settings = self.node.settings
-                if settings[CLIENTS_WITHHOLD] or settings[CLIENTS_ANSWER_MAX_BYTES]:
-                    return self._answer_limited(api, request, header, response)
             return self._encode_frame(header, response, header.api_version)
         except Unencodable as error:
             # As KafkaApis.handle does with an error of the serialization: -1 in every row.
             return self.refuse(api, request, header, error)
-
-    def _answer_limited(
-        self, api: Api, request: object, header: RequestHeader, response: Response
-    ) -> bytes:
-        """Answer within the limits of the client's software."""
-        settings = self.node.settings
-        kept = self.client.withhold(response, settings, self.counts, self.events)
-        answer = add_header(header, kept.encode(header.api_version))
-        error = self.client.too_large(response, len(answer), settings[CLIENTS_ANSWER_MAX_BYTES])
-        if error is not None:
-            return self.refuse(api, request, header, error)
-        return self._record_answer(header, kept, answer)
 
     def refuse(
         self, api: Api, request: object, header: RequestHeader, error: BaseException
@@ -405,7 +398,7 @@ class Conversation:
             # Without the four bytes of the size, as the request's size is.
             sizes = self._request_bytes, len(answer) - 4
             self.request_records.append(
-                CompletedRequest(header, self.client.software, response, *sizes)
+                CompletedRequest(header, self.client_software, response, *sizes)
             )
         return answer
 
@@ -450,7 +443,6 @@ class Conversation:
         """Take what the copy has noted, and the outcome."""
         other = cast("Conversation", large.connection)
         self.counts.trailing_bytes += other.counts.trailing_bytes
-        self.counts.withheld_acls += other.counts.withheld_acls
         self.events += other.events
         codes, records = other.answer_codes, other.request_records
         if self.answer_codes is not None and codes:

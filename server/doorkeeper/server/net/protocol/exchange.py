@@ -190,7 +190,6 @@ class Counts:
         "killed_by_expiry",
         "requests",
         "trailing_bytes",
-        "withheld_acls",
     )
 
     def __init__(self, *, answers: bool = True) -> None:
@@ -200,7 +199,6 @@ class Counts:
         self.trailing_bytes = 0
         self.failed_authentications = 0
         self.killed_by_expiry = 0
-        self.withheld_acls = 0
         self.authentications: Counter[tuple[str, bool]] = Counter()
         """By mechanism, empty where none was chosen, and success."""
 

@@ -138,7 +138,7 @@ def login(
         session.principal if reason is None else None,
         session.mechanism_name or ("TLS" if session.is_open else ""),
         session.reauthenticating,
-        conversation.client.software,
+        conversation.client_software,
         header,
         reason,
     )

@@ -101,10 +101,6 @@ TRAILING_BYTES: Final = _counter(
     "doorkeeper_request_trailing_bytes_total",
     "Bytes behind the end of requests, which are ignored, as a broker ignores them.",
 )
-WITHHELD_ACLS: Final = _counter(
-    "doorkeeper_withheld_acls_total",
-    "ACLs left out of answers because of doorkeeper.clients.withhold.",
-)
 
 # --- updates that wait
 

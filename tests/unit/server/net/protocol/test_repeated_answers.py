@@ -73,7 +73,7 @@ def test_other_bytes_are_another_request(handled: list[int]) -> None:
 
     assert len(handled) == 5
     assert client.counts.trailing_bytes == 4
-    assert client.client.software == "test/1.0"
+    assert client.client_software == "test/1.0"
 
 
 @pytest.mark.parametrize("size", [0, 1, 255])
