@@ -365,6 +365,8 @@ class Conversation:
             raise unencodable(header, version, error) from None
 
     def _encode_frame(self, header: RequestHeader, response: Response, version: int) -> bytes:
+        if self.arrays is not None:
+            self.arrays += arrays_of(response)
         if self.arrays is None or not isinstance(response, Message):
             body = response.encode(version)
             answer = encode_response(header.api_key, version, header.correlation_id, body)
@@ -377,8 +379,6 @@ class Conversation:
 
     def _encode_long(self, header: RequestHeader, response: Message, version: int) -> bytes:
         """Encode in a thread, which gives others their turn; no part is copied twice."""
-        assert self.arrays is not None
-        self.arrays += arrays_of(response)
         head = encode_response(header.api_key, version, header.correlation_id, b"")
         # A bytearray, which the channel writes as it is.
         frame: Any = response.encode(version, partial(joined, head))

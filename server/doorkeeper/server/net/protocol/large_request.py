@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from doorkeeper.base.slices import SLICE_ITEMS, free
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from doorkeeper.base.slices import Slices
     from doorkeeper.server.api.declaration import Api
@@ -39,15 +39,21 @@ class Handles(Protocol):
 
 
 def arrays_of(value: object) -> Iterator[list[Any]]:
-    """Yield the long arrays of a message as lists, which outlive it."""
-    for name in getattr(value, "__struct_fields__", ()):
-        items = getattr(value, name)
-        if isinstance(items, tuple):
-            if len(items) > SLICE_ITEMS:
-                yield list(items)
-            else:
-                for item in items:
-                    yield from arrays_of(item)
+    """Yield the long arrays of a message as lists, which outlive it.
+
+    A message is a struct with tuples, or, of an API that is refused, dictionaries with lists.
+    """
+    if isinstance(value, dict):
+        parts: Iterable[Any] = value.values()
+    elif isinstance(value, tuple | list):
+        if len(value) > SLICE_ITEMS:
+            yield list(value)
+            return
+        parts = value
+    else:
+        parts = [getattr(value, name) for name in getattr(value, "__struct_fields__", ())]
+    for part in parts:
+        yield from arrays_of(part)
 
 
 class LargeRequest:
