@@ -11,7 +11,7 @@ from doorkeeper.base.version import __version__
 from doorkeeper.cli.terminal import fail, paint, show, show_json
 from doorkeeper.server.app.config_rules.checking import check, release_of
 from doorkeeper.server.app.config_rules.containers import NotCompose, files_of
-from doorkeeper.server.app.config_rules.findings import Severity
+from doorkeeper.server.app.config_rules.findings import Product, Severity
 from doorkeeper.server.app.config_rules.node import ConfigFile
 from doorkeeper.server.app.config_rules.rule import RULES
 
@@ -47,11 +47,10 @@ def check_brokers(
         configurations += _of_environment(environment, jaas)
     findings = check(configurations, release=release_of(release))
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
-    names = [file.name for file in configurations]
     if output == "text":
-        show(_text(findings, names, release))
+        show(_text(findings, configurations, release))
     elif output == "json":
-        show_json(_json(findings, names, release))
+        show_json(_json(findings, configurations, release))
     else:
         show_json(_sarif(findings))
     raise SystemExit(1 if errors or (strict and findings) else 0)
@@ -94,19 +93,25 @@ def _of_environment(file: Path, jaas: JaasFile | None) -> list[ConfigFile]:
         fail([error])
 
 
-def _text(findings: Sequence[Finding], names: Sequence[str], release: str) -> Iterator[str]:
+def _text(findings: Sequence[Finding], files: Sequence[ConfigFile], release: str) -> Iterator[str]:
+    rules = sum(rule.applies(Product.KAFKA, release_of(release)) for rule in RULES.values())
     for finding in findings:
         colour = "red" if finding.severity is Severity.ERROR else "yellow"
         yield f"{paint(finding.severity.value, colour)}: {finding}"
-    for name in names:
-        own = [finding for finding in findings if finding.file == name]
+    for file in files:
+        own = [finding for finding in findings if finding.file == file.name]
         errors = sum(finding.severity is Severity.ERROR for finding in own)
-        counted = ", ".join(
-            f"{count} {noun}{'' if count == 1 else 's'}"
-            for count, noun in ((errors, "error"), (len(own) - errors, "warning"))
+        counts = f"{_count(errors, 'error')}, {_count(len(own) - errors, 'warning')}"
+        keys = len({entry.key for entry in file.entries})
+        verdict = f": Kafka {release} refuses to start with this file" if errors else ""
+        yield (
+            f"{file.name}: {counts} ({rules} rules about security keys of Kafka {release},"
+            f" {_count(keys, 'key')} in the file){verdict}"
         )
-        verdict = "does not start with it" if errors else "no rule speaks against it"
-        yield f"{name}: Kafka {release}: {verdict} ({counted})"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _line_of(finding: Finding) -> int | None:
@@ -118,10 +123,12 @@ def _path_of(finding: Finding) -> str:
     return finding.source.partition(" line ")[0].partition(" service ")[0] or finding.file
 
 
-def _json(findings: Sequence[Finding], names: Sequence[str], release: str) -> Mapping[str, object]:
+def _json(
+    findings: Sequence[Finding], files: Sequence[ConfigFile], release: str
+) -> Mapping[str, object]:
     return {
         "kafka": release,
-        "files": list(names),
+        "files": [file.name for file in files],
         "findings": [
             {
                 "code": finding.code,

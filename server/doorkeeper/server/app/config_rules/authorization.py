@@ -217,14 +217,13 @@ def logins_without_authorizer(node: Node) -> Iterator[Hit]:
     "Everything is allowed",
     "Without an authorizer every client may do everything.",
     wrong="authorizer.class.name=",
-    right=f"authorizer.class.name={STANDARD}",
-    products=DOORKEEPER,
+    right=f"{_OPEN_CONTROLLER}\nauthorizer.class.name={STANDARD}",
+    products=BOTH,
 )
 def everything_allowed(node: Node) -> Iterator[Hit]:
     if not node.has_authorizer:
-        yield Hit(
-            "",
-            "",
+        yield node.at(
+            AUTHORIZER,
             "everything is allowed: there is no authorizer; to enable ACLs set"
             f" {AUTHORIZER}={STANDARD}",
         )
