@@ -39,20 +39,27 @@ def read(source: Source) -> AclSet:
     """Return the set of the users in a text.
 
     Raises:
-        NoAcls: the resources are of other kinds.
+        NoAcls: the resources are of other kinds, or no user has an authorization.
     """
     rows = Rows(source.line_of)
     kinds = set()
-    count = 0
+    count = authorized = 0
     for manifest in manifests_of(source):
         kinds.add(manifest.kind)
         if manifest.group in _GROUPS and manifest.kind == "KafkaUser":
             count += 1
+            authorized += manifest.spec.get("authorization") is not None
             _add_user(rows, manifest)
     if not count:
         raise NoAcls(
             f"Kubernetes resources, of which no KafkaUser of Strimzi is one: {_some(kinds)}; only"
             " KafkaUser has ACLs that are read"
+        )
+    if not authorized:
+        # More likely users of a cluster without ACLs than the wish to remove all.
+        raise NoAcls(
+            f"{count} KafkaUser{'' if count == 1 else 's'} of Strimzi without spec.authorization:"
+            " there are no ACLs to read (authorization.acls: [] says that there shall be none)"
         )
     return rows.result()
 

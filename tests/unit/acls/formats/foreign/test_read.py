@@ -383,12 +383,20 @@ def test_what_is_refused(text: str, said: str) -> None:
         "apiVersion: apps/v1\nkind: Deployment\n",
         "apiVersion: kafka.jikkou.io/v1\nkind: KafkaTopicList\nitems: []\n",
         json.dumps(_state(_resource("aws_instance", {}))),
+        "apiVersion: kafka.strimzi.io/v1\nkind: KafkaUser\nmetadata: {name: u}\nspec: {}\n",
     ],
 )
 def test_files_without_acls(text: str) -> None:
     """They are known, and hold none: in a folder they are passed over."""
     with pytest.raises(NoAcls):
         read(text)
+
+
+def test_a_user_that_shall_have_no_acls() -> None:
+    """An empty list is a set without ACLs, unlike no authorization at all."""
+    text = "apiVersion: kafka.strimzi.io/v1\nkind: KafkaUser\nmetadata: {name: u}\nspec:\n"
+
+    assert read(f"{text} authorization: {{type: simple, acls: []}}\n") == []
 
 
 def test_aliases_make_no_endless_list(monkeypatch: pytest.MonkeyPatch) -> None:
