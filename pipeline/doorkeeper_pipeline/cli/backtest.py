@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from doorkeeper.base.garbage_collection import collection_paused
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import (
     CONTRADICTED,
@@ -27,21 +29,13 @@ from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED
 ROWS_SHOWN = 50
 
 
-@click.command("backtest", epilog=STATUSES, context_settings=HELP)
+@click.command("backtest", cls=Command, epilog=STATUSES, context_settings=HELP)
 @options.out
 @options.cluster
-@click.option(
-    "--proposal",
-    required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The proposed set of ACLs, whole, in any format that --acls of run takes.",
+@named_option(
+    "--proposal", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
-@click.option(
-    "--acls",
-    multiple=True,
-    metavar="PATH",
-    help="The set in force; that of the last run where it is not given.",
-)
+@named_option("--acls", multiple=True)
 @click.option(
     "--rows",
     type=click.IntRange(0),

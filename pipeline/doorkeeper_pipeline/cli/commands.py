@@ -6,12 +6,13 @@ import importlib
 
 import click
 
+from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, ended_by_others
 
 COMMANDS = ("run", "backtest", "propose", "why", "report", "maintain", "completion")
 
 
-class Lazy(click.Group):
+class Lazy(Group):
     """A group whose commands are modules of this package."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

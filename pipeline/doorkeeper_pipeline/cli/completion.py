@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, show
 
 PROGRAM = "doorkeeper-pipeline"
 VARIABLE = "_DOORKEEPER_PIPELINE_COMPLETE"
 
 
-@click.command("completion", epilog=STATUSES, context_settings=HELP)
+@click.command("completion", cls=Command, epilog=STATUSES, context_settings=HELP)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
@@ -40,30 +42,11 @@ def _names(
     return tuple(dict.fromkeys(values))
 
 
-@click.command("maintain", epilog=STATUSES, context_settings=HELP)
+@click.command("maintain", cls=Command, epilog=STATUSES, context_settings=HELP)
 @options.out
-@click.option(
-    "--keep",
-    "keep_days",
-    type=click.IntRange(1),
-    metavar="DAYS",
-    help="Remove decisions, lines and ACLs that are older.  [default: keep all]",
-)
-@click.option(
-    "--forget",
-    multiple=True,
-    metavar="NAME",
-    callback=_names,
-    help="Remove all rows of a principal or an address. May be repeated.",
-)
-@click.option(
-    "--vacuum-hours",
-    type=click.IntRange(0),
-    default=VACUUM_HOURS,
-    show_default=True,
-    metavar="HOURS",
-    help="Delete files that only older versions of the tables have; 0 ends queries that read them.",
-)
+@named_option("--keep", "keep_days", type=click.IntRange(1), default_text="keep all")
+@named_option("--forget", multiple=True, callback=_names)
+@named_option("--vacuum-hours", type=click.IntRange(0), default=VACUUM_HOURS, show_default=True)
 @options.engine
 def command(
     *,

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from doorkeeper.acls.super_users import remark_on
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper_pipeline.cli.failures import say
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.sources.recognising import SOURCES
@@ -174,32 +175,15 @@ class TablesPlace(LocalPath):
 def engine(function: F) -> F:
     """Add --engine, --master, --conf, --packages and --quiet."""
     for option in (
-        click.option(
-            "--packages",
-            multiple=True,
-            metavar="COORDINATES",
-            help="Packages that Spark fetches, such as org.apache.hadoop:hadoop-aws:3.4.2. May be"
-            " repeated.",
-        ),
-        click.option(
-            "--conf",
-            multiple=True,
-            type=Setting(),
-            metavar="NAME=VALUE",
-            help="A setting of Spark, which goes before ours. May be repeated.",
-        ),
-        click.option("--quiet", "-q", is_flag=True, help="Tell no progress on stderr."),
-        click.option(
-            "--master",
-            help="Spark's master, which chooses Spark: local[*], spark://host:7077, yarn,"
-            " k8s://..., or sc://host:15002 of Spark Connect.  [default: local[*]]",
-        ),
-        click.option(
+        named_option("--packages", multiple=True),
+        named_option("--conf", multiple=True, type=Setting()),
+        named_option("--quiet", "-q", is_flag=True),
+        named_option("--master", default_text="local[*]"),
+        named_option(
             "--engine",
             "engine_name",
             type=click.Choice(["spark", "local"]),
-            help="local: this process alone, no Java; spark: any size.  [default: local; spark"
-            " with --master]",
+            default_text="local; spark with --master",
         ),
     ):
         function = option(function)
@@ -208,25 +192,13 @@ def engine(function: F) -> F:
 
 def zone(function: F) -> F:
     """Add --zone."""
-    option = click.option(
-        "--zone",
-        type=Zone(),
-        default="UTC",
-        show_default=True,
-        help="The zone of times that have none, as in kafka-authorizer.log.",
-    )
+    option = named_option("--zone", type=Zone(), default="UTC", show_default=True)
     return option(function)
 
 
 def source(function: F) -> F:
     """Add --source."""
-    option = click.option(
-        "--source",
-        type=click.Choice(list(SOURCES)),
-        help="What the files are, where their first lines do not tell: "
-        + "; ".join(f"{name}, {meaning}" for name, meaning in SOURCES.items())
-        + ".",
-    )
+    option = named_option("--source", type=click.Choice(list(SOURCES)), default_text="recognised")
     return option(function)
 
 
@@ -234,13 +206,7 @@ def inputs(function: F) -> F:
     """Add --audit, --source, --pattern and --zone."""
     for option in (
         zone,
-        click.option(
-            "--pattern",
-            default="",
-            metavar="PATTERN",
-            help="The layout of log4j or log4j2 that the logs have, such as '%d{ISO8601} %p %m (%c)"
-            " [%t]%n'; common ones are recognised.",
-        ),
+        named_option("--pattern", default=""),
         source,
         click.option(
             "--audit",
@@ -270,12 +236,8 @@ def cluster(function: F) -> F:
 
 def command_config(function: F) -> F:
     """Add --command-config."""
-    option = click.option(
-        "--command-config",
-        metavar="FILE",
-        type=click.Path(path_type=Path),
-        help="Client properties for topics: security.protocol, sasl.mechanism, ...  [default: none,"
-        " for PLAINTEXT]",
+    option = named_option(
+        "--command-config", type=click.Path(path_type=Path), default_text="none, for PLAINTEXT"
     )
     return option(function)
 
@@ -291,7 +253,7 @@ def out(function: F) -> F:
     return option(function)
 
 
-LAST = "  [default: as in the last run]"
+LAST = "as in the last run"
 """Of the options that a run keeps with its tables."""
 
 
@@ -306,55 +268,20 @@ def last_evidence(function: F) -> F:
 
 
 def _evidence(function: F, *, is_run: bool) -> F:
-    percent = click.FloatRange(0, 100)
-    for name, kind, default, text in (
-        (
-            "--brokers",
-            click.IntRange(0),
-            DEFAULT_THRESHOLDS.brokers,
-            (
-                "How many brokers and controllers write a log of their own: fewer logs are not"
-                " enough evidence. 0 leaves it out."
-            ),
-        ),
-        (
-            "--min-coverage",
-            percent,
-            DEFAULT_THRESHOLDS.coverage,
-            (
-                "The percentage of days between the first decision and the last that must have one,"
-                " in the log of each broker."
-            ),
-        ),
-        (
-            "--min-agreement",
-            percent,
-            DEFAULT_THRESHOLDS.agreement,
-            "The percentage of decisions that must follow from these ACLs.",
-        ),
-        (
-            "--min-start-days",
-            click.FloatRange(0),
-            DEFAULT_THRESHOLDS.start_days,
-            (
-                "The days that removing a grant needs which clients ask for when they start or"
-                " create something, such as IDEMPOTENT_WRITE, or which others seem to cover."
-            ),
-        ),
-        (
-            "--min-days",
-            click.FloatRange(0),
-            DEFAULT_THRESHOLDS.days,
-            "The days of history that the advice to remove a grant needs, since it is there.",
-        ),
+    percent, positive = click.FloatRange(0, 100), click.FloatRange(0)
+    for name, kind, default in (
+        ("--brokers", click.IntRange(0), DEFAULT_THRESHOLDS.brokers),
+        ("--min-coverage", percent, DEFAULT_THRESHOLDS.coverage),
+        ("--min-agreement", percent, DEFAULT_THRESHOLDS.agreement),
+        ("--min-start-days", positive, DEFAULT_THRESHOLDS.start_days),
+        ("--min-days", positive, DEFAULT_THRESHOLDS.days),
     ):
-        option = click.option(
+        option = named_option(
             name,
             type=kind,
             default=default if is_run else None,
             show_default=is_run,
-            metavar="NUMBER",
-            help=text if is_run else text + LAST,
+            default_text=None if is_run else LAST,
         )
         function = option(function)
     return function
@@ -371,27 +298,21 @@ def last_excluded(function: F) -> F:
 
 
 def _excluded(function: F, *, is_run: bool) -> F:
-    option = click.option(
+    option = named_option(
         "--exclude-principal",
         "excluded",
         multiple=True,
-        metavar="PRINCIPAL",
         callback=_principals,
-        help="Leave a principal out of shares and findings, such as a tool that is refused all the"
-        " time; the output says how much that is, and the tables keep it. May be repeated."
-        + ("" if is_run else LAST),
+        default_text=None if is_run else LAST,
     )
     return option(function)
 
 
-def findings(text: str) -> Callable[[F], F]:
-    """Return a decorator that adds --findings, a file of findings that is read."""
-    return click.option(
-        "--findings",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help=f"The findings that report keeps: those with accepted_until today or later {text}.",
-    )
+def findings(function: F) -> F:
+    """Add --findings, a file of findings that is read."""
+    file = click.Path(exists=True, dir_okay=False, path_type=Path)
+    option = named_option("--findings", type=file)
+    return option(function)
 
 
 def policy(function: F) -> F:
@@ -427,30 +348,21 @@ def _principals(
 
 
 def _policy(function: F, *, is_run: bool) -> F:
-    end = "" if is_run else LAST
+    last = None if is_run else LAST
     for option in (
-        click.option(
+        named_option(
             "--kafka",
             "release",
             type=click.Choice(list(RELEASES)),
             default="4.4" if is_run else None,
             show_default=is_run,
-            help="The release of the cluster: from 4.4 on, hosts of ACLs may be networks." + end,
+            default_text=last,
         ),
-        click.option(
-            "--allow-everyone",
-            is_flag=True,
-            default=False if is_run else None,
-            help="As allow.everyone.if.no.acl.found=true on the cluster." + end,
+        named_option(
+            "--allow-everyone", is_flag=True, default=False if is_run else None, default_text=last
         ),
-        click.option(
-            "--super-user",
-            "super_users",
-            multiple=True,
-            metavar="PRINCIPAL",
-            callback=_principals,
-            help="One of super.users, such as User:admin, or all of them, separated by ;. May be"
-            " repeated." + end,
+        named_option(
+            "--super-user", "super_users", multiple=True, callback=_principals, default_text=last
         ),
     ):
         function = option(function)

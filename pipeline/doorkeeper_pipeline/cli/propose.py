@@ -12,6 +12,8 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from doorkeeper.base.garbage_collection import collection_paused
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
@@ -35,7 +37,7 @@ LEAST_PRIVILEGE = "least-privilege"
 KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
 
 
-@click.command("propose", epilog=STATUSES, context_settings=HELP)
+@click.command("propose", cls=Command, epilog=STATUSES, context_settings=HELP)
 @options.out
 @options.cluster
 @click.option(
@@ -43,12 +45,7 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the whole proposed set: .yaml, .json, .csv or .txt (as kafka-acls.sh --list).",
 )
-@click.option(
-    "--script",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the changes as kafka-acls.sh commands too, for clusters without Doorkeeper's tool:"
-    " each starts a JVM.",
-)
+@named_option("--script", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
     "--kind",
     "kinds",
@@ -59,33 +56,14 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
     help="unused: remove what was not needed; overbroad: replace wide ACLs by the used accesses;"
     " least-privilege: replace all ACLs of principals. May be repeated.",
 )
-@click.option(
-    "--principal",
-    "principals",
-    multiple=True,
-    help="For whom, such as User:alice; for all where it is not given. May be repeated.",
-)
-@click.option(
-    "--prefixes",
-    is_flag=True,
-    help="Propose one prefix for names with a common beginning, which is fewer ACLs. A prefix that"
-    " allows more than the ACLs in force needs --allow-wider too.",
-)
-@click.option(
-    "--allow-wider",
-    is_flag=True,
-    help="Propose ACLs that allow more than those in force; the summary names each region of"
-    " requests that is newly allowed.",
-)
-@click.option("--acls", multiple=True, metavar="PATH", help="The set in force, as for backtest.")
-@options.findings("keep their ACLs")
+@named_option("--principal", "principals", multiple=True)
+@named_option("--prefixes", is_flag=True)
+@named_option("--allow-wider", is_flag=True)
+@named_option("--acls", multiple=True)
+@options.findings
 @options.last_policy
 @options.last_evidence
-@click.option(
-    "--accept-lost-access",
-    is_flag=True,
-    help="Propose although the evidence is not enough: principals may lose access that they need.",
-)
+@named_option("--accept-lost-access", is_flag=True)
 @options.engine
 # A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
 @collection_paused()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import (
     CONTRADICTED,
@@ -26,7 +28,7 @@ ROWS_MAX = 20_000
 """Rows of a table that may be asked for: more make a page that browsers take minutes to read."""
 
 
-@click.command("report", epilog=STATUSES, context_settings=HELP)
+@click.command("report", cls=Command, epilog=STATUSES, context_settings=HELP)
 @click.option(
     "--out",
     required=True,
@@ -41,11 +43,7 @@ ROWS_MAX = 20_000
     help="The HTML file; one that is there is replaced.",
 )
 @options.cluster
-@click.option(
-    "--title",
-    default="",
-    help="What the report is about.  [default: the cluster]",
-)
+@named_option("--title", default="", default_text="the cluster")
 @click.option(
     "--rows",
     type=click.IntRange(1, ROWS_MAX),
@@ -53,18 +51,9 @@ ROWS_MAX = 20_000
     show_default=True,
     help="Rows of a table on the page. The tables themselves have all of them.",
 )
-@click.option(
-    "--findings",
-    "register",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="A JSON file of the findings: write owner, accepted_until and note of each into it.",
-)
+@named_option("--findings", "register", type=click.Path(dir_okay=False, path_type=Path))
 @options.last_excluded
-@click.option(
-    "--data",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="A folder for all tables as CSV and JSON lines.",
-)
+@named_option("--data", type=click.Path(file_okay=False, path_type=Path))
 @inspects
 def command(
     *,

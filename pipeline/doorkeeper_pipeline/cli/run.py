@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from doorkeeper.base.garbage_collection import collection_paused
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import (
     CONTRADICTED,
@@ -38,16 +40,9 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.jobs.run import RunRequest, RunSummary, Surroundings
 
 
-@click.command("run", epilog=STATUSES, context_settings=HELP)
+@click.command("run", cls=Command, epilog=STATUSES, context_settings=HELP)
 @options.inputs
-@click.option(
-    "--acls",
-    multiple=True,
-    metavar="PATH",
-    help="The ACLs: a Doorkeeper store or its folder, the folder of its audit log, an export, the"
-    " text of kafka-acls.sh --list, CSV, YAML, JSON. Without it those of the last run stay. May be"
-    " repeated; PATH@2026-10-01 is a listing of that day.",
-)
+@named_option("--acls", multiple=True)
 @click.option(
     "--out",
     required=True,
@@ -55,26 +50,12 @@ if TYPE_CHECKING:
     help="The folder of the tables, or its address in an object store, such as"
     " s3a://bucket/access; a second run reads only what is new.",
 )
-@click.option("--rebuild", is_flag=True, help="Read all files again, known or not.")
-@click.option(
-    "--since",
-    type=options.Moment(),
-    help="What is new or changed since then; the last day of the history where it is not given.",
+@named_option("--rebuild", is_flag=True)
+@named_option("--since", type=options.Moment())
+@named_option(
+    "--max-quarantined", type=click.FloatRange(0, 100), default_text="5; 100 with --follow"
 )
-@click.option(
-    "--max-quarantined",
-    type=click.FloatRange(0, 100),
-    metavar="PERCENT",
-    help="The run fails if more of the lines that it reads cannot be understood.  [default: 5; 100"
-    " with --follow]",
-)
-@click.option(
-    "--follow",
-    type=click.FloatRange(min=0.1),
-    metavar="SECONDS",
-    help="Go on until Ctrl-C or SIGTERM: look for new files, records and ACLs every so many"
-    " seconds.",
-)
+@named_option("--follow", type=click.FloatRange(min=0.1))
 @click.option(
     "--cluster",
     default="",
@@ -82,33 +63,15 @@ if TYPE_CHECKING:
     help="The cluster that the ACLs are of: where events name theirs, as Confluent's, its id, which"
     " selects the decisions; of other logs a name for summary and report.",
 )
-@click.option(
-    "--different-servers",
-    is_flag=True,
-    help="Audit logs and kafka-authorizer.log of the same time are of different servers, and count"
-    " both; without it they are refused, since a server that writes both records each decision"
-    " twice.",
-)
-@click.option(
-    "--sensitive",
-    multiple=True,
-    metavar="PREFIX",
-    help="Topics whose names begin so are sensitive, such as pii.: grants on them have severity"
-    " HIGH. May be repeated.",
-)
+@named_option("--different-servers", is_flag=True)
+@named_option("--sensitive", multiple=True)
 @options.excluded
-@options.findings("are left out of the summary")
+@options.findings
 @options.command_config
 @options.policy
 @options.evidence
 @options.engine
-@click.option(
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="What was done, for people or as JSON.",
-)
+@named_option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @inspects
 def command(
     *,

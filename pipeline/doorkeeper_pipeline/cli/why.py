@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from doorkeeper.base.garbage_collection import collection_paused
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
@@ -31,62 +33,36 @@ _RESOURCES = ("topic", "group", "transactional_id", "delegation_token", "user_pr
 
 def _grant_options(function: options.F) -> options.F:
     """Add the options that name grants; those of resources are as of kafka-acls.sh."""
-    several: dict[str, Any] = {"multiple": True, "metavar": "NAME"}
     for option in (
-        click.option(
+        named_option(
             "--resource-pattern-type",
             "pattern_type",
             type=click.Choice(["any", "match", "literal", "prefixed"], case_sensitive=False),
             default="any",
             show_default=True,
-            help="The type of patterns with the names; match: all that cover a name.",
         ),
-        click.option("--user-principal", **several, help="Grants on this user."),
-        click.option("--delegation-token", **several, help="Grants on this delegation token."),
-        click.option("--transactional-id", **several, help="Grants on this transactional id."),
+        named_option("--user-principal", multiple=True),
+        named_option("--delegation-token", multiple=True),
+        named_option("--transactional-id", multiple=True),
         click.option("--kafka-cluster", is_flag=True, help="Grants on the cluster itself."),
-        click.option("--group", **several, help="Grants on this group. May be repeated."),
-        click.option("--topic", **several, help="Grants on this topic. May be repeated."),
-        click.option(
-            "--operation",
-            "operations",
-            multiple=True,
-            metavar="OPERATION",
-            help="Grants for this operation, such as Read. May be repeated.",
-        ),
-        click.option(
-            "--principal",
-            "principals",
-            multiple=True,
-            metavar="TYPE:NAME",
-            help="Grants of this principal. May be repeated.",
-        ),
+        named_option("--group", multiple=True),
+        named_option("--topic", multiple=True),
+        named_option("--operation", "operations", multiple=True),
+        named_option("--principal", "principals", multiple=True),
     ):
         function = option(function)
     return function
 
 
-@click.command("why", epilog=STATUSES, context_settings=HELP)
+@click.command("why", cls=Command, epilog=STATUSES, context_settings=HELP)
 @click.argument("rows", nargs=-1, metavar="[GRANT]...")
 @options.out
 @options.cluster
 @_grant_options
-@click.option(
-    "--examples",
-    "most",
-    type=click.IntRange(0),
-    default=EXAMPLES_SHOWN,
-    show_default=True,
-    metavar="NUMBER",
-    help="So many examples of the history of each kind, the last first.",
+@named_option(
+    "--examples", "most", type=click.IntRange(0), default=EXAMPLES_SHOWN, show_default=True
 )
-@click.option(
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="The form of the answer on stdout.",
-)
+@named_option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @options.engine
 # A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
 @collection_paused()

@@ -16,6 +16,7 @@ config       doorkeeper config; origins: the values in effect and where they are
 examples     doorkeeper examples
 completion   doorkeeper completion, and the completions of values
 
+vocabulary   the table of options: one name, one meaning, one text; commands with headings
 lazy         groups whose commands are imported when they are called
 options      options of several commands
 profiles     --profile: clusters and logins in files of the user

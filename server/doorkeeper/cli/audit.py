@@ -9,19 +9,18 @@ import click
 
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.terminal import FAILED, fail, paint, printable, show, show_json
+from doorkeeper.cli.vocabulary.commands import Group
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.operations.audit.verifying import Verdict, verify_log
 
-_output_option = click.option(
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="The format: text or JSON.",
+_output_option = named_option(
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
 _folder_argument = click.argument("folder", type=click.Path(path_type=Path))
 
 
 @click.group(
+    cls=Group,
     name="audit",
     epilog="""
 \b

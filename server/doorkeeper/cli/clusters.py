@@ -30,6 +30,8 @@ from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.stores import open_for_reading, place_of
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
+from doorkeeper.cli.vocabulary.commands import Group
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.state.store import StorageError
 from doorkeeper.sync.config import ACCEPTED, ClusterConfig, Foreign, Mode, load
@@ -52,15 +54,7 @@ Exit statuses: 0 all brokers enforce the ACLs of the store; 1 failed, with the r
 
 def clusters_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --config and --cluster."""
-    config = click.option(
-        "--config",
-        "-c",
-        "file",
-        metavar="FILE",
-        type=click.Path(path_type=Path),
-        required=True,
-        help="The server.properties of the server; doorkeeper.clusters.file is in it.",
-    )
+    config = named_option("--config", "-c", "file", type=click.Path(path_type=Path), required=True)
     names = click.option(
         "--cluster",
         "names",
@@ -72,6 +66,7 @@ def clusters_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.group(
+    cls=Group,
     name="clusters",
     epilog=f"""{_STATUSES}
 \b
@@ -94,22 +89,8 @@ Examples:
 """,
 )
 @clusters_options
-@click.option(
-    "--wait",
-    "revision",
-    metavar="REVISION",
-    type=click.IntRange(0),
-    help="Wait until all enforced clusters enforce this revision of the store or a later one.",
-)
-@click.option(
-    "--timeout",
-    "timeout_s",
-    metavar="SECONDS",
-    type=click.FloatRange(0),
-    default=60,
-    show_default=True,
-    help="How long --wait waits.",
-)
+@named_option("--wait", "revision", type=click.IntRange(0))
+@named_option("--timeout", "timeout_s", type=click.FloatRange(0), default=60, show_default=True)
 @output_option
 @inspects
 def show_status(
@@ -196,15 +177,7 @@ Examples:
 """,
 )
 @clusters_options
-@click.option(
-    "--accept",
-    "accepted",
-    metavar="RULE",
-    type=click.Choice(ACCEPTED),
-    multiple=True,
-    help="A rule of changes that does not hold this time, as accept of the file:"
-    f" {', '.join(ACCEPTED)}; may be repeated.",
-)
+@named_option("--accept", "accepted", type=click.Choice(ACCEPTED), multiple=True)
 @output_option
 def synchronize(file: Path, names: tuple[str, ...], accepted: tuple[str, ...], output: str) -> None:
     """Change clusters until they have the ACLs of the store, in their order."""
@@ -252,14 +225,9 @@ Examples:
     shell_complete=complete_address,
     help="Where to add them: a running Doorkeeper.  [default: the store of the stopped server]",
 )
-@click.option(
-    "--command-config",
-    metavar="FILE",
-    type=PROPERTIES_FILE,
-    help="Properties of a Java client for --to; - is standard input.",
-)
+@named_option("--command-config", type=PROPERTIES_FILE)
 @profile_option
-@click.option("--dry-run", is_flag=True, help="Only print the ACLs that would be added.")
+@named_option("--dry-run", is_flag=True)
 @output_option
 def import_acls(
     file: Path,

@@ -16,6 +16,8 @@ from click.shell_completion import (
     get_completion_class,
 )
 
+from doorkeeper.cli.vocabulary.commands import Command
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -26,6 +28,7 @@ _VARIABLE = "_DOORKEEPER_COMPLETE"
 
 
 @click.command(
+    cls=Command,
     name="completion",
     epilog="""
 \b

@@ -12,10 +12,12 @@ import click
 from msgspec import to_builtins
 
 from doorkeeper.cli.files import write_whole
-from doorkeeper.cli.options import array_option, config_option, load_settings, override_option
+from doorkeeper.cli.options import config_option, load_settings, output_option, override_option
 from doorkeeper.cli.origins import origins_of
 from doorkeeper.cli.sample_files import SAMPLE_CONFIGURATION, sample_file
 from doorkeeper.cli.terminal import fail, printable
+from doorkeeper.cli.vocabulary.commands import Group
+from doorkeeper.cli.vocabulary.options import named_option
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -31,6 +33,7 @@ RELEASES: Final = ("3.9", "4.0", "4.1", "4.2", "4.3", "4.4")
 
 
 @click.group(
+    cls=Group,
     name="config",
     epilog="""
 \b
@@ -67,13 +70,7 @@ Examples:
 )
 @click.argument("target", type=click.Path(path_type=Path), default=".", metavar="[DIR|FILE]")
 @click.option("--force", is_flag=True, help="Overwrite the file if it is there.")
-@click.option(
-    "--container",
-    "in_container",
-    is_flag=True,
-    help="For the image: it listens on all addresses of its container, keeps the store in the"
-    " volume /var/lib/doorkeeper, and answers the probe.",
-)
+@named_option("--container", "in_container", is_flag=True)
 def init(target: Path, *, force: bool, in_container: bool) -> None:
     """Write a sample server.properties with comments, into the working directory by default."""
     file = target / "server.properties" if target.is_dir() else target
@@ -139,8 +136,8 @@ Examples:
 )
 @click.argument("files", type=click.Path(path_type=Path), nargs=-1, metavar="FILE...")
 @override_option
-@click.option("--strict", is_flag=True, help="Warnings are errors.")
-@click.option("--broker", is_flag=True, help="FILE... are the nodes of a cluster of Kafka.")
+@named_option("--strict", is_flag=True)
+@named_option("--broker", is_flag=True)
 @click.option(
     "--jaas",
     metavar="FILE",
@@ -155,20 +152,9 @@ Examples:
     type=click.Path(path_type=Path),
     help="A Compose file, whose services with an image of Kafka are nodes too.",
 )
-@click.option(
-    "--kafka",
-    "release",
-    type=click.Choice(RELEASES),
-    default="4.3",
-    show_default=True,
-    help="The release of the brokers.",
-)
-@click.option(
-    "--output",
-    type=click.Choice(["text", "json", "sarif"]),
-    default="text",
-    show_default=True,
-    help="The format of the findings.",
+@named_option("--kafka", "release", type=click.Choice(RELEASES), default="4.3", show_default=True)
+@named_option(
+    "--output", type=click.Choice(["text", "json", "sarif"]), default="text", show_default=True
 )
 def check(
     files: tuple[Path, ...],
@@ -251,7 +237,7 @@ Examples:
 )
 @config_option
 @override_option
-@array_option
+@output_option
 def show(file: Path | None, overrides: tuple[str, ...], output: str) -> None:
     """Print every value of the configuration, and its source."""
     # Values that have no effect are listed too: a file may be shared with brokers.
@@ -279,7 +265,7 @@ Examples:
 """
 )
 @click.argument("keys", nargs=-1)
-@click.option("--all", "every", is_flag=True, help="Forget the dynamic values of all keys.")
+@named_option("--all", "every", is_flag=True)
 @config_option
 @override_option
 def reset(

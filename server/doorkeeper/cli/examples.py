@@ -9,9 +9,11 @@ import click
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.sample_files import EXAMPLES, files_of
 from doorkeeper.cli.terminal import fail, show
+from doorkeeper.cli.vocabulary.commands import Group
 
 
 @click.group(
+    cls=Group,
     name="examples",
     epilog="""
 \b

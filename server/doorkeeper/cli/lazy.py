@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
+from doorkeeper.cli.vocabulary.commands import Group
+
 
 class Member(NamedTuple):
     """The place of a command, as ``module:name``, and a summary in a line."""
@@ -20,7 +22,7 @@ class Member(NamedTuple):
     summary: str
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group with commands of its own, followed by members that are imported later."""
 
     def __init__(

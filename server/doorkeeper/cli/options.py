@@ -13,6 +13,7 @@ from doorkeeper.acls.model import Principal
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.interrupts import interruptible
+from doorkeeper.cli.vocabulary.options import named_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,13 +29,8 @@ Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
 """
 """The part of help texts that explains exit statuses, where a command has no others."""
 
-config_option = click.option(
-    "--config",
-    "-c",
-    "file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="A server.properties, with Kafka's keys.  [default: no file]",
+config_option = named_option(
+    "--config", "-c", "file", type=click.Path(path_type=Path), default_text="no file"
 )
 
 
@@ -82,54 +78,34 @@ def _with_jaas_file(
 
 def override_option(command: Command) -> Command:
     """Add ``--override``, and ``--jaas-file``, which is shorthand for one of its values."""
-    overrides = click.option(
-        "--override",
-        "overrides",
-        metavar="KEY=VALUE",
-        multiple=True,
-        callback=_with_jaas_file,
-        help="Set a key instead of the file, as in log.level=DEBUG; may be repeated.",
-    )
-    jaas_file = click.option(
+    overrides = named_option("--override", "overrides", multiple=True, callback=_with_jaas_file)
+    jaas_file = named_option(
         "--jaas-file",
-        metavar="FILE",
         shell_complete=files,
         envvar="DOORKEEPER_JAAS_FILE",
         show_envvar=True,
         is_eager=True,
         expose_value=False,
         callback=_keep_jaas_file,
-        help=f"A JAAS file with login modules; sets {JAAS_FILE_KEY}.",
     )
     return overrides(jaas_file(command))
 
 
-def options_of_resources(
-    make: Callable[[str, str, str], Callable[[Command], Command]],
-) -> tuple[Callable[[Command], Command], ...]:
-    """Return the options that name resources; ``make`` takes a name, a metavar and a text."""
+def options_of_resources(*, multiple: bool) -> tuple[Callable[[Command], Command], ...]:
+    """Return the options that name resources, one or several of each type."""
     return (
-        make("--topic", "NAME", "A topic"),
-        make("--group", "NAME", "A group"),
-        click.option("--cluster", is_flag=True, help="The cluster."),
-        make("--transactional-id", "ID", "A transactional id"),
-        make("--delegation-token", "ID", "A delegation token"),
-        make("--user-principal", "USER", "A user, for permissions on delegation tokens"),
+        named_option("--topic", type=utf8, multiple=multiple),
+        named_option("--group", type=utf8, multiple=multiple),
+        named_option("--cluster", is_flag=True),
+        named_option("--transactional-id", type=utf8, multiple=multiple),
+        named_option("--delegation-token", type=utf8, multiple=multiple),
+        named_option("--user-principal", type=utf8, multiple=multiple),
     )
 
 
-def _table_or_json(text: str) -> Callable[[Command], Command]:
-    return click.option(
-        "--output",
-        type=click.Choice(["table", "json"]),
-        default="table",
-        show_default=True,
-        help=text,
-    )
-
-
-output_option = _table_or_json("The format: a table or JSON.")
-array_option = _table_or_json("The format: a table or one JSON array.")
+output_option = named_option(
+    "--output", type=click.Choice(["table", "json"]), default="table", show_default=True
+)
 
 
 # Linux passes arguments as bytes, and Python decodes others than UTF-8 to lone surrogates, which

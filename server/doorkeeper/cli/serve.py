@@ -10,11 +10,13 @@ import click
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.options import config_option, override_option
 from doorkeeper.cli.terminal import fail, say
+from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.server.config.environment import ignored_variables
 from doorkeeper.server.config.loading import load
 
 
 @click.command(
+    cls=Command,
     name="serve",
     epilog="""
 \b

@@ -8,35 +8,19 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import click
 import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli import main
 from doorkeeper.cli.commands import doorkeeper
+from testkit.command_tree import tree
 from testkit.load import scaled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-def tree(command: click.Command, *words: str) -> Iterator[tuple[str, ...]]:
-    """Yield the words of each command and each group."""
-    yield words
-    if not isinstance(command, click.Group):
-        return
-    context = click.Context(command)
-    for name in command.list_commands(context):
-        member = command.get_command(context, name)
-        assert member is not None
-        yield from tree(member, *words, name)
 
 
 def test_help_of_each_command_has_examples_and_exit_statuses() -> None:
     """Of groups too; the list, the modules and the summaries agree."""
-    for words in tree(doorkeeper):
+    for words, _ in tree(doorkeeper):
         result = CliRunner().invoke(doorkeeper, [*words, "-h"])
 
         assert result.exit_code == 0

@@ -30,6 +30,7 @@ from doorkeeper.cli.profiles import profile_option
 from doorkeeper.cli.repositories.addresses import STDIN, STORES, Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import say, say_once
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.state.history.moments import Moment, parse_moment, time_text
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ Addresses of ACLs:
   store:/var/lib/doorkeeper  the embedded store in this folder
   postgresql://user@db/acls  the shared store in this database
   backup:acls.backup         a backup of an embedded store
+With --command-config - the client properties are standard input.
 """
 """The part of help texts that explains addresses."""
 
@@ -229,19 +231,12 @@ def _moment_at(text: str, now_ms: int) -> Moment:
         raise click.BadParameter(str(error)) from None
 
 
-at_option = click.option(
-    "--at",
-    metavar="MOMENT",
-    type=past_moment,
-    help="Answer as of a revision, a time such as 2026-11-26T14:30Z, or '2 days ago': from the"
-    " history of a store or a backup.  [default: now]",
-)
+at_option = named_option("--at", type=past_moment, default_text="now")
 """The option that ``take_location`` reads too."""
 
 
 def location_options(
     metavar: str = "[ADDRESS]",
-    config_help: str = "Shorthand for the address config:FILE, a server.properties.",
     *,
     has_wanted: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -259,27 +254,13 @@ def location_options(
             type=address,
             shell_complete=complete_address,
         )
-    server = click.option(
-        "--bootstrap-server",
-        metavar="HOST:PORT,...",
-        help="Shorthand for the address kafka://HOST:PORT,...",
-    )
-    controller = click.option(
-        "--bootstrap-controller",
-        metavar="HOST:PORT,...",
-        help="Shorthand for the address controllers://HOST:PORT,...",
-    )
+    server = named_option("--bootstrap-server")
+    controller = named_option("--bootstrap-controller")
 
-    client = click.option(
-        "--command-config",
-        metavar="FILE",
-        type=PROPERTIES_FILE,
-        help="Client properties for live clusters: security.protocol, sasl.mechanism, ...;"
-        " - is standard input.  [default: none, for PLAINTEXT]",
+    client = named_option(
+        "--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT"
     )
-    config = click.option(
-        "--config", "-c", "file", metavar="FILE", type=click.Path(path_type=Path), help=config_help
-    )
+    config = named_option("--config", "-c", "file", type=click.Path(path_type=Path))
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         clusters = server(controller(client(profile_option(config(override_option(command))))))

@@ -23,12 +23,15 @@ from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.terminal import show, show_json
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 
 BROKEN: Final = 3
 """The status of a rule that does not hold."""
 
 
 @click.command(
+    cls=Command,
     name="assert",
     epilog=f"""
 A rule is never, always, only, or no more than before, which compares with the ACLs of --before.
@@ -45,13 +48,7 @@ Examples:
 """,
 )
 @click.argument("rules", metavar="RULES", type=click.Path(path_type=Path))
-@click.option(
-    "--before",
-    metavar="ADDRESS",
-    type=address,
-    shell_complete=complete_address,
-    help="The ACLs with which rules of 'no more than before' compare.",
-)
+@named_option("--before", type=address, shell_complete=complete_address)
 @state_options
 @plan_output_option
 @inspects

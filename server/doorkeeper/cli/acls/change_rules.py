@@ -18,6 +18,7 @@ from doorkeeper.acls.live_changes import OVERRIDES, Held, LiveCluster, RemovalLi
 from doorkeeper.acls.plan_application import Rules
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say
+from doorkeeper.cli.vocabulary.options import named_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -41,24 +42,16 @@ def _accepted(
 def accept_option(*words: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option that accepts what rules refuse; all rules, or those of some words."""
     chosen = words or tuple(_WORDS)
-    risks = "; ".join(f"{word}: {_WORDS[word]}" for word in chosen)
-    return click.option(
-        "--accept",
-        "accepted",
-        metavar="RULE",
-        type=click.Choice(chosen),
-        multiple=True,
-        callback=_accepted,
-        help=f"Change what this rule refuses; may be repeated. {risks}.",
+    return named_option(
+        "--accept", "accepted", type=click.Choice(chosen), multiple=True, callback=_accepted
     )
 
 
-removals_max_option = click.option(
+removals_max_option = named_option(
     "--max-removals",
     "removals_max",
-    metavar="COUNT",
     type=click.IntRange(min=0),
-    help="Refuse more removals.  [default: 100, and half of the ACLs that are owned]",
+    default_text="100, and half of the ACLs that are owned",
 )
 
 

@@ -59,6 +59,7 @@ from doorkeeper.cli.lazy import LazyGroup, Member
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import known_bindings, matching
 from doorkeeper.cli.terminal import fail, printable, say
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.client.errors import NotServed
 
 if TYPE_CHECKING:
@@ -316,13 +317,7 @@ Examples:
 @entry_options(hidden=True)
 @principal_option
 @no_force_option
-@click.option(
-    "--output",
-    type=click.Choice(OUTPUTS),
-    default=OUTPUTS[0],
-    show_default=True,
-    help="The format: that of kafka-acls.sh, a table, or JSON.",
-)
+@named_option("--output", type=click.Choice(OUTPUTS), default=OUTPUTS[0], show_default=True)
 @at_option
 @location_options()
 @click.pass_context

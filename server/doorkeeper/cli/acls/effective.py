@@ -34,6 +34,7 @@ from doorkeeper.cli.acls.question_options import (
 )
 from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import paint, printable
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.schema.features import LEVELS, has_networks
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
@@ -44,12 +45,7 @@ SHOWN_MAX: Final = 100
 
 def effective_options(command: Command) -> Command:
     """Add --effective and the settings that decisions depend on; ``take_states`` reads them."""
-    effective = click.option(
-        "--effective",
-        is_flag=True,
-        help="Show the decisions that change: of which principals, about which names, hosts and"
-        " operations, with an example of each.",
-    )
+    effective = named_option("--effective", is_flag=True)
     return effective(policy_options(release_option(command)))
 
 

@@ -34,6 +34,7 @@ from doorkeeper.acls.live_changes import RemovalLimits
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import printable, say
 from doorkeeper.cli.users.passwords import checked, new_password
+from doorkeeper.cli.vocabulary.options import named_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -54,20 +55,8 @@ _ACLS_ONLY: Final = (
 )
 _NOUNS: Final = {"user": "user", "client-id": "client id", "ip": "ip"}
 
-delete_topics_option = click.option(
-    "--delete-topics",
-    is_flag=True,
-    help="Delete the owned topics that are not wanted, with all their records; without it they"
-    " stay.",
-)
-new_password_option = click.option(
-    "--new-password",
-    "new_passwords",
-    metavar="USER",
-    multiple=True,
-    help="Set the password of a user of WANTED again: passwords of a cluster cannot be compared;"
-    " may be repeated.",
-)
+delete_topics_option = named_option("--delete-topics", is_flag=True)
+new_password_option = named_option("--new-password", "new_passwords", multiple=True)
 
 
 class EntityPlanner(Struct, frozen=True):

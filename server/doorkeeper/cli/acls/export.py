@@ -27,6 +27,8 @@ from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.sample_files import sample_file
 from doorkeeper.cli.terminal import fail, say
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 
 _format_option = click.option(
     "--format",
@@ -39,6 +41,7 @@ _format_option = click.option(
 
 
 @click.command(
+    cls=Command,
     epilog=f"""{ADDRESSES}
 {STATUSES}
 
@@ -46,16 +49,10 @@ _format_option = click.option(
 Examples:
   doorkeeper acls export kafka://localhost:9092 > acls.yaml
   doorkeeper acls export config:server.properties --format csv --out acls.csv
-"""
+""",
 )
 @_format_option
-@click.option(
-    "--out",
-    "out_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Write to FILE.  [default: stdout]",
-)
+@named_option("--out", "out_file", type=click.Path(path_type=Path), default_text="stdout")
 @selectors
 @at_option
 @location_options()
@@ -80,6 +77,7 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:
 
 
 @click.command(
+    cls=Command,
     epilog=f"""
 {STATUSES}
 
@@ -87,7 +85,7 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:
 Examples:
   doorkeeper acls render teams/payments.yaml
   doorkeeper acls render teams/ common.yaml --format kafka
-"""
+""",
 )
 @click.argument(
     "names",
@@ -127,6 +125,7 @@ def _write_stdout(text: str) -> None:
 
 
 @click.command(
+    cls=Command,
     epilog="""
 \b
 Exit statuses: 0 printed; 2 wrong usage.
@@ -136,9 +135,9 @@ Examples:
   doorkeeper acls schema > acls.schema.json
   doorkeeper acls schema | check-jsonschema --schemafile /dev/stdin teams/*.yaml
   doorkeeper acls schema --rules > acl-rules.schema.json
-"""
+""",
 )
-@click.option("--rules", is_flag=True, help="The schema of the rules of doorkeeper acls assert.")
+@named_option("--rules", is_flag=True)
 def schema(*, rules: bool) -> None:
     """Print the JSON schema of files of ACLs, for editors and for checks in CI."""
     name = "acl_rules.json" if rules else "acl_set.json"

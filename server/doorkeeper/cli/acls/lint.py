@@ -27,6 +27,8 @@ from doorkeeper.cli.completion import files, several_of
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.options import output_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 
 FOUND: Final = 1
 FAILED: Final = 2
@@ -55,6 +57,7 @@ def _codes(
 
 
 @click.command(
+    cls=Command,
     epilog=f"""
 Errors (E) are redundant ACLs: without all of them together, every decision is the same. Warnings
 (W) are likely mistakes, or risks.
@@ -74,55 +77,34 @@ Examples:
   doorkeeper acls lint acls.csv --ignore W006,W007 --output json
   kafka-topics.sh --bootstrap-server localhost:9092 --list > topics.txt
   doorkeeper acls lint kafka://localhost:9092 --known-topics topics.txt
-"""
+""",
 )
 @state_options
-@click.option(
-    "--select",
-    metavar="CODE,...",
-    multiple=True,
-    callback=_codes,
-    shell_complete=several_of(CODES),
-    help="Report only these codes, or those with this beginning.  [default: all]",
+@named_option(
+    "--select", multiple=True, callback=_codes, shell_complete=several_of(CODES), default_text="all"
 )
-@click.option(
+@named_option(
     "--ignore",
-    metavar="CODE,...",
     multiple=True,
     callback=_codes,
     shell_complete=several_of(CODES),
-    help="Do not report these codes, or those with this beginning.  [default: none]",
+    default_text="none",
 )
-@click.option(
-    "--implied",
-    is_flag=True,
-    help="Also report DESCRIBE beside READ or WRITE, which include it: kafka-acls.sh --producer"
-    " and --consumer create it so.",
-)
-@click.option(
+@named_option("--implied", is_flag=True)
+@named_option(
     "--known-users",
-    metavar="FILE",
     type=click.Path(path_type=Path),
     shell_complete=files,
-    help="The users with credentials, a name on each line, for W008."
-    "  [default: the SCRAM users of a store; otherwise not known]",
+    default_text="the SCRAM users of a store; otherwise not known",
 )
-@click.option(
+@named_option(
     "--known-topics",
-    metavar="FILE",
     type=click.Path(path_type=Path),
     shell_complete=files,
-    help="The topics that exist, a name on each line as kafka-topics.sh --list prints them, for"
-    " W009.  [default: those of a store; otherwise not known]",
+    default_text="those of a store; otherwise not known",
 )
 @output_option
-@click.option(
-    "--fix-file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="OUT",
-    help="Write the ACLs without the redundant ones; the name ends with .yaml, .json, .csv or .txt"
-    " (the output of kafka-acls.sh --list).",
-)
+@named_option("--fix-file", type=click.Path(path_type=Path, dir_okay=False))
 @inspects
 def lint(
     select: frozenset[str],

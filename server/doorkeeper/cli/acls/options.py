@@ -34,6 +34,8 @@ from doorkeeper.acls.validation import unencodable
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import options_of_resources, utf8
 from doorkeeper.cli.terminal import fail
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -71,7 +73,7 @@ _WORDS = {
 _TRANSACTIONAL = {AclOperation.WRITE, AclOperation.DESCRIBE}
 
 
-class KafkaCommand(click.Command):
+class KafkaCommand(Command):
     """A command that refuses unknown options, and options without a value, as the tool does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -89,28 +91,19 @@ class KafkaCommand(click.Command):
             fail([f"Option {error.option_name.lstrip('-')} requires an argument"])
 
 
-def _several(name: str, metavar: str, text: str, *, hidden: bool = False) -> Callable[[Any], Any]:
-    return click.option(
-        name,
-        metavar=metavar,
-        multiple=True,
-        type=utf8,
-        help=f"{text}; may be repeated.",
-        hidden=hidden,
-    )
+def _several(name: str, *, hidden: bool = False) -> Callable[[Any], Any]:
+    return named_option(name, multiple=True, type=utf8, hidden=hidden)
 
 
 def resource_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that name resources."""
-    pattern = click.option(
+    pattern = named_option(
         "--resource-pattern-type",
-        metavar="[any|match|literal|prefixed]",
         default="literal",
         shell_complete=one_of(each.lower() for each in _PATTERNS),
         show_default=True,
-        help="The type of patterns with the names; add takes literal and prefixed.",
     )
-    for option in reversed((*options_of_resources(_several), pattern)):
+    for option in reversed((*options_of_resources(multiple=True), pattern)):
         command = option(command)
     return command
 
@@ -118,42 +111,21 @@ def resource_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def entry_options(*, hidden: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that adds the options of principals, hosts and operations."""
     options = (
-        _several(
-            "--allow-principal",
-            "TYPE:NAME",
-            "A principal to allow, such as User:alice",
-            hidden=hidden,
-        ),
-        _several("--deny-principal", "TYPE:NAME", "Deny this principal", hidden=hidden),
-        _several("--allow-host", "ADDRESS", "A host to allow [default: all]", hidden=hidden),
-        _several("--deny-host", "ADDRESS", "A host to deny [default: all]", hidden=hidden),
-        click.option(
+        _several("--allow-principal", hidden=hidden),
+        _several("--deny-principal", hidden=hidden),
+        _several("--allow-host", hidden=hidden),
+        _several("--deny-host", hidden=hidden),
+        named_option(
             "--operation",
-            metavar="OPERATION",
             multiple=True,
             type=utf8,
             hidden=hidden,
             shell_complete=one_of(map(kafkas_word, _OPERATIONS_OF_ACLS)),
-            help="An operation: Read, Write, ...; may be repeated.  [default: All]",
+            default_text="All",
         ),
-        click.option(
-            "--producer",
-            is_flag=True,
-            hidden=hidden,
-            help="The ACLs of a producer: Write, Describe and Create on topics.",
-        ),
-        click.option(
-            "--consumer",
-            is_flag=True,
-            hidden=hidden,
-            help="The ACLs of a consumer: Read and Describe on topics, Read on groups.",
-        ),
-        click.option(
-            "--idempotent",
-            is_flag=True,
-            hidden=hidden,
-            help="With --producer: IdempotentWrite on the cluster too.",
-        ),
+        named_option("--producer", is_flag=True, hidden=hidden),
+        named_option("--consumer", is_flag=True, hidden=hidden),
+        named_option("--idempotent", is_flag=True, hidden=hidden),
     )
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -164,11 +136,11 @@ def entry_options(*, hidden: bool = False) -> Callable[[Callable[..., Any]], Cal
     return add
 
 
-principal_option = _several("--principal", "TYPE:NAME", "List only ACLs of this principal")
+principal_option = _several("--principal")
 # The tool takes these options with every action, and refuses --principal with its own text.
-no_principal_option = _several("--principal", "TYPE:NAME", "For list", hidden=True)
-force_option = click.option("--force", is_flag=True, help="Do not ask before the removal.")
-no_force_option = click.option("--force", is_flag=True, hidden=True)
+no_principal_option = _several("--principal", hidden=True)
+force_option = named_option("--force", is_flag=True)
+no_force_option = named_option("--force", is_flag=True, hidden=True)
 
 
 def check(action: str, options: Mapping[str, Any]) -> None:

@@ -18,45 +18,30 @@ from doorkeeper.acls.plan import EVERYTHING, Plan, Selector, SelectorUnion, plan
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import principal, utf8
 from doorkeeper.cli.terminal import say
+from doorkeeper.cli.vocabulary.options import named_option
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
 _TYPES = [each.name.lower() for each in ResourceType if each > ResourceType.ANY]
 
-whole_option = click.option(
-    "--whole",
-    is_flag=True,
-    help="Own all ACLs of ADDRESS: remove each one that is not wanted.",
-)
+whole_option = named_option("--whole", is_flag=True)
 
 
 def selectors(command: Command) -> Command:
     """Add the options of ownership; ``selector_of`` reads their values."""
-    prefix = click.option(
-        "--own-prefix",
-        "prefixes",
-        metavar="TEXT",
-        multiple=True,
-        type=utf8,
-        callback=_prefixes,
-        help="Only ACLs of resources whose names begin with TEXT; may be repeated.  [default: all]",
+    prefix = named_option(
+        "--own-prefix", "prefixes", multiple=True, type=utf8, callback=_prefixes, default_text="all"
     )
-    name = click.option(
-        "--own-principal",
-        "principals",
-        metavar="TYPE:NAME",
-        multiple=True,
-        type=principal,
-        help="Only ACLs of this principal, such as User:alice; may be repeated.  [default: all]",
+    name = named_option(
+        "--own-principal", "principals", multiple=True, type=principal, default_text="all"
     )
-    kind = click.option(
+    kind = named_option(
         "--own-type",
         "types",
-        metavar="TYPE",
         multiple=True,
         callback=_types,
         shell_complete=one_of(_TYPES),
-        help="Only ACLs of resources of this type, such as topic; may be repeated.  [default: all]",
+        default_text="all",
     )
     return prefix(name(kind(command)))
 

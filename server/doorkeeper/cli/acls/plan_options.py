@@ -23,6 +23,7 @@ from doorkeeper.cli.acls.effective import (
 from doorkeeper.cli.acls.printing import code_block, row
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.terminal import fail, show, show_json
+from doorkeeper.cli.vocabulary.options import named_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -50,12 +51,8 @@ Exit statuses: 0 no changes; 1 failed, nothing to compare, a change of --fail-on
 apply refuses, or a broken rule of --assert, with the reason on stderr; 2 wrong usage;
 3 changes; 130 ended by Ctrl-C."""
 
-plan_output_option = click.option(
-    "--output",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    show_default=True,
-    help="The format: lines, JSON, or Markdown for a comment on a pull request.",
+plan_output_option = named_option(
+    "--output", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True
 )
 _FAILURES = {
     "removal": "ACLs, topics, users or quotas are removed",
@@ -67,24 +64,11 @@ _FAILURES = {
 
 def fail_on_option(*failures: str) -> Callable[[Command], Command]:
     """Return the option --fail-on with some of the failures; ``exit_with_status`` takes them."""
-    texts = "; ".join(f"{each}: {_FAILURES[each]}" for each in failures)
-    return click.option(
-        "--fail-on",
-        "failures",
-        type=click.Choice(failures),
-        multiple=True,
-        help=f"Exit with 1 in a case; may be repeated. {texts}.",
-    )
+    return named_option("--fail-on", "failures", type=click.Choice(failures), multiple=True)
 
 
-assert_option = click.option(
-    "--assert",
-    "rules",
-    metavar="RULES",
-    type=click.Path(path_type=Path),
-    shell_complete=files,
-    help="Check the rules of a file, as doorkeeper acls assert, on the ACLs of ADDRESS after the"
-    " plan; 'no more than before' compares with those before it.",
+assert_option = named_option(
+    "--assert", "rules", type=click.Path(path_type=Path), shell_complete=files
 )
 
 

@@ -19,6 +19,7 @@ from doorkeeper.acls.super_users import remark_on
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import options_of_resources, principal, utf8
 from doorkeeper.cli.terminal import say
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.authorizer.standard_keys import read_policy
 from doorkeeper.server.config.keys import ALLOW_EVERYONE_IF_NO_ACL_FOUND, SUPER_USERS
 from doorkeeper.server.resources.topics.names import reason_invalid
@@ -74,46 +75,21 @@ _NAMED = {
 
 def resource_option(command: Command) -> Command:
     """Add the options that name one resource; ``take_resource`` reads them."""
-    for option in reversed(options_of_resources(_name)):
+    for option in reversed(options_of_resources(multiple=False)):
         command = option(command)
     return command
 
 
-def _name(option: str, metavar: str, text: str) -> Callable[[Command], Command]:
-    return click.option(option, metavar=metavar, type=utf8, help=f"{text}.")
+principal_option = named_option("--principal", type=principal, required=True)
 
 
-principal_option = click.option(
-    "--principal",
-    metavar="TYPE:NAME",
-    type=principal,
-    required=True,
-    help="The principal of the request, such as User:alice.",
-)
-
-
-operation_option = click.option(
+operation_option = named_option(
     "--operation",
     type=_operation,
     shell_complete=one_of(kafkas_word(each) for each in AclOperation if each > AclOperation.ALL),
-    metavar="OPERATION",
-    help="The operation of the request: Read, Write, Describe, ...",
 )
-host_option = click.option(
-    "--host",
-    type=_host,
-    metavar="ADDRESS|NETWORK",
-    default=ANY_HOST,
-    show_default=True,
-    help="The client's address, or all addresses of a network; * is an address that no ACL names.",
-)
-network_option = click.option(
-    "--host",
-    type=_host,
-    metavar="ADDRESS|NETWORK",
-    help="The client's address, or all addresses of a network; * is an address that no ACL names."
-    "  [default: all hosts]",
-)
+host_option = named_option("--host", type=_host, default=ANY_HOST, show_default=True)
+network_option = named_option("--host", type=_host, default_text="all hosts")
 
 
 def has_resource(options: dict[str, Any]) -> bool:
@@ -240,12 +216,11 @@ class EffectivePolicy(Struct, frozen=True):
         }
 
 
-release_option = click.option(
+release_option = named_option(
     "--kafka",
     "release",
     type=click.Choice(list(LEVELS)),
-    help="The release of Kafka whose rules count: from 4.4 on a host may be a network."
-    f"  [default: that of the store or cluster; {NEWEST} for files]",
+    default_text=f"that of the store or cluster; {NEWEST} for files",
 )
 
 
@@ -258,11 +233,10 @@ def policy_options(command: Command) -> Command:
         help=f"The {SUPER_USERS} of the server, as in 'User:a;User:b'."
         "  [default: those of the store or of --config; otherwise not known]",
     )
-    everyone = click.option(
+    everyone = named_option(
         "--allow-everyone/--no-allow-everyone",
         default=None,
-        help=f"The {ALLOW_EVERYONE_IF_NO_ACL_FOUND} of the server."
-        "  [default: that of the store or of --config, or false]",
+        default_text="that of the store or of --config, or false",
     )
     return users(everyone(command))
 

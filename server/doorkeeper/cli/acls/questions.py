@@ -22,6 +22,7 @@ from doorkeeper.acls.by_type import allowed_on_some
 from doorkeeper.acls.cases import Verdict
 from doorkeeper.acls.decision import Policy, Question
 from doorkeeper.acls.explanation import apply_change, explanation
+from doorkeeper.acls.formats.built_in_roles import BUILT_IN
 from doorkeeper.acls.formats.csv import binding_of_row
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.model import (
@@ -39,7 +40,7 @@ from doorkeeper.acls.model import (
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acls.search import find
 from doorkeeper.acls.snapshot import Snapshot
-from doorkeeper.acls.tasks import TaskNeed, task_access, task_answer
+from doorkeeper.acls.tasks import TASKS, TaskNeed, task_access, task_answer
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     Location,
@@ -83,6 +84,8 @@ from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import PlacedAcceptance
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.config.keys import ALLOW_EVERYONE_IF_NO_ACL_FOUND
 from doorkeeper.server.schema.features import LEVELS, NEWEST, OLDEST, has_networks
 
@@ -101,6 +104,10 @@ files and live clusters do not tell them: --config FILE, or --super-users and --
 them. Each answer ends with the values that it is based on.
 {ADDRESSES}"""
 """The part of help texts that explains addresses and the policy."""
+
+_TASKS_HELP: Final = f"""
+Tasks of --task: {", ".join(TASKS)}. Roles: {", ".join(BUILT_IN)}.
+"""
 
 
 class AclState(Struct, frozen=True):
@@ -151,10 +158,7 @@ class AclState(Struct, frozen=True):
 
 def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a location and a policy; ``take_state`` reads them."""
-    location = location_options(
-        config_help="Shorthand for the address config:FILE, a server.properties. Beside the address"
-        " of a file or a live cluster: the source of super.users and the like."
-    )
+    location = location_options()
     return location(policy_options(release_option(at_option(command))))
 
 
@@ -257,7 +261,8 @@ def snapshot_of(bindings: Iterable[AclBinding]) -> Snapshot:
 
 
 @click.command(
-    epilog=f"""{POLICY_HELP}
+    cls=Command,
+    epilog=f"""{_TASKS_HELP}{POLICY_HELP}
 An ACL is written as a row, as in the output: KafkaPrincipal,ResourceType,PatternType,ResourceName,
 Operation,PermissionType,Host.
 
@@ -274,7 +279,7 @@ Examples:
                           --topic pii- --resource-pattern-type prefixed
   doorkeeper acls explain kafka://localhost:9092 --principal User:alice --operation Write \\
                           --topic orders --with 'User:alice,TOPIC,PREFIXED,ord,WRITE,ALLOW,*'
-"""
+""",
 )
 @principal_option
 @operation_option
@@ -283,29 +288,11 @@ Examples:
 @resource_option
 @pattern_option
 @host_option
-@click.option(
-    "--with",
-    "added",
-    metavar="ROW|FILE",
-    multiple=True,
-    shell_complete=files,
-    help="Answer as if this ACL, or those of a file, were added; may be repeated.",
-)
-@click.option(
-    "--without",
-    "removed",
-    metavar="ROW|FILE",
-    multiple=True,
-    shell_complete=files,
-    help="Answer as if this ACL, or those of a file, were removed; may be repeated.",
-)
+@named_option("--with", "added", multiple=True, shell_complete=files)
+@named_option("--without", "removed", multiple=True, shell_complete=files)
 @state_options
 @output_option
-@click.option(
-    "--exit-status",
-    is_flag=True,
-    help=f"Exit with {DENIED} if the request is denied, or not always allowed.",
-)
+@named_option("--exit-status", is_flag=True)
 @inspects
 def explain(
     principal: str,
@@ -392,10 +379,11 @@ def _bindings_of(text: str) -> list[AclBinding]:
 
 
 @click.command(
+    cls=Command,
     name="who-can",
     epilog=f"""
 User:* stands for all principals that no ACL names.
-{POLICY_HELP}{_STATUSES}
+{_TASKS_HELP}{POLICY_HELP}{_STATUSES}
 \b
 Examples:
   doorkeeper acls who-can store:data --operation Write --topic orders
@@ -480,10 +468,11 @@ _TYPES = [each.name.lower().replace("_", "-") for each in ResourceType if each >
 
 
 @click.command(
+    cls=Command,
     name="what-can",
     epilog=f"""
 The operations of a row are those for the names that its pattern covers and no narrower row covers.
-{POLICY_HELP}{_STATUSES}
+{_TASKS_HELP}{POLICY_HELP}{_STATUSES}
 \b
 Examples:
   doorkeeper acls what-can store:data --principal User:alice
@@ -492,12 +481,12 @@ Examples:
 )
 @principal_option
 @host_option
-@click.option(
+@named_option(
     "--resource-type",
     "resource_types",
     type=click.Choice(_TYPES),
     multiple=True,
-    help="List only resources of this type; may be repeated.  [default: all]",
+    default_text="all",
 )
 @task_option
 @parameter_option

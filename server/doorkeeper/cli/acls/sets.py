@@ -67,6 +67,8 @@ from doorkeeper.cli.options import PROPERTIES_FILE, utf8
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.stores import open_history
 from doorkeeper.cli.terminal import fail, say
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.state.history.undoing import changes_since
 from doorkeeper.server.state.store import StorageError
 
@@ -100,10 +102,11 @@ def _revision_or_plan(text: str) -> int:
     return int(text)
 
 
-_dry_run = click.option("--dry-run", is_flag=True, help="Show the plan and change nothing.")
+_dry_run = named_option("--dry-run", is_flag=True)
 
 
 @click.command(
+    cls=Command,
     epilog=f"""{ADDRESSES}
 {PLAN_STATUSES}
 
@@ -114,7 +117,7 @@ Examples:
   doorkeeper acls diff config:server.properties --from '2 days ago'
   doorkeeper acls diff store:data --from 1042 --to 1050
   doorkeeper acls diff before.yaml after.yaml --effective
-"""
+""",
 )
 @address_argument("left")
 @click.option(
@@ -132,19 +135,9 @@ Examples:
     type=past_moment,
     help="Take RIGHT as of a moment; --at is the same.  [default: now]",
 )
-@click.option(
-    "--left-topic-prefix",
-    metavar="PREFIX",
-    default="",
-    type=utf8,
-    help="Compare as if the topics of LEFT began with PREFIX, as MirrorMaker names those that it"
-    " copies: src. for a source cluster src.",
-)
-@click.option(
-    "--right-command-config",
-    metavar="FILE",
-    type=PROPERTIES_FILE,
-    help="Client properties for RIGHT; - is standard input.  [default: those of --command-config]",
+@named_option("--left-topic-prefix", default="", type=utf8)
+@named_option(
+    "--right-command-config", type=PROPERTIES_FILE, default_text="those of --command-config"
 )
 @plan_output_option
 @effective_options
@@ -226,6 +219,7 @@ def _differing_entities(
 
 
 @click.command(
+    cls=Command,
     epilog=f"""{ADDRESSES}
 {PLAN_STATUSES}
 
@@ -236,7 +230,7 @@ Examples:
   doorkeeper acls plan teams/ kafka://localhost:9092 --fail-on unowned --assert rules.yaml
   doorkeeper acls plan teams/ kafka://localhost:9092 --effective
   doorkeeper acls plan team.csv kafka://localhost:9092 --own-prefix team- --out team.plan
-"""
+""",
 )
 @removals_max_option
 @accept_option()
@@ -244,13 +238,7 @@ Examples:
 @effective_options
 @fail_on_option("removal", "widening", "unowned")
 @assert_option
-@click.option(
-    "--out",
-    "out_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Write the plan to FILE, for doorkeeper acls apply FILE ADDRESS --plan.",
-)
+@named_option("--out", "out_file", type=click.Path(path_type=Path))
 @delete_topics_option
 @new_password_option
 @selectors
@@ -333,6 +321,7 @@ def _refusals(
 
 
 @click.command(
+    cls=Command,
     epilog=f"""
 With --plan, WANTED is the file of a plan. Its changes are made and no others, and only at the
 address that it was made for. After an interruption the same command makes the remaining changes.
@@ -343,24 +332,13 @@ address that it was made for. After an interruption the same command makes the r
 Examples:
   doorkeeper acls apply acls.yaml kafka://localhost:9092 --dry-run
   doorkeeper acls apply team.plan kafka://localhost:9092 --plan --yes
-"""
+""",
 )
-@click.option("--plan", "is_plan", is_flag=True, help="WANTED is the file of a plan.")
-@click.option(
-    "--other-address",
-    is_flag=True,
-    help="Apply a plan that was made for another address.",
-)
-@click.option(
-    "--if-revision",
-    "if_revision",
-    metavar="REVISION",
-    type=_revision_or_plan,
-    help="Fail if a change behind this revision of the store concerns the plan; 'plan' is the"
-    " revision that is in the file of --plan.",
-)
+@named_option("--plan", "is_plan", is_flag=True)
+@named_option("--other-address", is_flag=True)
+@named_option("--if-revision", "if_revision", type=_revision_or_plan)
 @_dry_run
-@click.option("--yes", is_flag=True, help="Do not ask before the changes.")
+@named_option("--yes", is_flag=True)
 @removals_max_option
 @accept_option()
 @delete_topics_option
@@ -433,6 +411,7 @@ def apply(
 
 
 @click.command(
+    cls=Command,
     name="import",
     epilog=f"""{ADDRESSES}
 {STATUSES}

@@ -29,6 +29,7 @@ from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.question_options import check_name, take_resource
 from doorkeeper.cli.options import utf8
 from doorkeeper.cli.terminal import paint, printable
+from doorkeeper.cli.vocabulary.options import named_option
 
 _PREFIXED: Final = "prefixed"
 _OPTIONS: Final = {
@@ -42,29 +43,14 @@ _PARAMETERS: Final = {"topic": "topic", "group": "group", "transactional_id": "t
 _CASES_MAX: Final = 20
 COLOURS: Final = {Verdict.ALWAYS: "green", Verdict.NEVER: "red", Verdict.SOMETIMES: "yellow"}
 
-task_option = click.option(
-    "--task",
-    metavar="TASK|ROLE",
-    type=click.Choice([*TASKS, *BUILT_IN]),
-    help="Ask for all permissions that a task needs, in place of --operation:"
-    f" {', '.join(TASKS)}; or all that a role gives: {', '.join(BUILT_IN)}.",
-)
-parameter_option = click.option(
-    "--parameter",
-    "parameters",
-    metavar="NAME=VALUE",
-    multiple=True,
-    type=utf8,
-    help="A parameter of the role of --task, such as applicationId=orders-app; may be repeated."
-    " --topic, --group and --transactional-id name topic, group and transactionalId.",
-)
-pattern_option = click.option(
+task_option = named_option("--task", type=click.Choice([*TASKS, *BUILT_IN]))
+parameter_option = named_option("--parameter", "parameters", multiple=True, type=utf8)
+pattern_option = named_option(
     "--resource-pattern-type",
     "pattern",
     type=click.Choice(["literal", _PREFIXED], case_sensitive=False),
     default="literal",
     show_default=True,
-    help="With prefixed, ask about all names that begin with NAME: always, never, or sometimes.",
 )
 
 

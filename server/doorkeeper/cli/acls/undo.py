@@ -24,6 +24,8 @@ from doorkeeper.cli.history.commands import history_address, line_of, read_histo
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.repositories.repository import AclRepository
 from doorkeeper.cli.terminal import say
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.state.history.moments import Moment
 from doorkeeper.server.state.history.reading import revision_at
 from doorkeeper.server.state.history.undoing import Undo, read_undo
@@ -74,6 +76,7 @@ def _history_of(target: Address) -> Address:
 
 
 @click.command(
+    cls=Command,
     epilog=f"""
 The plan removes the ACLs that the revisions added, and adds those that they removed. ACLs that
 later changes have already removed or added again are left out; later changes of the same patterns
@@ -93,25 +96,13 @@ Examples:
   doorkeeper acls undo 1042 config:server.properties --dry-run
   doorkeeper acls undo config:server.properties --since '2 hours ago'
   doorkeeper acls undo 1042..1050 kafka://localhost:9092 --history config:server.properties
-"""
+""",
 )
 @click.argument("revisions", metavar="[REVISION[..REVISION]]", required=False)
-@click.option(
-    "--since",
-    metavar="MOMENT",
-    type=past_moment,
-    help="Take back all changes after a time such as 2026-11-26T14:30Z, after '2 hours ago', or"
-    " after a revision; instead of REVISION.",
-)
-@click.option(
-    "--history",
-    metavar="ADDRESS",
-    type=history_address,
-    shell_complete=files,
-    help="The store with the history.  [default: ADDRESS]",
-)
-@click.option("--dry-run", is_flag=True, help="Show the plan and change nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask before the changes.")
+@named_option("--since", type=past_moment)
+@named_option("--history", type=history_address, shell_complete=files, default_text="ADDRESS")
+@named_option("--dry-run", is_flag=True)
+@named_option("--yes", is_flag=True)
 @accept_option()
 @location_options()
 def undo(

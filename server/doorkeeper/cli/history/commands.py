@@ -21,6 +21,8 @@ from doorkeeper.cli.options import STATUSES, config_option, output_option, princ
 from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.cli.stores import STORE_ADDRESSES, open_history
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
+from doorkeeper.cli.vocabulary.commands import Group
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.schema.declared import KINDS
 from doorkeeper.server.state.history.moments import Moment, time_text
 from doorkeeper.server.state.history.reading import revision_at
@@ -94,6 +96,7 @@ def read_history(store: Address, work: Callable[[Portable], Awaitable[Result]]) 
 
 
 @click.group(
+    cls=Group,
     name="history",
     invoke_without_command=True,
     epilog=f"""
@@ -110,42 +113,13 @@ Examples:
 """,
 )
 @store_options
-@click.option("--since", metavar="MOMENT", type=moment, help="Only changes from this moment on.")
-@click.option("--until", metavar="MOMENT", type=moment, help="Only changes up to this moment.")
-@click.option(
-    "--principal",
-    "principals",
-    metavar="TYPE:NAME",
-    multiple=True,
-    type=principal,
-    help="Only changes of ACLs of this principal; may be repeated.",
-)
-@click.option(
-    "--resource",
-    "resources",
-    metavar="NAME",
-    multiple=True,
-    help="Only changes of ACLs of this pattern, or of a topic, user, ... of this name; may be"
-    " repeated.",
-)
-@click.option(
-    "--author",
-    "authors",
-    metavar="TYPE:NAME",
-    multiple=True,
-    type=principal,
-    help="Only changes by this principal; may be repeated.",
-)
-@click.option(
-    "--kind",
-    "kinds",
-    multiple=True,
-    type=click.Choice(list(KINDS)),
-    help="Only changes of this kind; may be repeated.",
-)
-@click.option(
-    "--limit", type=click.IntRange(1), default=LIMIT, show_default=True, help="The most changes."
-)
+@named_option("--since", type=moment)
+@named_option("--until", type=moment)
+@named_option("--principal", "principals", multiple=True, type=principal)
+@named_option("--resource", "resources", multiple=True)
+@named_option("--author", "authors", multiple=True, type=principal)
+@named_option("--kind", "kinds", multiple=True, type=click.Choice(list(KINDS)))
+@named_option("--limit", type=click.IntRange(1), default=LIMIT, show_default=True)
 @click.option(
     "--before", metavar="REVISION", type=click.IntRange(1), help="The next page: older changes."
 )
@@ -311,21 +285,13 @@ Examples:
 """
 )
 @store_options
-@click.option(
-    "--recorded",
-    metavar="REVISION:HASH",
-    multiple=True,
-    callback=_take_hashes,
-    help="A hash that was kept elsewhere; may be repeated.",
-)
-@click.option(
+@named_option("--recorded", multiple=True, callback=_take_hashes)
+@named_option(
     "--recorded-in",
-    metavar="FILE",
     multiple=True,
     type=click.Path(path_type=Path),
     callback=_take_files,
     shell_complete=files,
-    help="A file with such hashes, as a server's log; may be repeated.",
 )
 @output_option
 @inspects

@@ -20,6 +20,8 @@ from doorkeeper.cli.options import output_option, principal
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.stores import open_history
 from doorkeeper.cli.terminal import say_once, show, show_json
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.state.history.reading import BeforeHistory
 from doorkeeper.server.state.history.revisions import Revision, RevisionFilter
 from doorkeeper.server.state.history.watching import next_revisions
@@ -33,6 +35,7 @@ AWAY_S: Final = 1.0
 
 
 @click.command(
+    cls=Command,
     name="watch",
     epilog=f"""
 Changes come in order, each once. A watcher that was stopped goes on with --from and the revision
@@ -56,14 +59,7 @@ Examples:
     type=click.IntRange(1),
     help="Begin with this revision.  [default: the next one]",
 )
-@click.option(
-    "--principal",
-    "principals",
-    metavar="TYPE:NAME",
-    multiple=True,
-    type=principal,
-    help="Only changes of ACLs of this principal; may be repeated.",
-)
+@named_option("--principal", "principals", multiple=True, type=principal)
 @click.option(
     "--count",
     type=click.IntRange(1),

@@ -25,6 +25,8 @@ from doorkeeper.cli.learn.present import NOT_COMPARED, PresentAcls, read_present
 from doorkeeper.cli.learn.printing import OUTPUTS, alternative_lines, lines_of
 from doorkeeper.cli.options import PROPERTIES_FILE
 from doorkeeper.cli.terminal import FAILED, fail, printable, say, show
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -98,6 +100,7 @@ class _Report(Struct, frozen=True):
 
 
 @click.command(
+    cls=Command,
     name="learn",
     epilog="""
 \b
@@ -133,19 +136,11 @@ Examples:
   doorkeeper learn --principal User:svc --acls acls.txt --allow-wider -- ./my-service
 """,
 )
-@click.option(
+@named_option(
     "--principal",
-    metavar="PRINCIPAL",
-    help="The principal of COMMAND in the ACLs, such as User:svc; with --from the one of the log."
-    f"  [default: {ANONYMOUS}; with --check the only one of the file; with --from all]",
+    default_text=f"{ANONYMOUS}; with --check the only one of the file; with --from all",
 )
-@click.option(
-    "--output",
-    type=click.Choice(OUTPUTS),
-    default=OUTPUTS[0],
-    show_default=True,
-    help="The form of the ACLs: rows, lines of kafka-acls.sh, or YAML for acls plan.",
-)
+@named_option("--output", type=click.Choice(OUTPUTS), default=OUTPUTS[0], show_default=True)
 @click.option(
     "--to",
     "out_file",
@@ -154,14 +149,7 @@ Examples:
     shell_complete=files,
     help="Write the ACLs to a file.  [default: standard output]",
 )
-@click.option(
-    "--check",
-    "acl_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    shell_complete=files,
-    help="Enforce exactly the ACLs of a file, in any format of acls import.",
-)
+@named_option("--check", "acl_file", type=click.Path(path_type=Path), shell_complete=files)
 @click.option(
     "--from",
     "first_log",
@@ -178,37 +166,17 @@ Examples:
     shell_complete=files,
     help="The topics that exist: those of a file of ACLs.  [default: none; created when used]",
 )
-@click.option(
-    "--include-optional",
-    is_flag=True,
-    help="Count requests whose refusal only shortens a response, such as a list of topics.",
-)
-@click.option(
-    "--generalize",
-    is_flag=True,
-    help="Suggest prefixes that could stand for several ACLs, as comments behind the ACLs.",
-)
-@click.option(
+@named_option("--include-optional", is_flag=True)
+@named_option("--generalize", is_flag=True)
+@named_option(
     "--acls",
     "present",
-    metavar="ADDRESS",
     type=address,
     shell_complete=complete_address,
-    help="The ACLs in force, which the result must not exceed: a file, kafka://HOST:PORT, a store;"
-    " see doorkeeper acls.  [default: none; nothing is compared]",
+    default_text="none; nothing is compared",
 )
-@click.option(
-    "--command-config",
-    metavar="FILE",
-    type=PROPERTIES_FILE,
-    help="Client properties for --acls of a live cluster.  [default: none, for PLAINTEXT]",
-)
-@click.option(
-    "--allow-wider",
-    is_flag=True,
-    help="Write ACLs that allow more than those of --acls; each region that they newly allow is a"
-    " comment.",
-)
+@named_option("--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT")
+@named_option("--allow-wider", is_flag=True)
 @click.argument("words", metavar="COMMAND...", nargs=-1, type=click.UNPROCESSED)
 @inspects
 def command(

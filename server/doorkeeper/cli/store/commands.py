@@ -32,6 +32,8 @@ from doorkeeper.cli.stores import (
     settings_of,
 )
 from doorkeeper.cli.terminal import fail, progress, say, show
+from doorkeeper.cli.vocabulary.commands import Group
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR
@@ -92,6 +94,7 @@ _any_store = _store_option(
 
 
 @click.group(
+    cls=Group,
     name="store",
     epilog=f"""{STATUSES}
 \b
@@ -126,7 +129,7 @@ Examples:
 @click.argument("target", type=click.Path(path_type=Path))
 @config_option
 @data_dir_option
-@click.option("--overwrite", is_flag=True, help="Replace TARGET if it exists.  [default: refuse]")
+@named_option("--overwrite", is_flag=True, default_text="refuse")
 def backup(target: Path, file: Path | None, data_dir: Path | None, *, overwrite: bool) -> None:
     """Copy the store to the file TARGET."""
     # Of the embedded store, whatever the configuration names: a shared one is backed up with
@@ -155,7 +158,7 @@ Examples:
 @click.argument("source", type=click.Path(path_type=Path))
 @config_option
 @data_dir_option
-@click.option("--yes", is_flag=True, help="Do not ask before ACLs change.")
+@named_option("--yes", is_flag=True)
 def restore(source: Path, file: Path | None, data_dir: Path | None, *, yes: bool) -> None:
     """Replace the store by the backup SOURCE."""
     settings = settings_of(file, data_dir)
@@ -281,9 +284,7 @@ Examples:
 )
 @_store_option("--from", "source", "The store to read.", required=True)
 @_store_option("--to", "target", "The store to write.", required=True)
-@click.option(
-    "--overwrite", is_flag=True, help="Replace a target that is not empty.  [default: refuse]"
-)
+@named_option("--overwrite", is_flag=True, default_text="refuse")
 def copy(source: Address, target: Address, *, overwrite: bool) -> None:
     """Copy everything from one store to another."""
     places = place_of(settings_at(source)), place_of(settings_at(target))

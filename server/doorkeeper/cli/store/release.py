@@ -23,6 +23,8 @@ from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.options import config_option
 from doorkeeper.cli.stores import data_dir_option, settings_of
 from doorkeeper.cli.terminal import printable, show
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import KAFKA_RELEASE
 from doorkeeper.server.schema.change import Author, Change, Origin
@@ -40,6 +42,7 @@ ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper store rel
 
 
 @click.command(
+    cls=Command,
     epilog="""
 \b
 From 4.4 on, the host of an ACL may be a network in CIDR notation (KIP-1276), such as 10.0.0.0/8:
@@ -62,12 +65,12 @@ Examples:
   doorkeeper store release --config /etc/doorkeeper/server.properties
   doorkeeper store release 4.4 --config /etc/doorkeeper/server.properties
   doorkeeper store release 4.4 --data-dir /var/lib/doorkeeper --yes
-"""
+""",
 )
 @click.argument("release", type=click.Choice(list(LEVELS)), required=False)
 @config_option
 @data_dir_option
-@click.option("--yes", is_flag=True, help="Do not ask before the change.")
+@named_option("--yes", is_flag=True)
 def release(
     release: str | None,
     file: Path | None,

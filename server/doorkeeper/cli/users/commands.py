@@ -18,15 +18,17 @@ from doorkeeper.cli.acls.change_rules import accept_option, own_credential, refu
 from doorkeeper.cli.options import (
     PROPERTIES_FILE,
     STATUSES,
-    array_option,
     config_option,
     load_settings,
+    output_option,
     override_option,
 )
 from doorkeeper.cli.profiles import profile_option
 from doorkeeper.cli.repositories.addresses import AddressKind
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say
 from doorkeeper.cli.users.passwords import new_password
+from doorkeeper.cli.vocabulary.commands import Group
+from doorkeeper.cli.vocabulary.options import named_option
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -56,6 +58,7 @@ class UsersLocation(Struct, frozen=True):
 
 
 @click.group(
+    cls=Group,
     name="users",
     epilog=f"""{STATUSES}
 \b
@@ -76,19 +79,9 @@ def command() -> None:
 
 def _where_options(function: Function) -> Function:
     for option in (
-        click.option(
-            "--command-config",
-            metavar="FILE",
-            type=PROPERTIES_FILE,
-            help="Client properties for --bootstrap-server: security.protocol, sasl.mechanism, ...;"
-            " - is standard input.  [default: none, for PLAINTEXT]",
-        ),
+        named_option("--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT"),
         profile_option,
-        click.option(
-            "--bootstrap-server",
-            metavar="HOST:PORT",
-            help="The live cluster.  [default: the store of --config]",
-        ),
+        named_option("--bootstrap-server", default_text="the store of --config"),
         override_option,
         config_option,
     ):
@@ -96,23 +89,20 @@ def _where_options(function: Function) -> Function:
     return function
 
 
-_mechanisms_option = click.option(
+_mechanisms_option = named_option(
     "--mechanism",
     "mechanisms",
     type=click.Choice(MECHANISMS),
     multiple=True,
-    help="Only this mechanism; may be repeated.  [default: both, or those of the user]",
+    default_text="both, or those of the user",
 )
-_iterations_option = click.option(
+_iterations_option = named_option(
     "--iterations",
     type=click.IntRange(ITERATIONS_MIN, ITERATIONS_MAX),
-    help="The number of iterations of the hash.  [default: 4096, or that of the user]",
+    default_text="4096, or that of the user",
 )
-_password_option = click.option(
-    "--password-file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Take the first line as the password; - is standard input.  [default: ask]",
+_password_option = named_option(
+    "--password-file", type=click.Path(path_type=Path), default_text="ask"
 )
 
 
@@ -252,7 +242,7 @@ Examples:
   doorkeeper users list --bootstrap-server localhost:9092 --output json
 """,
 )
-@array_option
+@output_option
 @_where_options
 def list_users(output: str, **options: Any) -> None:
     """List users with their mechanisms and iterations."""

@@ -12,6 +12,8 @@ import click
 from doorkeeper.cli.options import STATUSES
 from doorkeeper.cli.terminal import fail
 from doorkeeper.cli.users.passwords import new_password
+from doorkeeper.cli.vocabulary.commands import Group
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.security.password_records import SALT_BYTES
 from doorkeeper.server.security.users_file_changes import delete_user, set_user, user_names
 
@@ -22,6 +24,7 @@ _name = click.argument("name")
 
 
 @click.group(
+    cls=Group,
     name="users-file",
     epilog=f"""{STATUSES}
 \b
@@ -49,11 +52,10 @@ Examples:
 )
 @_file
 @_name
-@click.option(
+@named_option(
     "--password-file",
-    metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    help="Take the first line as the password; - is standard input.  [default: ask]",
+    default_text="ask",
 )
 def set_password(file: Path, name: str, password_file: Path | None) -> None:
     """Set the password of the user NAME in FILE."""

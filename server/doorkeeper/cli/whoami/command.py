@@ -14,6 +14,8 @@ from doorkeeper.cli.acls.addresses import ADDRESSES, location_options, take_loca
 from doorkeeper.cli.options import JAAS_FILE_KEY, output_option, utf8
 from doorkeeper.cli.repositories.clusters import ClusterRepository
 from doorkeeper.cli.terminal import fail, say, show, show_json
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.cli.whoami.answers import Acls, Answer, lines_of, record_of
 from doorkeeper.cli.whoami.credentials import (
     InvalidCredential,
@@ -46,6 +48,7 @@ _ADDRESS_OPTIONS: Final = ("address", "bootstrap_server", "bootstrap_controller"
 
 
 @click.command(
+    cls=Command,
     name="whoami",
     epilog=f"""
 With {_CREDENTIALS}, nothing is connected: the rules of
@@ -70,45 +73,14 @@ Examples:
   doorkeeper whoami kafka://localhost:9092 --command-config alice.properties
 """,
 )
-@click.option(
-    "--listener", metavar="NAME", type=utf8, help="The listener of --config that clients dial."
-)
-@click.option(
-    "--cert",
-    "certificate",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="A client's certificate, PEM or DER; of a chain the first.",
-)
-@click.option(
-    "--token",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="A file with a JSON Web Token.",
-)
-@click.option(
-    "--kerberos",
-    metavar="NAME",
-    type=utf8,
-    help="The name of a Kerberos principal: primary@REALM, primary/host@REALM.",
-)
-@click.option("--user", metavar="NAME", type=utf8, help="The name of a login by SCRAM or PLAIN.")
-@click.option(
-    "--default-realm",
-    metavar="REALM",
-    type=utf8,
-    help="The default realm of the broker's krb5.conf, for --kerberos."
-    "  [default: that of the principal is assumed]",
-)
-@click.option(
-    "--create-token",
-    is_flag=True,
-    help="Create a delegation token on the cluster, and expire it at once: its owner is the"
-    " principal. Needs delegation.token.secret.key there.",
-)
-@location_options(
-    config_help="The broker's server.properties: the rules of its listeners, and super.users."
-)
+@named_option("--listener", type=utf8)
+@named_option("--cert", "certificate", type=click.Path(path_type=Path))
+@named_option("--token", type=click.Path(path_type=Path))
+@named_option("--kerberos", type=utf8)
+@named_option("--user", type=utf8)
+@named_option("--default-realm", type=utf8, default_text="that of the principal is assumed")
+@named_option("--create-token", is_flag=True)
+@location_options()
 @output_option
 def command(
     listener: str | None,

@@ -1,0 +1,463 @@
+"""The options of ``doorkeeper`` and ``doorkeeper-pipeline``: one name, one meaning, one text.
+
+A command makes an option by its name; what it adds is the type, the default, and whether it may be
+repeated. A name that is not in the table is an error of the program. ``acls add``, ``remove`` and
+``list`` have the names of kafka-acls.sh, other commands those that mean the same: --force is
+--yes, and --bootstrap-server is an ADDRESS.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+import click
+
+from doorkeeper.cli.vocabulary.commands import (
+    CONNECTION,
+    ENGINE,
+    EVIDENCE,
+    OPTIONS,
+    OUTPUT,
+    POLICY,
+    QUESTION,
+    Option,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Decorated = TypeVar("Decorated", bound="Callable[..., Any] | click.Command")
+
+
+class Meaning(NamedTuple):
+    """The heading of an option, its metavar, and its help text.
+
+    The help shows the choices of a command in place of the metavar. It is None for flags, and for
+    choices that are a matter of the command.
+    """
+
+    heading: str
+    metavar: str | None
+    text: str
+
+
+VOCABULARY: Final[Mapping[str, Meaning]] = {
+    # The request, the ACLs, the changes or the events that a command is about.
+    "--principal": Meaning(QUESTION, "TYPE:NAME", "The principal, such as User:alice."),
+    "--allow-principal": Meaning(QUESTION, "TYPE:NAME", "The principal to allow."),
+    "--deny-principal": Meaning(QUESTION, "TYPE:NAME", "The principal to deny."),
+    "--allow-host": Meaning(QUESTION, "HOST", "The host to allow."),
+    "--deny-host": Meaning(QUESTION, "HOST", "The host to deny."),
+    "--exclude-principal": Meaning(
+        QUESTION,
+        "TYPE:NAME",
+        "Leave this principal out of shares and findings, such as a tool that is denied all the"
+        " time; the output says how much that is, and the tables keep it.",
+    ),
+    "--author": Meaning(QUESTION, "TYPE:NAME", "The principal that made the change."),
+    "--operation": Meaning(QUESTION, "OPERATION", "The operation: Read, Write, Describe, ..."),
+    "--host": Meaning(
+        QUESTION,
+        "HOST",
+        "The address of the client, or all addresses of a network such as 10.0.0.0/8; * is an"
+        " address that no ACL names.",
+    ),
+    "--topic": Meaning(QUESTION, "NAME", "The topic."),
+    "--group": Meaning(QUESTION, "NAME", "The group."),
+    "--cluster": Meaning(QUESTION, None, "The cluster itself, as a resource."),
+    "--transactional-id": Meaning(QUESTION, "ID", "The transactional id."),
+    "--delegation-token": Meaning(QUESTION, "ID", "The delegation token."),
+    "--user-principal": Meaning(
+        QUESTION, "TYPE:NAME", "The user whose delegation tokens are the resource."
+    ),
+    "--resource": Meaning(QUESTION, "NAME", "The name of the resource, of any type."),
+    "--resource-type": Meaning(QUESTION, "TYPE", "The type of the resource, such as topic."),
+    "--resource-pattern-type": Meaning(
+        QUESTION,
+        "TYPE",
+        "How names are meant: literal; prefixed, as the beginning of names; match, all patterns"
+        " that cover the name; any.",
+    ),
+    "--producer": Meaning(
+        QUESTION, None, "The ACLs of a producer: Write, Describe and Create on topics."
+    ),
+    "--consumer": Meaning(
+        QUESTION, None, "The ACLs of a consumer: Read and Describe on topics, Read on groups."
+    ),
+    "--idempotent": Meaning(QUESTION, None, "With --producer: IdempotentWrite on the cluster too."),
+    "--task": Meaning(
+        QUESTION,
+        "TASK|ROLE",
+        "All permissions that a task needs, or that a role gives, in place of --operation.",
+    ),
+    "--parameter": Meaning(
+        QUESTION,
+        "NAME=VALUE",
+        "A parameter of the role of --task, such as applicationId=orders-app; --topic, --group and"
+        " --transactional-id are topic, group and transactionalId.",
+    ),
+    "--with": Meaning(
+        QUESTION, "ROW|FILE", "Answer as if this ACL, or those of a file, were added."
+    ),
+    "--without": Meaning(
+        QUESTION, "ROW|FILE", "Answer as if this ACL, or those of a file, were removed."
+    ),
+    "--at": Meaning(
+        QUESTION,
+        "MOMENT",
+        "Answer as of a revision, a time such as 2026-11-26T14:30Z, or '2 days ago': from the"
+        " history of a store or a backup.",
+    ),
+    "--left-at": Meaning(QUESTION, "MOMENT", "Take LEFT as of this moment, from its history."),
+    "--right-at": Meaning(QUESTION, "MOMENT", "Take RIGHT as of this moment, from its history."),
+    "--left-topic-prefix": Meaning(
+        QUESTION,
+        "PREFIX",
+        "Compare as if the topics of LEFT began with PREFIX, as MirrorMaker names those that it"
+        " copies: src. for a source cluster src.",
+    ),
+    "--since": Meaning(
+        QUESTION,
+        "MOMENT",
+        "Only what is newer than this moment: a time such as 2026-11-26T14:30Z.",
+    ),
+    "--until": Meaning(QUESTION, "MOMENT", "Only what is not newer than this moment."),
+    "--kind": Meaning(QUESTION, "KIND", "The kind of the change or event."),
+    "--own-prefix": Meaning(
+        QUESTION, "PREFIX", "Select the ACLs of resources whose names begin with PREFIX."
+    ),
+    "--own-principal": Meaning(QUESTION, "TYPE:NAME", "Select the ACLs of this principal."),
+    "--own-type": Meaning(
+        QUESTION, "TYPE", "Select the ACLs of resources of this type, such as topic."
+    ),
+    "--whole": Meaning(
+        QUESTION, None, "Select all ACLs of ADDRESS: remove each one that is not wanted."
+    ),
+    "--select": Meaning(
+        QUESTION, "CODE,...", "Report only these codes, or those with this beginning."
+    ),
+    "--ignore": Meaning(
+        QUESTION, "CODE,...", "Do not report these codes, or those with this beginning."
+    ),
+    "--implied": Meaning(
+        QUESTION,
+        None,
+        "Also report DESCRIBE next to READ or WRITE, which include it: kafka-acls.sh --producer and"
+        " --consumer create it so.",
+    ),
+    "--cluster-name": Meaning(
+        QUESTION,
+        "NAME",
+        "The Kafka cluster, by its name in the clusters file, in the events or in the tables.",
+    ),
+    "--effective": Meaning(
+        QUESTION,
+        None,
+        "Show the decisions that change: of which principals, about which names, hosts and"
+        " operations, with an example of each.",
+    ),
+    # What is checked, changed or run.
+    "--accept": Meaning(
+        OPTIONS,
+        "RULE",
+        "Make a change that this rule refuses. size: many removals at once; networks: hosts that"
+        " are networks, on a cluster that compares hosts as text; lock-out: you would lose the"
+        " right to administer the cluster; open: removing the last ACL would open resources to"
+        " everyone.",
+    ),
+    "--accept-lost-access": Meaning(
+        OPTIONS,
+        None,
+        "Propose although there is not enough evidence: principals may lose access that they need.",
+    ),
+    "--acls": Meaning(OPTIONS, "ADDRESS", "The ACLs in force."),
+    "--all": Meaning(OPTIONS, None, "Forget the dynamic values of all keys."),
+    "--allow-wider": Meaning(
+        OPTIONS,
+        None,
+        "Accept ACLs that allow more than those in force; each newly allowed region is named.",
+    ),
+    "--assert": Meaning(
+        OPTIONS,
+        "FILE",
+        "Check the rules of this file, as doorkeeper acls assert, on the ACLs after the plan; 'no"
+        " more than before' compares with those before it.",
+    ),
+    "--before": Meaning(
+        OPTIONS, "ADDRESS", "The ACLs with which rules of 'no more than before' compare."
+    ),
+    "--broker": Meaning(OPTIONS, None, "FILE... are the nodes of a Kafka cluster."),
+    "--compose": Meaning(
+        OPTIONS, "FILE", "A Compose file, whose services with an image of Kafka are nodes too."
+    ),
+    "--no-jaas-file": Meaning(OPTIONS, None, "The brokers have no JAAS file."),
+    "--strict": Meaning(OPTIONS, None, "Treat warnings as errors."),
+    "--container": Meaning(
+        OPTIONS,
+        None,
+        "For the image: listen on all addresses of the container, keep the store in the volume"
+        " /var/lib/doorkeeper, and answer the probe.",
+    ),
+    "--check": Meaning(
+        OPTIONS, "FILE", "Enforce exactly the ACLs of a file, in any format of acls import."
+    ),
+    "--delete-topics": Meaning(
+        OPTIONS,
+        None,
+        "Delete the owned topics that are not wanted, with all their records; otherwise they stay.",
+    ),
+    "--different-servers": Meaning(
+        OPTIONS,
+        None,
+        "Count both: audit logs and kafka-authorizer.log of the same time are of different servers."
+        " Otherwise they are refused: a server that writes both records each decision twice.",
+    ),
+    "--dry-run": Meaning(OPTIONS, None, "Show the changes and make none."),
+    "--fail-on": Meaning(
+        OPTIONS,
+        "CASE",
+        "Exit with 1 in this case. removal: ACLs, topics, users or quotas are removed; widening:"
+        " requests may be permitted that were denied (an ALLOW is added, or a DENY removed, that no"
+        " other ACL covers); unowned: ADDRESS has ACLs that are neither wanted nor owned.",
+    ),
+    "--follow": Meaning(
+        OPTIONS,
+        "SECONDS",
+        "Go on until Ctrl-C or SIGTERM: look for new files, records and ACLs every so many seconds.",
+    ),
+    "--force": Meaning(OPTIONS, None, "Do not ask before the removal, as kafka-acls.sh --force."),
+    "--generalize": Meaning(
+        OPTIONS, None, "Suggest prefixes that could stand for several ACLs, as comments."
+    ),
+    "--history": Meaning(OPTIONS, "ADDRESS", "The store with the history."),
+    "--if-revision": Meaning(
+        OPTIONS,
+        "REVISION",
+        "Fail if a change after this revision of the store concerns the plan; 'plan' is the"
+        " revision in the file of --plan.",
+    ),
+    "--include-optional": Meaning(
+        OPTIONS,
+        None,
+        "Count requests whose denial only shortens a response, such as a list of topics.",
+    ),
+    "--iterations": Meaning(OPTIONS, "NUMBER", "The number of iterations of the hash."),
+    "--keep": Meaning(OPTIONS, "DAYS", "Remove decisions, lines and ACLs that are older."),
+    "--forget": Meaning(OPTIONS, "NAME", "Remove all rows of this principal or address."),
+    "--vacuum-hours": Meaning(
+        OPTIONS,
+        "HOURS",
+        "Delete files that only older versions of the tables have; 0 ends queries that read them.",
+    ),
+    "--known-topics": Meaning(
+        OPTIONS,
+        "FILE",
+        "The topics that exist: a name on each line, as kafka-topics.sh --list prints them, or a"
+        " file of ACLs with topics.",
+    ),
+    "--known-users": Meaning(
+        OPTIONS, "FILE", "The users with credentials: a name on each line, for W008."
+    ),
+    "--log": Meaning(
+        OPTIONS,
+        "PATH",
+        "A log of decisions: Doorkeeper's audit log, kafka-authorizer.log, and where the pipeline"
+        " reads, Redpanda's or Confluent's audit log.",
+    ),
+    "--max-quarantined": Meaning(
+        OPTIONS, "PERCENT", "Fail if more of the lines cannot be understood."
+    ),
+    "--max-removals": Meaning(OPTIONS, "NUMBER", "Refuse more removals."),
+    "--mechanism": Meaning(OPTIONS, None, "The SCRAM mechanism."),
+    "--method": Meaning(
+        OPTIONS,
+        "METHOD",
+        "unused: remove what was not needed; overbroad: replace wide ACLs by the used accesses;"
+        " least-privilege: replace all ACLs of principals.",
+    ),
+    "--new-password": Meaning(
+        OPTIONS,
+        "USER",
+        "Set the password of this user of WANTED again: passwords of a cluster cannot be compared.",
+    ),
+    "--other-address": Meaning(OPTIONS, None, "Apply a plan that was made for another address."),
+    "--overwrite": Meaning(OPTIONS, None, "Replace what exists already."),
+    "--password-file": Meaning(
+        OPTIONS, "FILE", "Take the first line as the password; - is standard input."
+    ),
+    "--pattern": Meaning(
+        OPTIONS,
+        "PATTERN",
+        "The layout of log4j or log4j2 of the logs, such as '%d{ISO8601} %p %m (%c) [%t]%n'; common"
+        " ones are recognised.",
+    ),
+    "--plan": Meaning(OPTIONS, None, "WANTED is the file of a plan."),
+    "--prefixes": Meaning(
+        OPTIONS,
+        None,
+        "Propose one prefix for names with a common beginning, which is fewer ACLs. A prefix that"
+        " allows more than the ACLs in force needs --allow-wider too.",
+    ),
+    "--proposal": Meaning(
+        OPTIONS, "FILE", "The proposed set of ACLs, whole, in any format of acls import."
+    ),
+    "--rebuild": Meaning(OPTIONS, None, "Read all files again, known or not."),
+    "--recorded": Meaning(OPTIONS, "REVISION:HASH", "A hash that was kept elsewhere."),
+    "--recorded-in": Meaning(OPTIONS, "FILE", "A file with such hashes, as a server's log."),
+    "--rules": Meaning(OPTIONS, None, "The schema of the rules of doorkeeper acls assert."),
+    "--sensitive": Meaning(
+        OPTIONS,
+        "PREFIX",
+        "Topics whose names begin so are sensitive, such as pii.: grants on them have severity"
+        " HIGH.",
+    ),
+    "--source": Meaning(OPTIONS, None, "What the logs are, where their first lines do not show."),
+    "--tables": Meaning(
+        OPTIONS,
+        "FOLDER",
+        "The folder of the tables, or its address in an object store, such as s3a://bucket/access.",
+    ),
+    "--timeout": Meaning(OPTIONS, "SECONDS", "How long to wait."),
+    "--wait": Meaning(
+        OPTIONS,
+        "REVISION",
+        "Wait until all enforced clusters enforce this revision of the store or a later one.",
+    ),
+    "--yes": Meaning(OPTIONS, None, "Do not ask before the change."),
+    "--zone": Meaning(
+        OPTIONS, "ZONE", "The zone of times that have none, as in kafka-authorizer.log."
+    ),
+    "--cert": Meaning(
+        QUESTION, "FILE", "The certificate of a client, PEM or DER; the first of a chain."
+    ),
+    "--token": Meaning(QUESTION, "FILE", "A file with a JSON Web Token."),
+    "--kerberos": Meaning(
+        QUESTION, "NAME", "The name of a Kerberos principal: primary@REALM, primary/host@REALM."
+    ),
+    "--user": Meaning(QUESTION, "NAME", "The name of a login by SCRAM or PLAIN."),
+    "--default-realm": Meaning(
+        QUESTION, "REALM", "The default realm of the broker's krb5.conf, for --kerberos."
+    ),
+    "--listener": Meaning(QUESTION, "NAME", "The listener of --config that clients connect to."),
+    "--create-token": Meaning(
+        QUESTION,
+        None,
+        "Create a delegation token on the cluster, and expire it at once: its owner is the"
+        " principal. Requires delegation.token.secret.key there.",
+    ),
+    # How much history an advice needs.
+    "--brokers": Meaning(
+        EVIDENCE,
+        "NUMBER",
+        "How many brokers and controllers write a log of their own: fewer logs are not enough"
+        " evidence. 0 disables the check.",
+    ),
+    "--min-coverage": Meaning(
+        EVIDENCE,
+        "PERCENT",
+        "How many of the days between the first decision and the last must have one, in the log of"
+        " each broker.",
+    ),
+    "--min-agreement": Meaning(
+        EVIDENCE, "PERCENT", "How many of the decisions must follow from these ACLs."
+    ),
+    "--min-start-days": Meaning(
+        EVIDENCE,
+        "DAYS",
+        "The history that removing a grant needs if clients use it when they start or create"
+        " something, such as IDEMPOTENT_WRITE, or if others seem to cover it.",
+    ),
+    "--min-days": Meaning(EVIDENCE, "DAYS", "The history that removing a grant needs."),
+    "--findings": Meaning(
+        EVIDENCE,
+        "FILE",
+        "The JSON file of findings, which report writes: those with accepted_until today or later"
+        " are accepted.",
+    ),
+    # What decides besides the ACLs.
+    "--super-user": Meaning(POLICY, "TYPE:NAME", "One of super.users, such as User:admin."),
+    "--allow-everyone": Meaning(POLICY, None, "The value of allow.everyone.if.no.acl.found."),
+    "--kafka": Meaning(
+        POLICY,
+        "RELEASE",
+        "The release of Kafka whose rules apply, such as 4.4, from which a host may be a network.",
+    ),
+    "--config": Meaning(POLICY, "FILE", "The server.properties of the server or broker."),
+    "--override": Meaning(
+        POLICY, "KEY=VALUE", "Set a key instead of the file, as in log.level=DEBUG."
+    ),
+    "--jaas-file": Meaning(POLICY, "FILE", "A JAAS file with login modules."),
+    # Where the ACLs are, and the login.
+    "--bootstrap-server": Meaning(
+        CONNECTION, "HOST:PORT,...", "The brokers of a live cluster, as kafka://HOST:PORT,..."
+    ),
+    "--bootstrap-controller": Meaning(
+        CONNECTION,
+        "HOST:PORT,...",
+        "The controllers of a live cluster, as controllers://HOST:PORT,...",
+    ),
+    "--command-config": Meaning(
+        CONNECTION,
+        "FILE",
+        "The client properties for live clusters: security.protocol, sasl.mechanism, ...",
+    ),
+    "--right-command-config": Meaning(CONNECTION, "FILE", "The client properties for RIGHT."),
+    # What computes.
+    "--engine": Meaning(
+        ENGINE, None, "local: this process alone, without Java; spark: any amount of data."
+    ),
+    "--master": Meaning(
+        ENGINE,
+        "URL",
+        "Spark's master, which chooses Spark: local[*], spark://host:7077, yarn, k8s://..., or"
+        " sc://host:15002 of Spark Connect.",
+    ),
+    "--conf": Meaning(ENGINE, "NAME=VALUE", "A setting of Spark, which overrides ours."),
+    "--packages": Meaning(
+        ENGINE,
+        "COORDINATES",
+        "Packages that Spark fetches, such as org.apache.hadoop:hadoop-aws:3.4.2.",
+    ),
+    # What is written, and how.
+    "--output": Meaning(OUTPUT, None, "The format."),
+    "--out": Meaning(OUTPUT, "FILE", "Write to this file."),
+    "--fix-file": Meaning(
+        OUTPUT,
+        "FILE",
+        "Write the ACLs without the redundant ones to this file: .yaml, .json, .csv or .txt (as"
+        " kafka-acls.sh --list).",
+    ),
+    "--script": Meaning(
+        OUTPUT,
+        "FILE",
+        "Write the changes as kafka-acls.sh commands to this file too.",
+    ),
+    "--data": Meaning(OUTPUT, "FOLDER", "Write all tables as CSV and JSON lines to this folder."),
+    "--title": Meaning(OUTPUT, "TEXT", "The title of the report."),
+    "--limit": Meaning(OUTPUT, "NUMBER", "At most this many rows."),
+    "--examples": Meaning(
+        OUTPUT, "NUMBER", "This many examples of the history of each kind, the last first."
+    ),
+    "--exit-status": Meaning(
+        OUTPUT, None, "Exit with 3 if the request is denied, or not always allowed."
+    ),
+    "--quiet": Meaning(OUTPUT, None, "Report no progress on stderr."),
+}
+
+
+def named_option(*declarations: str, **attributes: Any) -> Callable[[Decorated], Decorated]:
+    """Return the option that the first of the declarations names, with its text.
+
+    ``attributes`` are those of ``click.option`` and ``Option``, without the metavar and the text.
+    """
+    name = next(each for each in declarations if each.startswith("--")).partition("/")[0]
+    meaning = VOCABULARY[name]
+    shows_choices = isinstance(attributes.get("type"), click.Choice) and name != "--task"
+    return click.option(
+        *declarations,
+        cls=Option,
+        heading=meaning.heading,
+        meaning=meaning.text,
+        metavar=None if shows_choices else meaning.metavar,
+        **attributes,
+    )

@@ -1,0 +1,77 @@
+"""The table of options: one name, one meaning."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.cli.vocabulary.commands import HEADINGS, Command, Group, Option
+from doorkeeper.cli.vocabulary.options import VOCABULARY
+from testkit.command_tree import PROGRAMS, commands, options
+
+SHORT = {"-c": "--config", "-q": "--quiet"}
+
+
+def long_name(option: click.Option) -> str:
+    return next(each for each in option.opts if each.startswith("--"))
+
+
+def test_all_options_are_in_the_table() -> None:
+    """Each option of each command has the text and the heading of the table."""
+    for words, option in options():
+        name = long_name(option)
+        if not isinstance(option, Option):
+            continue
+
+        meaning = VOCABULARY[name]
+        assert (option.heading, option.meaning) == (meaning.heading, meaning.text), (words, name)
+
+
+def test_short_options_have_one_meaning() -> None:
+    """-c is --config in each command that has it."""
+    for words, option in options():
+        for short in set(option.opts) - {long_name(option)} - {"-h"}:
+            assert SHORT[short] == long_name(option), words
+
+
+def test_no_two_options_have_the_same_text() -> None:
+    """The same meaning has one name."""
+    texts = Counter(each.text for each in VOCABULARY.values())
+
+    assert [text for text, count in texts.items() if count > 1] == []
+
+
+def test_texts_are_sentences() -> None:
+    """Headings are those of the help; metavars are in capitals."""
+    for name, (heading, metavar, text) in VOCABULARY.items():
+        assert heading in HEADINGS, name
+        assert text.endswith("."), name
+        assert metavar is None or metavar == metavar.upper(), name
+
+
+@pytest.mark.parametrize(
+    ("words", "suggestion"),
+    [
+        (["doorkeeper", "acls", "exlain"], "No such command 'exlain'. Did you mean 'explain'?"),
+        (["doorkeeper", "serv"], "No such command 'serv'. Did you mean 'serve'?"),
+        (["doorkeeper-pipeline", "runn"], "No such command 'runn'. Did you mean 'run'?"),
+        (["doorkeeper", "acls", "xyz"], "No such command 'xyz'."),
+    ],
+)
+def test_unknown_commands_name_similar_ones(words: list[str], suggestion: str) -> None:
+    """Commands are suggested although they are imported only when they are called."""
+    program, *rest = words
+
+    result = CliRunner().invoke(PROGRAMS[program], rest)
+
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"Error: {suggestion}\n")
+
+
+def test_all_commands_suggest_and_have_headings() -> None:
+    """Commands and groups are of the classes that both programs share."""
+    for words, command in commands():
+        assert isinstance(command, (Command, Group)), words
