@@ -223,7 +223,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--follow": Meaning(
         OPTIONS,
         "SECONDS",
-        "Go on until Ctrl-C or SIGTERM: look for new files, records and ACLs every so many seconds.",
+        "Go on until Ctrl-C or SIGTERM: look for new files, records and ACLs at this interval.",
     ),
     "--force": Meaning(OPTIONS, None, "Do not ask before the removal, as kafka-acls.sh --force."),
     "--generalize": Meaning(
