@@ -30,6 +30,7 @@ Exit statuses: 0 done; 1 the audit log is incomplete, or cannot be read; 2 wrong
 \b
 Examples:
   doorkeeper audit verify /var/log/doorkeeper/audit
+  doorkeeper audit verify audit --output json
 """,
 )
 def command() -> None:
