@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypedDict, TypeVar, Unpac
 
 from msgspec import Struct
 
-from doorkeeper.base.values import Check, KeyType, Password, parse_value
+from doorkeeper.base.values import Check, KeyType, Password, parse_value, trim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -159,7 +159,7 @@ class KeyValues(Struct, frozen=True, kw_only=True):
         return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in shown)})"
 
     def __getitem__(self, key: Key[T_co]) -> T_co:
-        text = self.values.get(key.name, "").strip()
+        text = trim(self.values.get(key.name, ""))
         return key.parse(text) if text else key.default_value
 
     def full_name(self, key: Key[object]) -> str:

@@ -70,9 +70,20 @@ BOUNDS = {
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
+_BLANKS = "".join(map(chr, range(33)))
+
+
+def trim(text: str) -> str:
+    """Return a text without the blanks around it that ``String.trim`` of Java removes.
+
+    ``str.strip`` removes more: with it, ``User:admin`` and a no-break space were a super user.
+    """
+    return text.strip(_BLANKS)
+
+
 def parse_value(key_type: KeyType, text: str) -> Value:
     """Parse a text."""
-    text = text.strip()
+    text = trim(text)
     if key_type is KeyType.BOOLEAN:
         return _boolean(text)
     if key_type in BOUNDS:
@@ -83,7 +94,7 @@ def parse_value(key_type: KeyType, text: str) -> Value:
         return Password(text)
     if key_type is KeyType.LIST:
         # As ``ConfigDef``: a comma cannot be escaped, and an empty text is an empty list.
-        return tuple(part.strip() for part in text.split(",")) if text else ()
+        return tuple(trim(part) for part in text.split(",")) if text else ()
     return text
 
 

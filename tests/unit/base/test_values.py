@@ -25,12 +25,13 @@ from doorkeeper.base.values import (
         (KeyType.LONG, "9223372036854775807", 2**63 - 1),
         (KeyType.DOUBLE, "0.5", 0.5),
         (KeyType.STRING, " a b ", "a b"),
+        (KeyType.STRING, "\u00a0a\u2003", "\u00a0a\u2003"),
         (KeyType.LIST, "a, b ,c", ("a", "b", "c")),
         (KeyType.LIST, "  ", ()),
     ],
 )
 def test_texts_become_values(key_type: KeyType, text: str, value: Value) -> None:
-    """White space around a value does not count, as in Kafka."""
+    """Blanks around a value do not count, as in Kafka, where others than Java's trim has do."""
     assert parse_value(key_type, text) == value
 
 

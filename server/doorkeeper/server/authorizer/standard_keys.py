@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import Principal
+from doorkeeper.base.values import trim
 from doorkeeper.server.authorizer.kafka_log_line import FORMS
 from doorkeeper.server.config.keys import (
     ALLOW_EVERYONE_IF_NO_ACL_FOUND,
@@ -38,7 +39,7 @@ def read_policy(configs: Mapping[str, str]) -> Policy:
     Raises:
         ValueError: super users without a colon; the text lists each.
     """
-    given = (user.strip() for user in configs.get(SUPER_USERS.name, "").split(";"))
+    given = (trim(user) for user in configs.get(SUPER_USERS.name, "").split(";"))
     users = [user for user in given if user]
     wrong = []
     for user in users:
@@ -50,8 +51,7 @@ def read_policy(configs: Mapping[str, str]) -> Policy:
         raise ValueError(f"{SUPER_USERS}: {'; '.join(wrong)}")
     return Policy(
         super_users=frozenset(users),
-        allow_everyone=configs.get(ALLOW_EVERYONE_IF_NO_ACL_FOUND.name, "").strip().lower()
-        == "true",
+        allow_everyone=trim(configs.get(ALLOW_EVERYONE_IF_NO_ACL_FOUND.name, "")).lower() == "true",
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from doorkeeper.base.key import KeyValues
-from doorkeeper.base.values import INT_MAX
+from doorkeeper.base.values import INT_MAX, trim
 from doorkeeper.server.config.keys import (
     ADVERTISED_LISTENERS,
     CONTROLLER_LISTENER_NAMES,
@@ -217,12 +217,12 @@ def _protocols(
     key = LISTENER_SECURITY_PROTOCOL_MAP
     pairs: dict[str, str] = {}
     for text in raw[key].split(","):
-        name, colon, protocol = (part.strip().upper() for part in text.partition(":"))
+        name, colon, protocol = (trim(part).upper() for part in text.partition(":"))
         if colon and protocol in PROTOCOLS:
             pairs[name] = protocol
-        elif text.strip():
+        elif trim(text):
             allowed = f"allowed: NAME:PROTOCOL with one of {', '.join(PROTOCOLS)}"
-            raw.problem(key, f"found {text.strip()!r}; {allowed}")
+            raw.problem(key, f"found {trim(text)!r}; {allowed}")
     if raw.entry(key) is None and not _names_a_secure_protocol(bound, controllers):
         # As in Kafka, controller listeners without an entry use PLAINTEXT if no listener name
         # suggests TLS or SASL.

@@ -7,9 +7,10 @@ A value comes from the first of ``listener.name.<name>.<mechanism>.<key>``,
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from doorkeeper.base.key import Scope
+from doorkeeper.base.values import trim
 from doorkeeper.server.config.kafka_keys import rows
 from doorkeeper.server.config.keys import KEYS
 from doorkeeper.server.config.sasl_keys import SASL_JAAS_CONFIG
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doorkeeper.server.config.raw_config import RawConfig
-
-_SPACE: Final = "".join(map(chr, range(33)))
-"""What Java's ``String.trim`` removes: a no-break space is part of a value."""
 
 
 def values_of(
@@ -40,7 +38,7 @@ def values_of(
         for full in _candidates(name, listener, mechanism if of_mechanisms else None):
             entry = raw.entries.get(full)
             if entry is not None:
-                values[name], given_as[name] = entry.value.strip(_SPACE), full
+                values[name], given_as[name] = trim(entry.value), full
                 break
         else:
             if default is not None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from doorkeeper.base.values import trim
 from doorkeeper.server.config.keys import KERBEROS_CONFIG_FILE
 from doorkeeper.server.config.sasl_keys import SASL_KERBEROS_PRINCIPAL_TO_LOCAL_RULES
 from doorkeeper.server.security.kerberos_rules import ShortNamer
@@ -90,8 +91,8 @@ def short_namer_for(realm: str, configs: Mapping[str, str]) -> ShortNamer:
         ValueError: a rule is malformed; the text begins with the key.
     """
     key = SASL_KERBEROS_PRINCIPAL_TO_LOCAL_RULES
-    text = configs.get(key.name, key.default or "").strip()
-    rules = [rule.strip() for rule in text.split(",")] if text else []
+    text = trim(configs.get(key.name, key.default or ""))
+    rules = [trim(rule) for rule in text.split(",")] if text else []
     try:
         return ShortNamer(realm, rules)
     except ValueError as error:

@@ -18,6 +18,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from doorkeeper.base.values import trim
 from doorkeeper.server.security.java_regex import JavaPattern, PatternError
 from doorkeeper.server.security.rule_trials import Trial
 
@@ -25,7 +26,6 @@ _RULE: Final = r"(DEFAULT)|RULE:((\\.|[^\\/])*)/((\\.|[^\\/])*)/([LU]?).*?|(.*?)
 _RULES = JavaPattern(rf"\s*({_RULE})\s*(,\s*|$)")
 _ONE_RULE = JavaPattern(_RULE)
 _BACK_REFERENCE = re.compile(r"\$([0-9]+)")
-_SPACE: Final = "".join(map(chr, range(33)))
 
 
 class NoMatchingRule(Exception):
@@ -113,7 +113,7 @@ class SslRules:
 
 
 def _rules_of(text: str) -> Iterator[Rule]:
-    for match in _RULES.find_all(text.strip(_SPACE)):
+    for match in _RULES.find_all(trim(text)):
         rule = match.group(1)
         parsed = _ONE_RULE.looking_at(rule)
         if parsed is None:

@@ -19,6 +19,13 @@ def test_super_users_are_separated_by_semicolons() -> None:
     assert policy.super_users == {"User:a", "User:CN=b,O=c", "User:*"}
 
 
+def test_a_no_break_space_is_part_of_a_name() -> None:
+    """Java's trim leaves it there: User:admin without it is no super user."""
+    policy = read_policy({"super.users": "User:admin\u00a0;User:b\u0001"})
+
+    assert policy.super_users == {"User:admin\u00a0", "User:b"}
+
+
 def test_nothing_configured_means_nobody_and_closed() -> None:
     """As in Kafka."""
     policy = read_policy({})

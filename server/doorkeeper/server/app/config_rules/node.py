@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from doorkeeper.base import jaas
 from doorkeeper.base.jaas import JaasError, LoginModule
 from doorkeeper.base.key import NOTHING
+from doorkeeper.base.values import trim
 from doorkeeper.server.app.config_rules.findings import Hit, Product
 from doorkeeper.server.config.jaas_file import JaasFile
 from doorkeeper.server.config.kafka_keys import rows
@@ -106,11 +107,11 @@ class Node:
     def text(self, key: str) -> str:
         """Return the value of a key, trimmed; empty without one."""
         entry = self.entries.get(key)
-        return "" if entry is None else entry.value.strip()
+        return "" if entry is None else trim(entry.value)
 
     def words(self, key: str) -> list[str]:
         """Return the elements of a list, trimmed."""
-        return [word.strip() for word in self.text(key).split(",") if word.strip()]
+        return [trim(word) for word in self.text(key).split(",") if trim(word)]
 
     def entry(self, key: str, listener: str = "", mechanism: str = "") -> Entry | None:
         """Return the entry in effect on a listener, or for a mechanism of it."""
@@ -122,7 +123,7 @@ class Node:
     def of(self, key: str, listener: str = "", mechanism: str = "") -> str:
         """Return the text in effect on a listener, trimmed, or the default of the key."""
         entry = self.entry(key, listener, mechanism)
-        return default_of(key) if entry is None else entry.value.strip()
+        return default_of(key) if entry is None else trim(entry.value)
 
     @cached_property
     def roles(self) -> frozenset[str]:
@@ -178,8 +179,8 @@ class Node:
         text = self.entries.get("listener.security.protocol.map")
         for pair in (default if text is None else text.value).split(","):
             name, _, protocol = pair.partition(":")
-            if pair.strip():
-                yield name.strip().upper(), protocol.strip().upper()
+            if trim(pair):
+                yield trim(name).upper(), trim(protocol).upper()
 
     def protocol(self, listener: str) -> str:
         """Return the protocol of a listener; empty if it has none."""
@@ -207,7 +208,7 @@ class Node:
     def mechanisms(self, listener: str) -> list[str]:
         """Return the names of the mechanisms of a listener, as written."""
         text = self.of("sasl.enabled.mechanisms", listener)
-        return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+        return list(dict.fromkeys(trim(word) for word in text.split(",") if trim(word)))
 
     def module(self, listener: str, mechanism: str) -> Module | None:
         """Return the login module that a broker uses for a mechanism; None without one."""
@@ -252,7 +253,7 @@ class Node:
     @cached_property
     def super_users(self) -> tuple[str, ...]:
         """Return the elements of ``super.users``, as the authorizer splits them."""
-        return tuple(user.strip() for user in self.text("super.users").split(";") if user.strip())
+        return tuple(trim(user) for user in self.text("super.users").split(";") if trim(user))
 
     @property
     def has_authorizer(self) -> bool:
@@ -284,7 +285,7 @@ def default_of(key: str) -> str:
 def addresses_in(text: str) -> Iterator[Address]:
     """Yield the well-formed addresses of a list."""
     for word in text.split(","):
-        match = _ADDRESS.fullmatch(word.strip())
+        match = _ADDRESS.fullmatch(trim(word))
         if match is not None:
             yield Address(match[1].upper(), match[2], int(match[3]))
 
@@ -292,7 +293,7 @@ def addresses_in(text: str) -> Iterator[Address]:
 def malformed_addresses(text: str) -> list[str]:
     """Return the elements of a list that are not addresses."""
     return [
-        word.strip()
+        trim(word)
         for word in text.split(",")
-        if word.strip() and _ADDRESS.fullmatch(word.strip()) is None
+        if trim(word) and _ADDRESS.fullmatch(trim(word)) is None
     ]

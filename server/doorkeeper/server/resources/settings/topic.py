@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
-from doorkeeper.base.values import BOUNDS, KeyType
+from doorkeeper.base.values import BOUNDS, KeyType, trim
 from doorkeeper.server.config.settings import ConfigSource, Synonym
 
 if TYPE_CHECKING:
@@ -156,8 +156,6 @@ def topic_settings() -> Mapping[str, TopicConfig]:
     return settings_of("topic", _NAMED)
 
 
-# The characters that Java's trim removes; a no-break space is not among them.
-_SPACE = "".join(map(chr, range(0x21)))
 _WHOLE = re.compile(r"[+-]?\d{1,40}")
 # Java's decimal numbers; hexadecimal ones are rejected.
 _DECIMAL = re.compile(
@@ -185,13 +183,13 @@ def checked_values(
 
 
 def _parse(name: str, key_type: KeyType, text: str) -> Value:
-    trimmed = text.strip(_SPACE)
+    trimmed = trim(text)
     if key_type is KeyType.BOOLEAN:
         if trimmed.lower() not in ("true", "false"):
             raise _invalid(name, text, "Expected value to be either true or false")
         return trimmed.lower() == "true"
     if key_type is KeyType.LIST:
-        return tuple(part.strip(_SPACE) for part in trimmed.split(",")) if trimmed else ()
+        return tuple(trim(part) for part in trimmed.split(",")) if trimmed else ()
     if key_type not in BOUNDS and key_type is not KeyType.DOUBLE:
         return trimmed
     if key_type is KeyType.DOUBLE:

@@ -16,6 +16,7 @@ from joserfc import jws
 from joserfc.errors import JoseError, UnsupportedAlgorithmError
 from msgspec import Struct
 
+from doorkeeper.base.values import trim
 from doorkeeper.server.security.handlers_contract import TokenRefused, ValidatedToken
 from doorkeeper.server.security.oauth.json_text import (
     InvalidJson,
@@ -24,7 +25,6 @@ from doorkeeper.server.security.oauth.json_text import (
 )
 from doorkeeper.server.security.oauth.jwks import ALGORITHMS
 from doorkeeper.server.security.oauth.subjects import (
-    JAVA_WHITE_SPACE,
     signed_subject,
     text_claim,
 )
@@ -229,6 +229,6 @@ def _check_scope(value: object) -> None:
     if value is None or not isinstance(value, (str, list)):
         return
     items = [value] if isinstance(value, str) else value
-    names = [item.strip(JAVA_WHITE_SPACE) for item in items if isinstance(item, str)]
+    names = [trim(item) for item in items if isinstance(item, str)]
     if len(names) != len(items) or not all(names) or len(set(names)) != len(names):
         raise TokenRefused("the scope has something that is no name, or a name twice")

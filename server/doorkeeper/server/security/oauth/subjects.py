@@ -5,15 +5,15 @@ Source: ``ClaimValidationUtils`` and ``OAuthBearerUnsecuredJws`` of kafka-client
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from doorkeeper.base.values import trim
 from doorkeeper.server.security.handlers_contract import TokenRefused
 from doorkeeper.server.security.oauth.json_text import is_unicode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-JAVA_WHITE_SPACE: Final = "".join(map(chr, range(33)))
 """The characters that Java's ``String.trim`` removes."""
 
 
@@ -23,7 +23,7 @@ def signed_subject(claims: Mapping[str, object], claim: str) -> str:
     Raises:
         TokenRefused: the claim is missing, blank, no text or not Unicode.
     """
-    name = (text_claim(claims, claim) or "").strip(JAVA_WHITE_SPACE)
+    name = trim(text_claim(claims, claim) or "")
     if not name or not is_unicode(name):
         raise TokenRefused("the claim for the principal is missing, blank or not Unicode")
     return name
@@ -36,7 +36,7 @@ def unsigned_subject(claims: Mapping[str, object], claim: str) -> str:
         TokenRefused: the claim is missing, blank or no text.
     """
     name = claims.get(claim)
-    if not isinstance(name, str) or not name.strip(JAVA_WHITE_SPACE):
+    if not isinstance(name, str) or not trim(name):
         raise TokenRefused("the claim for the principal is missing, blank or no text")
     return name
 

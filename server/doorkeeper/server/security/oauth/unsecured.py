@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from doorkeeper.base.values import trim
 from doorkeeper.server.security.handlers_contract import TokenRefused, ValidatedToken
 from doorkeeper.server.security.oauth.json_text import (
     InvalidJson,
@@ -23,7 +24,6 @@ from doorkeeper.server.security.oauth.json_text import (
     lenient_json_object,
 )
 from doorkeeper.server.security.oauth.subjects import (
-    JAVA_WHITE_SPACE,
     check_unicode,
     unsigned_subject,
 )
@@ -156,7 +156,7 @@ def _scope_of(value: object) -> frozenset[str]:
         items = ()
     else:
         raise TokenRefused("the claim for the scope is neither a text nor a list")
-    return frozenset(filter(None, (item.strip(JAVA_WHITE_SPACE) for item in items)))
+    return frozenset(filter(None, (trim(item) for item in items)))
 
 
 def principal_claim(options: Mapping[str, str]) -> str:
@@ -165,7 +165,7 @@ def principal_claim(options: Mapping[str, str]) -> str:
 
 
 def _option(options: Mapping[str, str], name: str) -> str:
-    return options.get(name, "").strip(JAVA_WHITE_SPACE)
+    return trim(options.get(name, ""))
 
 
 def _scope(text: str) -> tuple[str, ...]:
