@@ -22,6 +22,9 @@ from doorkeeper_pipeline.cli.failures import (
 from doorkeeper_pipeline.errors import PipelineError
 
 if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Iterator
+
     from doorkeeper_pipeline.report.model import Report
 
 ROWS_MAX = 20_000
@@ -38,9 +41,19 @@ ROWS_MAX = 20_000
 @click.option(
     "--to",
     "target",
-    required=True,
     type=click.Path(dir_okay=False, path_type=Path),
     help="The HTML file; one that is there is replaced.",
+)
+@click.option(
+    "--to-ocsf",
+    "events",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file of JSON lines for a SIEM: decisions and changes of ACLs as events of OCSF 1.5.",
+)
+@click.option(
+    "--since",
+    type=options.Moment(),
+    help="Only events since then, with --to-ocsf.  [default: all]",
 )
 @options.cluster
 @named_option("--title", default="", default_text="the cluster")
@@ -58,7 +71,9 @@ ROWS_MAX = 20_000
 def command(
     *,
     out: Path | str,
-    target: Path,
+    target: Path | None,
+    events: Path | None,
+    since: dt.datetime | None,
     cluster: str,
     title: str,
     rows: int,
@@ -66,7 +81,7 @@ def command(
     excluded: tuple[str, ...],
     data: Path | None,
 ) -> None:
-    """Write the report on the tables: one self-contained HTML file.
+    """Write the report on the tables: one self-contained HTML file; or their events for a SIEM.
 
     The first page says what changed since the last run, what to decide, and what is safe to do.
     Then come causes of refusals, every grant with its verdict, the last proposal and backtest, and
@@ -77,14 +92,24 @@ def command(
       doorkeeper-pipeline report --out access --to report.html
       doorkeeper-pipeline report --out access --to report.html --title payments-prod
       doorkeeper-pipeline report --out access --to report.html --findings findings.json --data csv
+      doorkeeper-pipeline report --out access --to-ocsf events.jsonl --since 2026-11-28
     """
+    if target is None and events is None:
+        raise click.UsageError("found neither --to nor --to-ocsf; expected is one of them, or both")
+    if since is not None and events is None:
+        raise click.UsageError("--since is for --to-ocsf")
+    for file in (target, events):
+        if file is not None and not file.parent.is_dir():
+            raise PipelineError(f"{file}: there is no folder {file.parent}")
+    if events is not None:
+        _write_events(out, events, cluster, since)
+    if target is None:
+        return
     from doorkeeper_pipeline.jobs.left_out import LeftOut
     from doorkeeper_pipeline.jobs.options import last_options
     from doorkeeper_pipeline.report.model import About
     from doorkeeper_pipeline.report.writing import write
 
-    if not target.parent.is_dir():
-        raise PipelineError(f"{target}: there is no folder {target.parent}")
     about = About(
         cluster=title,
         made=starting.now(),
@@ -97,6 +122,22 @@ def command(
     if report.first_day is None:
         say(f"{out}: no decisions here: the report has no ground for any of its numbers")
         raise SystemExit(CONTRADICTED)
+
+
+def _write_events(out: Path | str, target: Path, cluster: str, since: dt.datetime | None) -> None:
+    from doorkeeper_pipeline.report import ocsf
+    from doorkeeper_pipeline.report.writing import replace_file
+
+    counts = dict.fromkeys((ocsf.API_ACTIVITY, ocsf.USER_ACCESS), 0)
+
+    def counted() -> Iterator[ocsf.Event]:
+        for event in ocsf.events_of(out, starting.version(), cluster=cluster, since=since):
+            counts[event["class_uid"]] += 1
+            yield event
+
+    replace_file(target, ocsf.lines_of(counted()))
+    decisions, changes = counts.values()
+    show(f"{printable(str(target))}: {decisions:,} decisions (6003), {changes:,} changes (3005)")
 
 
 def as_text(report: Report, target: Path) -> str:

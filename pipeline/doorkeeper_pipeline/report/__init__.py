@@ -16,5 +16,6 @@ proposals  least privilege, and the decisions that a proposed set would change
 changes    findings and grants that changed, access that is new
 quality    the input, its unreadable parts, and the basis of the numbers
 writing    from the tables of an output folder to a file; the tables as CSV and JSON
+ocsf       decisions and changes of ACLs as events of OCSF
 rendering  the report as HTML; templates, style and script are in page/
 """

@@ -76,11 +76,11 @@ def write(
         accepted = findings.accepted(before, today, cluster_of(frames))
         about = replace(about, left_out=about.left_out._replace(accepted=accepted))
         report = report_of(shown, about, before if register else None)
-        _replace(target, html_parts(report))
+        replace_file(target, (part.encode() for part in html_parts(report)))
         if register is not None:
             rows = shown["findings"].collect().to_dicts() if "findings" in shown else []
             now = findings.update(before, rows, today, cluster_of(frames))
-            _replace(register, [findings.text_of(now)])
+            replace_file(register, [findings.text_of(now).encode()])
         if data is not None:
             export(shown, data)
     except pl.exceptions.PolarsError as error:
@@ -126,11 +126,11 @@ def empty_decisions() -> pl.LazyFrame:
     return contents.empty("decisions").lazy()
 
 
-def _replace(target: Path, parts: Iterable[str]) -> None:
-    """Write a text beside its file, then put it in its place."""
+def replace_file(target: Path, parts: Iterable[bytes]) -> None:
+    """Write a file beside its place, then put it there."""
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+        with temporary.open("wb") as file:
             file.writelines(parts)
         temporary.replace(target)
     finally:
