@@ -39,6 +39,7 @@ from doorkeeper.server.api.node import (
     Update,
     UpdateOperation,
 )
+from doorkeeper.server.authorizer.result_checks import CREATION
 from doorkeeper.server.state.state import EMPTY
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.create_acls import (
@@ -110,7 +111,9 @@ def _create(request: CreateAclsRequest, context: RequestContext, node: Node) -> 
         authorizer = services.authorizer
         if authorizer is None:
             raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
-        return await authorizer.create(context.authorizable, bindings, services.update_timeout_s)
+        return await authorizer.change(
+            CREATION, context.authorizable, bindings, services.update_timeout_s
+        )
 
     return Update(UpdateOperation.ACLS, len(bindings), apply, _respond_created)
 

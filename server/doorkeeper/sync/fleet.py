@@ -11,16 +11,17 @@ from msgspec.structs import asdict, replace
 
 from doorkeeper.acls.live_changes import binding_text
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.server.authorizer.contract import AclCreateResult, AclDeleteResult
+from doorkeeper.server.authorizer.result_checks import CREATION
 from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.sync.synchronization import ClusterHooks, ClusterSynchronization
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from doorkeeper.acls.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.server.api.node import AuthorizerUpdates
+    from doorkeeper.server.authorizer.result_checks import AclChange
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
     from doorkeeper.server.runtime.metrics.series import Labels, Meters
     from doorkeeper.server.runtime.metrics.table import Metric
@@ -213,46 +214,32 @@ class AcknowledgedByClusters:
         self._fleet = fleet
         self._log = log
 
-    async def create(
-        self, context: AuthorizableRequestContext, bindings: Sequence[AclBinding], timeout_s: float
-    ) -> Results:
-        updating = self._updates.create(context, bindings, timeout_s)
-        return await self._in_force(updating, lambda _: bindings, timeout_s, AclCreateResult)
-
-    async def delete(
+    async def change(
         self,
+        change: AclChange,
         context: AuthorizableRequestContext,
-        filters: Sequence[AclBindingFilter],
+        items: Sequence[Any],
         timeout_s: float,
-    ) -> Results:
-        def deleted(results: Results) -> list[AclBinding]:
-            return [row.binding for result in results.values for row in result.bindings]
-
-        updating = self._updates.delete(context, filters, timeout_s)
-        return await self._in_force(updating, deleted, timeout_s, AclDeleteResult)
-
-    async def _in_force(
-        self,
-        updating: Awaitable[Results],
-        changed: Callable[[Results], Sequence[AclBinding]],
-        timeout_s: float,
-        refused: Callable[[ApiError], Any],
     ) -> Results:
         """Update, and wait for the clusters; then a success that is not in force is an error."""
         # One time-out for both parts: storing, and the answers of the brokers.
         ends_s = asyncio.get_running_loop().time() + timeout_s
-        results = await updating
+        results = await self._updates.change(change, context, items, timeout_s)
         if all(result.error is not None for result in results.values):
             return results
         # This one or a later one, which contains the change too.
         revision = self._log.state.revision
+        if change is CREATION:
+            changed = items
+        else:
+            changed = [row.binding for result in results.values for row in result.bindings]
         try:
             async with asyncio.timeout_at(ends_s):
-                await self._fleet.wait_in_force(revision, changed(results))
+                await self._fleet.wait_in_force(revision, changed)
         except TimeoutError:
             pending = "; ".join(self._fleet.pending(revision)) or "no broker was asked in time"
             text = f"Stored as revision {revision}, but not in force everywhere: {pending}"
-            error = refused(ApiError(ErrorCode.REQUEST_TIMED_OUT, text))
+            error = change.result(ApiError(ErrorCode.REQUEST_TIMED_OUT, text))
             values = [error if result.error is None else result for result in results.values]
             return replace(results, values=values)
         return results

@@ -42,6 +42,7 @@ from doorkeeper.server.app.assembly import Assembly
 from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.authorizer.contract import Action, AuthorizationResult, Authorizer
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.authorizer.result_checks import CREATION, DELETION
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.keys import UPDATE_TIMEOUT_MS
 from doorkeeper.server.config.loading import load_values
@@ -241,11 +242,11 @@ class DoorkeeperServer(AnyServer):
 
     def _add(self, bindings: Iterable[AclBinding]) -> None:
         guarded, timeout_s = self._acls()
-        _check(self._run(guarded.create(None, list(bindings), timeout_s)))
+        _check(self._run(guarded.change(CREATION, None, list(bindings), timeout_s)))
 
     def _remove(self, filters: Iterable[AclBindingFilter]) -> None:
         guarded, timeout_s = self._acls()
-        _check(self._run(guarded.delete(None, list(filters), timeout_s)))
+        _check(self._run(guarded.change(DELETION, None, list(filters), timeout_s)))
 
     def _answer(
         self,

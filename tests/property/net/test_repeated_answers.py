@@ -11,6 +11,7 @@ from doorkeeper.acls.model import ANY_BINDING, CLUSTER_NAME, Principal, Resource
 from doorkeeper.base.entry import Entry
 from doorkeeper.base.slices import run_to_end
 from doorkeeper.server.api import registry
+from doorkeeper.server.authorizer.result_checks import CREATION, DELETION
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.net.limits import Limits
@@ -171,7 +172,7 @@ async def _create_acls(chance: random.Random, server: Running) -> None:
     host = chance.choice(("*", "10.0.0.1"))
     binding = how(chance.choice(USERS), chance.choice((READ, WRITE, DESCRIBE)), pattern, host)
     assert server.assembly.guarded is not None
-    await server.assembly.guarded.create(None, [binding], TIMEOUT_S)
+    await server.assembly.guarded.change(CREATION, None, [binding], TIMEOUT_S)
 
 
 async def _delete_acls(chance: random.Random, server: Running) -> None:
@@ -181,7 +182,7 @@ async def _delete_acls(chance: random.Random, server: Running) -> None:
         return
     (kind, name, pattern_type), entry = chance.choice(known)
     filters = [wanted(kind, name, pattern_type, principal=entry.principal)]
-    await server.assembly.guarded.delete(None, filters, TIMEOUT_S)
+    await server.assembly.guarded.change(DELETION, None, filters, TIMEOUT_S)
 
 
 async def _change_topics(chance: random.Random, server: Running) -> None:

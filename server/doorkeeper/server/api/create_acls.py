@@ -40,6 +40,7 @@ from doorkeeper.server.api.codes import UnknownElements
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
+from doorkeeper.server.authorizer.result_checks import CREATION
 from doorkeeper_wire.messages.create_acls import (
     AclCreationResult,
     CreateAclsRequest,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node, Services
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
     from doorkeeper.server.state.outcome import Results
-    from doorkeeper_wire.messages.create_acls import AclCreation
+from doorkeeper_wire.messages.create_acls import AclCreation
 
 (_ALTER,) = needs(CreateAclsRequest.API_KEY)
 
@@ -121,7 +122,7 @@ def _create(
 ) -> Awaitable[Results]:
     authorizer = services.authorizer
     assert authorizer is not None, "without an authorizer the request is refused"
-    return authorizer.create(context, bindings, services.update_timeout_s)
+    return authorizer.change(CREATION, context, bindings, services.update_timeout_s)
 
 
 def _respond(refusals: Sequence[ApiError | None], results: Results) -> CreateAclsResponse:

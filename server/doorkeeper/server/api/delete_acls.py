@@ -25,6 +25,7 @@ from doorkeeper.server.api.codes import UnknownElements, filter_of, filter_resul
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.node import Update, UpdateOperation
 from doorkeeper.server.api.permissions import needs, require_on_cluster
+from doorkeeper.server.authorizer.result_checks import DELETION
 from doorkeeper_wire.messages.delete_acls import (
     DeleteAclsFilterResult,
     DeleteAclsRequest,
@@ -64,7 +65,7 @@ def _delete(
 ) -> Awaitable[Results]:
     authorizer = services.authorizer
     assert authorizer is not None, "without an authorizer the request is refused"
-    return authorizer.delete(context, filters, services.update_timeout_s)
+    return authorizer.change(DELETION, context, filters, services.update_timeout_s)
 
 
 def _respond(results: Results) -> DeleteAclsResponse:

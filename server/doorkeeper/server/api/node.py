@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from doorkeeper.base.errors import ApiError
     from doorkeeper.server.authorizer.contract import Action, AuthorizationResult
     from doorkeeper.server.authorizer.guard import QuietDecisions
+    from doorkeeper.server.authorizer.result_checks import AclChange
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.resources.cluster import Broker, Group, Topic
     from doorkeeper.server.resources.settings.operations import AlteredResource
@@ -263,19 +264,14 @@ class TokenChanges(Protocol):
 class AuthorizerUpdates(Protocol):
     """The part of an authorizer that changes ACLs."""
 
-    async def create(
-        self, context: AuthorizableRequestContext, bindings: Sequence[AclBinding], timeout_s: float
-    ) -> Results:
-        """Create ACLs; the values are ``AclCreateResult``."""
-        ...
-
-    async def delete(
+    async def change(
         self,
+        change: AclChange,
         context: AuthorizableRequestContext,
-        filters: Sequence[AclBindingFilter],
+        items: Sequence[Any],
         timeout_s: float,
     ) -> Results:
-        """Delete ACLs; the values are ``AclDeleteResult``."""
+        """Create bindings or delete what filters match; there is a value for each item."""
         ...
 
 

@@ -8,7 +8,7 @@ administrator who is locked out, also by an authorizer that denies everything.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from doorkeeper.server.authorizer.contract import Action
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.server.authorizer.result_checks import AclChange
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
     from doorkeeper.server.state.outcome import Results
 
@@ -65,22 +66,16 @@ class OperatorAuthorizer:
         with self._noting_faults():
             return self._guarded.acls(wanted)
 
-    async def create(
-        self, context: AuthorizableRequestContext, bindings: Sequence[AclBinding], timeout_s: float
-    ) -> Results:
-        del context
-        with self._noting_faults():
-            return self._note(await self._guarded.create(None, bindings, timeout_s))
-
-    async def delete(
+    async def change(
         self,
+        change: AclChange,
         context: AuthorizableRequestContext,
-        filters: Sequence[AclBindingFilter],
+        items: Sequence[Any],
         timeout_s: float,
     ) -> Results:
         del context
         with self._noting_faults():
-            return self._note(await self._guarded.delete(None, filters, timeout_s))
+            return self._note(await self._guarded.change(change, None, items, timeout_s))
 
     def _note(self, results: Results) -> Results:
         name = self._guarded.name

@@ -34,7 +34,7 @@ from doorkeeper.server.authorizer.contract import (
 from doorkeeper.server.authorizer.result_checks import (
     CREATION,
     DELETION,
-    Change,
+    AclChange,
     is_binding,
     results_of,
 )
@@ -241,41 +241,21 @@ class GuardedAuthorizer:
         """
         return None if self._at_once is None else self._at_once.snapshot
 
-    def create(
+    async def change(
         self,
+        change: AclChange,
         context: AuthorizableRequestContext | None,
-        bindings: Sequence[AclBinding],
+        items: Sequence[Any],
         timeout_s: float,
-    ) -> Coroutine[Any, Any, Results]:
-        """Create ACLs; the values are ``AclCreateResult``, in order.
+    ) -> Results:
+        """Create bindings, or delete what filters match, within the time-out.
+
+        The values are ``AclCreateResult`` or ``AclDeleteResult``, in the order of the items.
 
         Raises:
             AuthorizerFault: the authorizer raised, or returned too few or too many awaitables or
                 results.
         """
-        return self._change(CREATION, context, bindings, timeout_s)
-
-    def delete(
-        self,
-        context: AuthorizableRequestContext | None,
-        filters: Sequence[AclBindingFilter],
-        timeout_s: float,
-    ) -> Coroutine[Any, Any, Results]:
-        """Delete ACLs; the values are ``AclDeleteResult``, in order.
-
-        Raises:
-            AuthorizerFault: as ``create``.
-        """
-        return self._change(DELETION, context, filters, timeout_s)
-
-    async def _change(
-        self,
-        change: Change,
-        context: AuthorizableRequestContext | None,
-        items: Sequence[Any],
-        timeout_s: float,
-    ) -> Results:
-        """Call the authorizer, and await the results of the items; both within the time-out."""
         loop = asyncio.get_running_loop()
         ends_s = loop.time() + timeout_s
         call = partial(self._call, change.method, context, context, items, makes_list=True)
@@ -304,7 +284,9 @@ class GuardedAuthorizer:
             self.on_update(items, results.values, context)
         return results
 
-    def _fail_count(self, change: Change, found: Sequence[Any], items: Sequence[Any]) -> NoReturn:
+    def _fail_count(
+        self, change: AclChange, found: Sequence[Any], items: Sequence[Any]
+    ) -> NoReturn:
         _close_all(found)
         text = f"found {len(found)} awaitables or results; expected are {len(items)}"
         self._fail(change.method, ValueError(text))

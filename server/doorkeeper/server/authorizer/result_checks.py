@@ -80,19 +80,19 @@ def _is_error(result: object) -> bool:
     return result is None or isinstance(result, ApiError)
 
 
-class Change(Struct, frozen=True):
-    """One of the two methods that change ACLs, and its results."""
+class AclChange(Struct, frozen=True):
+    """A way to change ACLs: the method of an authorizer, and its results."""
 
     method: str
     result: Callable[[ApiError | None], Any]
     is_result: Callable[[Any], bool]
 
 
-CREATION: Final = Change("create_acls", AclCreateResult, is_create_result)
-DELETION: Final = Change("delete_acls", AclDeleteResult, is_delete_result)
+CREATION: Final = AclChange("create_acls", AclCreateResult, is_create_result)
+DELETION: Final = AclChange("delete_acls", AclDeleteResult, is_delete_result)
 
 
-async def results_of(outcomes: Sequence[Any], change: Change) -> Results:
+async def results_of(outcomes: Sequence[Any], change: AclChange) -> Results:
     """Return the results of the items of a change: those of the contract, or errors.
 
     Others are served in between.

@@ -29,6 +29,7 @@ from doorkeeper.server.authorizer.contract import (
     completed,
 )
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.authorizer.result_checks import CREATION, DELETION, AclChange
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from testkit.acl import DESCRIBE, READ, allow, request_of, topic
 from testkit.authorizers import SERVER, HeldStore, started
@@ -141,8 +142,8 @@ CALLS: dict[str, Callable[[GuardedAuthorizer], object]] = {
     "authorized_operations": lambda guard: guard.authorized_operations(ALICE, [ORDERS]),
 }
 CHANGES: dict[str, Callable[[GuardedAuthorizer], Coroutine[Any, Any, Any]]] = {
-    "create_acls": lambda guard: guard.create(ALICE, [BINDING], 20.0),
-    "delete_acls": lambda guard: guard.delete(None, [ANY_BINDING], 20.0),
+    "create_acls": lambda guard: guard.change(CREATION, ALICE, [BINDING], 20.0),
+    "delete_acls": lambda guard: guard.change(DELETION, None, [ANY_BINDING], 20.0),
 }
 NO_TEXT = (ErrorCode.UNKNOWN_SERVER_ERROR, None)
 REFUSAL = (ErrorCode.POLICY_VIOLATION, "not on Sundays")
@@ -220,9 +221,9 @@ async def test_one_awaitable_for_each_item() -> None:
 
     for answer in (None, 7, [], [later(), later()]):
         with pytest.raises(AuthorizerFault):
-            await guarded(gives(answer)).delete(ALICE, [ANY_BINDING], 20.0)
+            await guarded(gives(answer)).change(DELETION, ALICE, [ANY_BINDING], 20.0)
     future = completed(AclDeleteResult())
-    deleted = await guarded(gives(iter([future]))).delete(ALICE, [ANY_BINDING], 20.0)
+    deleted = await guarded(gives(iter([future]))).change(DELETION, ALICE, [ANY_BINDING], 20.0)
     assert deleted.values == [AclDeleteResult()]
 
 
@@ -341,8 +342,8 @@ async def test_changes_of_the_standard_authorizer_have_results() -> None:
     other = allow("bob", READ, ORDERS)
     nameless = allow("alice", READ, topic(""))
 
-    created = await guard.create(ALICE, [BINDING, nameless, other], 20.0)
-    deleted = await guard.delete(None, [ANY_BINDING, ANY_BINDING], 20.0)
+    created = await guard.change(CREATION, ALICE, [BINDING, nameless, other], 20.0)
+    deleted = await guard.change(DELETION, None, [ANY_BINDING, ANY_BINDING], 20.0)
 
     assert [each.error and each.error.code for each in created.values] == [
         None,
@@ -361,8 +362,8 @@ async def test_a_change_that_is_not_stored_in_time_is_timed_out() -> None:
     authorizer = await started(store=store)
     guard = GuardedAuthorizer(authorizer)
 
-    late = await guard.create(ALICE, [BINDING, BINDING], 0.0)
-    creating = asyncio.ensure_future(guard.create(ALICE, [BINDING], 20.0))
+    late = await guard.change(CREATION, ALICE, [BINDING, BINDING], 0.0)
+    creating = asyncio.ensure_future(guard.change(CREATION, ALICE, [BINDING], 20.0))
     await store.deliver()
     created = await creating
 
@@ -379,10 +380,10 @@ async def test_changes_of_a_plug_in_are_waited_for() -> None:
     async def fails() -> AclDeleteResult:
         raise error
 
-    deleted = await guarded(lambda *_: [completed(AclDeleteResult()), fails()]).delete(
-        ALICE, [ANY_BINDING] * 2, 20.0
+    deleted = await guarded(lambda *_: [completed(AclDeleteResult()), fails()]).change(
+        DELETION, ALICE, [ANY_BINDING] * 2, 20.0
     )
-    created = await guarded(lambda *_: [completed(None)]).create(ALICE, [BINDING], 20.0)
+    created = await guarded(lambda *_: [completed(None)]).change(CREATION, ALICE, [BINDING], 20.0)
 
     assert deleted.values[0] == AclDeleteResult()
     assert deleted.values[1].error.code is ErrorCode.UNKNOWN_SERVER_ERROR
@@ -403,17 +404,17 @@ async def test_a_coroutine_returns_all_results() -> None:
         return change
 
     refused = AclCreateResult(ApiError(ErrorCode.POLICY_VIOLATION))
-    created = await guarded(returns((AclCreateResult(), refused, True))).create(
-        ALICE, [BINDING] * 3, 20.0
+    created = await guarded(returns((AclCreateResult(), refused, True))).change(
+        CREATION, ALICE, [BINDING] * 3, 20.0
     )
     assert created.values[:2] == [AclCreateResult(), refused]
     assert created.values[2].error.code is ErrorCode.UNKNOWN_SERVER_ERROR
     assert [type(error) for error in created.errors] == [TypeError]
     for wrong in (returns([]), returns(None), returns([], OSError("gone"))):
         with pytest.raises(AuthorizerFault):
-            await guarded(wrong).create(ALICE, [BINDING], 20.0)
+            await guarded(wrong).change(CREATION, ALICE, [BINDING], 20.0)
     with pytest.raises(AuthorizerFault, match="TimeoutError"):
-        await guarded(returns([], TimeoutError())).create(ALICE, [BINDING], 20.0)
+        await guarded(returns([], TimeoutError())).change(CREATION, ALICE, [BINDING], 20.0)
 
 
 async def test_a_coroutine_ends_with_the_time_of_its_update() -> None:
@@ -426,9 +427,9 @@ async def test_a_coroutine_ends_with_the_time_of_its_update() -> None:
         finally:
             ends.append("cancelled")
 
-    late = await guarded(never).create(ALICE, [BINDING] * 2, 0.0)
+    late = await guarded(never).change(CREATION, ALICE, [BINDING] * 2, 0.0)
     assert [each.error.code for each in late.values] == [ErrorCode.REQUEST_TIMED_OUT] * 2
-    stopping = asyncio.create_task(guarded(never).create(ALICE, [BINDING], 20.0))
+    stopping = asyncio.create_task(guarded(never).change(CREATION, ALICE, [BINDING], 20.0))
     await asyncio.sleep(0)
     stopping.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -448,8 +449,8 @@ async def test_a_subclass_of_the_standard_authorizer_is_asked_by_its_own_method(
     await asyncio.gather(*authorizer.start(SERVER).values())
     guard = GuardedAuthorizer(authorizer)
 
-    created = await guard.create(ALICE, [BINDING], 20.0)
-    deleted = await guard.delete(ALICE, [ANY_BINDING], 20.0)
+    created = await guard.change(CREATION, ALICE, [BINDING], 20.0)
+    deleted = await guard.change(DELETION, ALICE, [ANY_BINDING], 20.0)
 
     assert created.values[0].error.code is ErrorCode.POLICY_VIOLATION
     assert deleted.values == [AclDeleteResult()]
@@ -457,13 +458,13 @@ async def test_a_subclass_of_the_standard_authorizer_is_asked_by_its_own_method(
 
 
 @pytest.mark.parametrize("in_thread", [False, True])
-@pytest.mark.parametrize("what", ["create", "delete"])
-async def test_a_change_that_raises_fails_as_a_whole(what: str, in_thread: object) -> None:
+@pytest.mark.parametrize("change", [CREATION, DELETION])
+async def test_a_change_that_raises_fails_as_a_whole(change: AclChange, in_thread: object) -> None:
     """As each call of a plug-in does, wherever it runs."""
     guard = guarded(raises(OSError("gone")), updates_in_thread=bool(in_thread))
 
     with pytest.raises(AuthorizerFault, match="Plugin failed in"):
-        await getattr(guard, what)(ALICE, [BINDING], 20.0)
+        await guard.change(change, ALICE, [BINDING], 20.0)
 
 
 class Blocking:
@@ -491,8 +492,8 @@ async def test_updates_in_a_thread_leave_the_event_loop_alone() -> None:
     seconds = itertools.count()
     guard = guarded(blocking, updates_in_thread=True, slow_ms=1, clock=lambda: float(next(seconds)))
 
-    first = asyncio.create_task(guard.create(ALICE, [BINDING], 20.0))
-    second = asyncio.create_task(guard.create(ALICE, [BINDING] * 2, 20.0))
+    first = asyncio.create_task(guard.change(CREATION, ALICE, [BINDING], 20.0))
+    second = asyncio.create_task(guard.change(CREATION, ALICE, [BINDING] * 2, 20.0))
     await asyncio.to_thread(blocking.began.wait, 60)
     await asyncio.sleep(0)
     assert blocking.threads == ["doorkeeper-authorizer-updates"]
@@ -510,8 +511,8 @@ async def test_an_update_that_blocks_for_too_long_is_timed_out() -> None:
     blocking = Blocking()
     guard = guarded(blocking, updates_in_thread=True)
 
-    late = await guard.create(ALICE, [BINDING] * 2, 0.0)
-    behind = await guard.delete(ALICE, [ANY_BINDING], 0.0)
+    late = await guard.change(CREATION, ALICE, [BINDING] * 2, 0.0)
+    behind = await guard.change(DELETION, ALICE, [ANY_BINDING], 0.0)
     blocking.goes.set()
 
     for results, items in ((late, 2), (behind, 1)):
@@ -519,5 +520,5 @@ async def test_an_update_that_blocks_for_too_long_is_timed_out() -> None:
         assert codes == [ErrorCode.REQUEST_TIMED_OUT] * items
         assert results.timed_out == items
     # Two updates have been called in the end, and no coroutine is left that was never awaited.
-    assert (await guard.create(ALICE, [BINDING], 20.0)).values == [AclCreateResult()]
+    assert (await guard.change(CREATION, ALICE, [BINDING], 20.0)).values == [AclCreateResult()]
     assert len(blocking.threads) == 3
