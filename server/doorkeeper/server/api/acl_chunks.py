@@ -85,7 +85,7 @@ class Draft:
         begin, end = chunk.ends[first - 1] if first else 0, chunk.ends[last - 1]
         shift = self._size - begin
         # Offsets move with the part; its rows are copied as one slice of bytes.
-        self._ends.extend([each + shift for each in chunk.ends[first:last]])
+        self._ends.extend([offset + shift for offset in chunk.ends[first:last]])
         self._size += end - begin
         self._rows.append(chunk.rows[begin:end])
 
@@ -96,7 +96,7 @@ class Draft:
 def changed_names(before: State, chunks: Sequence[Chunk], now: State) -> Slices[list[str]]:
     """Return the names whose groups differ from the state that the chunks were built from."""
     replaced = [kind for kind, was in enumerate(before) if now[kind] is not was]
-    found: list[str] = []
+    names: list[str] = []
     missing = sum(map(len, now)) - sum(map(len, before))
     for chunk in chunks:
         differ = set()
@@ -109,12 +109,12 @@ def changed_names(before: State, chunks: Sequence[Chunk], now: State) -> Slices[
                 if was is not new:
                     differ.add(name)
                     missing += (was is not None) - (new is not None)
-        found += differ
+        names += differ
         yield
     if missing:
         # The counts differ, so there are names that no chunk has.
-        found += yield from names_in([now[kind] for kind in replaced], known=before)
-    return (yield from sort_in_slices(found))
+        names += yield from names_in([now[kind] for kind in replaced], known=before)
+    return (yield from sort_in_slices(names))
 
 
 def names_in(
@@ -123,14 +123,14 @@ def names_in(
     """Return the distinct names of a state that are not in ``known``, sorted."""
     new: list[str] = []
     known = [*known]
-    for each in state:
-        names = iter(each)
+    for groups in state:
+        names = iter(groups)
         while some := list(islice(names, SLICE_ITEMS)):
             for others in known:
                 some = list(filterfalse(others.__contains__, some))
             new += some
             yield
-        known.append(each)
+        known.append(groups)
     ordered = yield from sort_in_slices(new)
     if len(ordered) > _LONG:
         freeze_long_lived()
@@ -162,13 +162,13 @@ def update_chunks(
 
 def _assign(names: Sequence[str], chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, Sequence[str]]]:
     """Yield each chunk with the sorted names that belong before the next chunk."""
-    place = 0
+    end = 0
     for at, chunk in enumerate(chunks, start=1):
-        before, place = place, len(names)
+        before, end = end, len(names)
         if at < len(chunks):
-            place = bisect_left(names, chunks[at].names[0], before)
+            end = bisect_left(names, chunks[at].names[0], before)
         # One chunk has all names at the first time: a copy would be another long list.
-        yield chunk, names if place - before == len(names) else names[before:place]
+        yield chunk, names if end - before == len(names) else names[before:end]
 
 
 def _rebuild(
@@ -177,12 +177,12 @@ def _rebuild(
     """Build the new part of a chunk from ``first`` to before ``last``."""
     draft = Draft(len(now))
     for name in touched:
-        place = bisect_left(chunk.names, name, first, last)
-        draft.take(chunk, first, place)
-        first = place
-        if place < last and chunk.names[place] == name:
+        index = bisect_left(chunk.names, name, first, last)
+        draft.take(chunk, first, index)
+        first = index
+        if index < last and chunk.names[index] == name:
             first += 1
-        groups = [each.get(name) for each in now]
+        groups = [by_name.get(name) for by_name in now]
         rows = b""
         for group in groups:
             if group is not None:

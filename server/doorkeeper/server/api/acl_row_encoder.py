@@ -94,7 +94,7 @@ class RowEncoder:
             resource_type=kind,
             resource_name=name,
             pattern_type=pattern_type,
-            acls=tuple([description_of(each.entry) for each in bindings]),
+            acls=tuple([description_of(binding.entry) for binding in bindings]),
         )
         answer = DescribeAclsResponse(error_message="", resources=(row,)).encode(self._version)
         # The response has exactly one row: cut off what stands around it.

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Kinds = tuple[PatternType, ...]
     Key = tuple[ResourceType, Kinds, int]
     """The key of cached rows: resource type, kinds of patterns, and layout."""
-    Found = tuple[str, PatternType, Any]
+    Match = tuple[str, PatternType, Any]
     """A pattern's name and kind, and its group or cell."""
 
 _NAME = itemgetter(0)
@@ -65,20 +65,20 @@ class Description(Struct, frozen=True):
 
     rows: AclRows
     snapshot: Snapshot
-    wanted: AclBindingFilter
+    filter: AclBindingFilter
     error_code: int = 0
 
     @property
     def is_long(self) -> bool:
         """Return whether building takes long enough to serve other requests meanwhile."""
-        types = TYPES[self.wanted.pattern.resource_type]
-        if self.wanted.pattern.name is not None:
-            named = [each for kind in types for each in self.rows_named(kind)]
+        types = TYPES[self.filter.pattern.resource_type]
+        if self.filter.pattern.name is not None:
+            named = [match for kind in types for match in self.rows_named(kind)]
             return sum(_size(value) for _, _, value in named) > SLICE_ITEMS
-        found = [each for kind in types for each in self.values(kind)]
-        if sum(map(len, found)) > SLICE_ITEMS:
+        by_names = [by_name for kind in types for by_name in self.values(kind)]
+        if sum(map(len, by_names)) > SLICE_ITEMS:
             return True
-        return sum(_size(value) for each in found for value in each.values()) > SLICE_ITEMS
+        return sum(_size(value) for by_name in by_names for value in by_name.values()) > SLICE_ITEMS
 
     def encode(self, version: int) -> bytes:
         """Return the body for a version of DescribeAcls."""
@@ -89,7 +89,7 @@ class Description(Struct, frozen=True):
         total = 0
         joined: list[bytes] = []
         encoder = RowEncoder(version)
-        for resource_type in TYPES[self.wanted.pattern.resource_type]:
+        for resource_type in TYPES[self.filter.pattern.resource_type]:
             rows = yield from self.rows.of(self, resource_type, encoder)
             total += rows.total
             joined += rows.parts
@@ -98,17 +98,17 @@ class Description(Struct, frozen=True):
     @property
     def is_of_all(self) -> bool:
         """Return whether the filter selects all ACLs of its resource types."""
-        return self.wanted.pattern.name is None and self.is_of_groups
+        return self.filter.pattern.name is None and self.is_of_groups
 
     @property
     def is_of_groups(self) -> bool:
         """Return whether the filter selects all ACLs of a pattern."""
-        return self.wanted.entry == ALL_ENTRIES
+        return self.filter.entry == ALL_ENTRIES
 
     @property
     def kinds(self) -> Kinds:
         """Return the selected kinds of patterns, in the order of the rows of a name."""
-        kind = self.wanted.pattern.pattern_type
+        kind = self.filter.pattern.pattern_type
         return (kind,) if kind in (_LITERAL, _PREFIXED) else (_LITERAL, _PREFIXED)
 
     def values(self, resource_type: ResourceType) -> tuple[Map[str, Any], ...]:
@@ -118,44 +118,44 @@ class Description(Struct, frozen=True):
             return ()
         return tuple(names.literals if kind is _LITERAL else names.prefixes for kind in self.kinds)
 
-    def rows_named(self, resource_type: ResourceType) -> list[Found]:
+    def rows_named(self, resource_type: ResourceType) -> list[Match]:
         """Return the matches of a filter with a name in a resource type, in row order."""
         names = self._names(resource_type)
-        return [] if names is None else sorted(selected(names, self.wanted.pattern), key=_NAME)
+        return [] if names is None else sorted(selected(names, self.filter.pattern), key=_NAME)
 
-    def patterns(self, resource_type: ResourceType) -> Slices[Iterable[Found]]:
+    def patterns(self, resource_type: ResourceType) -> Slices[Iterable[Match]]:
         """Return the matching patterns of a resource type, in row order."""
-        if self.wanted.pattern.name is not None:
+        if self.filter.pattern.name is not None:
             return self.rows_named(resource_type)
         values = self.values(resource_type)
         return (
             (name, kind, value)
             for name in (yield from names_in(values))
-            for kind, each in zip(self.kinds, values, strict=True)
-            if (value := each.get(name)) is not None
+            for kind, by_name in zip(self.kinds, values, strict=True)
+            if (value := by_name.get(name)) is not None
         )
 
     def bindings(
         self, pattern: ResourcePattern, value: Group | Cell
     ) -> Slices[Collection[AclBinding]]:
         """Return the matching ACLs of one pattern, unordered."""
-        wanted = self.wanted.entry
-        if wanted.principal is not None:
-            return matching_in_cell(pattern, cast("Cell", value), wanted)
+        filter = self.filter.entry
+        if filter.principal is not None:
+            return matching_in_cell(pattern, cast("Cell", value), filter)
         group = cast("Group", value)
         if self.is_of_groups:
             return group
         if len(group) <= SLICE_ITEMS:
-            return matching(group, wanted)
-        found = []
+            return matching(group, filter)
+        matches = []
         for part in parts(group):
-            found += matching(part, wanted)
+            matches += matching(part, filter)
             yield
-        return found
+        return matches
 
     def _names(self, resource_type: ResourceType) -> Names[Any] | None:
         index = self.snapshot.types[resource_type]
-        principal = self.wanted.entry.principal
+        principal = self.filter.entry.principal
         return index.patterns if principal is None else index.principals.get(principal)
 
 
@@ -180,16 +180,16 @@ class AclRows:
         self._cache: dict[ResourceType, dict[tuple[Kinds, int], CachedRows]] = {}
         self._builds: dict[Key, Slices[None]] = {}
 
-    def description(self, wanted: AclBindingFilter) -> Description | None:
+    def description(self, filter: AclBindingFilter) -> Description | None:
         """Return the response to a filter of whole groups, or of very many ACLs.
 
         None for any other filter: its rows are built at once.
         """
-        pattern = wanted.pattern
+        pattern = filter.pattern
         snapshot = self._snapshot()
         if snapshot is None or ResourceType.UNKNOWN in pattern or PatternType.UNKNOWN in pattern:
             return None
-        answer = Description(self, snapshot, wanted)
+        answer = Description(self, snapshot, filter)
         return answer if answer.is_of_all or answer.is_long else None
 
     def of(
@@ -201,12 +201,12 @@ class AclRows:
         now, steps = description.values(resource_type), description.snapshot.steps
         key = resource_type, description.kinds, encoder.layout
         # In a loop, because a build that another request began may be of an older state.
-        while (kept := self._find(key)) is None or not kept.is_of(now):
+        while (cached := self._find(key)) is None or not cached.is_of(now):
             if key not in self._builds:
                 self._builds[key] = self._build(key, now, steps)
             yield from self._continue(key)
-        self._store(key, CachedRows(steps[-1], now, kept.chunks))
-        return Rows(sum(map(len, now)), [chunk.rows for chunk in kept.chunks])
+        self._store(key, CachedRows(steps[-1], now, cached.chunks))
+        return Rows(sum(map(len, now)), [chunk.rows for chunk in cached.chunks])
 
     def _build(self, key: Key, now: State, steps: Steps) -> Slices[None]:
         """Build the rows of a state from cached ones, and cache them."""
@@ -241,12 +241,12 @@ class AclRows:
         return self._cache.get(key[0], {}).get(key[1:])
 
     def _store(self, key: Key, rows: CachedRows) -> None:
-        kept = self._cache.setdefault(key[0], {})
+        cached = self._cache.setdefault(key[0], {})
         # Insertion order is the order of use: the first entry is dropped.
-        kept.pop(key[1:], None)
-        kept[key[1:]] = rows
-        if len(kept) > CACHED_MAX:
-            del kept[next(iter(kept))]
+        cached.pop(key[1:], None)
+        cached[key[1:]] = rows
+        if len(cached) > CACHED_MAX:
+            del cached[next(iter(cached))]
 
 
 def _changed_names(
@@ -260,7 +260,7 @@ def _changed_names(
         return (yield from changed_names(before.state, before.chunks, now))
     return (
         yield from sort_in_slices(
-            {each.name for each in patterns if each.resource_type is resource_type}
+            {pattern.name for pattern in patterns if pattern.resource_type is resource_type}
         )
     )
 
@@ -271,9 +271,9 @@ def _pick(
     """Build the rows of the ACLs that a description selects."""
     total = 0
     joined = []
-    for found in parts((yield from description.patterns(resource_type))):
+    for patterns in parts((yield from description.patterns(resource_type))):
         rows = []
-        for name, kind, value in found:
+        for name, kind, value in patterns:
             pattern = ResourcePattern(resource_type, name, kind)
             if bindings := (yield from description.bindings(pattern, value)):
                 rows.append((yield from encoder.row(bindings)))

@@ -47,7 +47,7 @@ _respond = partial(respond, AlterConfigsResponse, AlterConfigsResourceResponse)
 
 def handle(request: AlterConfigsRequest, context: RequestContext, node: Node) -> Outcome:
     resources: list[tuple[RequestedResource, AlteredResource]] = [
-        (each, _alteration(each)) for each in request.resources
+        (resource, _alteration(resource)) for resource in request.resources
     ]
     only = request.validate_only
     return alter(resources, _NEEDS, context, node, _respond, validate_only=only)
@@ -57,7 +57,10 @@ def _alteration(resource: AlterConfigsResource) -> AlteredResource:
     return AlteredResource(
         resource.resource_type == TOPIC,
         resource.resource_name,
-        tuple(Alteration(each.name, ConfigOperation.SET, each.value) for each in resource.configs),
+        tuple(
+            Alteration(config.name, ConfigOperation.SET, config.value)
+            for config in resource.configs
+        ),
         replaces=True,
         stored_type=STORED_TYPES.get(resource.resource_type, ""),
     )

@@ -45,18 +45,21 @@ def handle(
         return AlterPartitionReassignmentsResponse()
     if request.timeout_ms <= 0:
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
-    wanted = [
+    reassignments = [
         Reassignment(
-            topic.name, each.partition_index, each.replicas, request.allow_replication_factor_change
+            topic.name,
+            partition.partition_index,
+            partition.replicas,
+            request.allow_replication_factor_change,
         )
         for topic in request.topics
-        for each in topic.partitions
+        for partition in topic.partitions
     ]
     respond = partial(_respond, request)
     brokers = node.registered_brokers(context.authorizable.listener_name)
     return Update.of_plan(
         UpdateOperation.TOPICS,
-        lambda state: plan_reassignments(state.topics, wanted, brokers),
+        lambda state: plan_reassignments(state.topics, reassignments, brokers),
         context,
         respond,
     )
@@ -73,7 +76,7 @@ def _respond(
             ReassignableTopicResponse(
                 name=topic.name,
                 partitions=tuple(
-                    _row(each.partition_index, next(left)) for each in topic.partitions
+                    _row(partition.partition_index, next(left)) for partition in topic.partitions
                 ),
             )
             for topic in request.topics
@@ -101,7 +104,9 @@ def refuse(
         responses=tuple(
             ReassignableTopicResponse(
                 name=topic.name,
-                partitions=tuple(_row(each.partition_index, error) for each in topic.partitions),
+                partitions=tuple(
+                    _row(partition.partition_index, error) for partition in topic.partitions
+                ),
             )
             for topic in request.topics
         ),

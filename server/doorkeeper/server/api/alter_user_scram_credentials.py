@@ -47,12 +47,18 @@ def handle(
     request: AlterUserScramCredentialsRequest, context: RequestContext, node: Node
 ) -> Outcome:
     require_on_cluster(node, context, _ALTER)
-    deletions = [CredentialDeletion(each.name, each.mechanism) for each in request.deletions]
+    deletions = [
+        CredentialDeletion(deletion.name, deletion.mechanism) for deletion in request.deletions
+    ]
     upsertions = [
         CredentialUpsertion(
-            each.name, each.mechanism, each.iterations, each.salt, each.salted_password
+            upsertion.name,
+            upsertion.mechanism,
+            upsertion.iterations,
+            upsertion.salt,
+            upsertion.salted_password,
         )
-        for each in request.upsertions
+        for upsertion in request.upsertions
     ]
     users = users_in(deletions, upsertions)
     respond = partial(_respond, users)

@@ -76,19 +76,19 @@ class UnknownElements(Malformed):
         super().__init__(field, -1, f"{text}{item}")
 
 
-def filter_of(wanted: DescribeAclsRequest | DeleteAclsFilter) -> AclBindingFilter:
+def filter_of(message: DescribeAclsRequest | DeleteAclsFilter) -> AclBindingFilter:
     """Return the filter of a request, or of one row of it."""
     return AclBindingFilter(
         ResourcePatternFilter(
-            RESOURCE_TYPES.get(wanted.resource_type_filter, _NO_TYPE),
-            wanted.resource_name_filter,
-            PATTERN_TYPES.get(wanted.pattern_type_filter, _NO_PATTERN_TYPE),
+            RESOURCE_TYPES.get(message.resource_type_filter, _NO_TYPE),
+            message.resource_name_filter,
+            PATTERN_TYPES.get(message.pattern_type_filter, _NO_PATTERN_TYPE),
         ),
         AccessControlEntryFilter(
-            wanted.principal_filter,
-            wanted.host_filter,
-            OPERATIONS.get(wanted.operation, _NO_OPERATION),
-            PERMISSION_TYPES.get(wanted.permission_type, _NO_PERMISSION),
+            message.principal_filter,
+            message.host_filter,
+            OPERATIONS.get(message.operation, _NO_OPERATION),
+            PERMISSION_TYPES.get(message.permission_type, _NO_PERMISSION),
         ),
     )
 

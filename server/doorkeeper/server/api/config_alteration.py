@@ -63,7 +63,7 @@ Judged = AlteredResource | ApiError
 def needs_by_type(api_key: int, *types: int) -> dict[int, Need]:
     """Return the permission that an API needs for each resource type."""
     on_cluster, on_topic, on_group = needs(api_key)
-    return {each: {TOPIC: on_topic, GROUP: on_group}.get(each, on_cluster) for each in types}
+    return {kind: {TOPIC: on_topic, GROUP: on_group}.get(kind, on_cluster) for kind in types}
 
 
 def alter(
@@ -86,7 +86,7 @@ def alter(
         asked = (resource for resource, _ in resources)
         return respond(zip(asked, in_order(judged, errors), strict=True))
 
-    changed = tuple(each for each in judged if isinstance(each, AlteredResource))
+    changed = tuple(judgment for judgment in judged if isinstance(judgment, AlteredResource))
     if not changed:
         response = respond_in_order(())
         free(judged)
@@ -127,33 +127,33 @@ def _judge(
     node: Node,
 ) -> Iterator[Judged]:
     """Yield the alteration or the refusal of each resource."""
-    named = counts((each.resource_type, each.resource_name) for each, _ in resources)
-    for resource, wanted in resources:
+    named = counts((resource.resource_type, resource.resource_name) for resource, _ in resources)
+    for resource, altered in resources:
         try:
             if named[resource.resource_type, resource.resource_name] > 1:
                 # Both occurrences get the error, as from a broker: neither is the first.
                 text = "Each resource must appear at most once."
                 raise ApiError(ErrorCode.INVALID_REQUEST, text)
-            _check_wanted(wanted)
-            _check_broker(wanted, resource, needed, context, node)
+            _check_alterations(altered)
+            _check_broker(altered, resource, needed, context, node)
             # Last, because a broker reports faults of the request to callers without permission
             # too.
             _check_allowed(resource, needed, context, node)
         except ApiError as error:
             yield error
         else:
-            yield wanted
+            yield altered
 
 
-def _check_wanted(wanted: AlteredResource) -> None:
+def _check_alterations(altered: AlteredResource) -> None:
     # Duplicates before nulls: the order of the broker's checks decides which text is sent.
-    names = [each.name for each in wanted.alterations]
+    names = [alteration.name for alteration in altered.alterations]
     if len(counts(names)) < len(names):
         raise ApiError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
     nulls = [
-        each.name
-        for each in wanted.alterations
-        if each.value is None and each.operation != ConfigOperation.DELETE
+        alteration.name
+        for alteration in altered.alterations
+        if alteration.value is None and alteration.operation != ConfigOperation.DELETE
     ]
     if nulls:
         text = f"Null value not supported for : {', '.join(nulls)}"
@@ -161,7 +161,7 @@ def _check_wanted(wanted: AlteredResource) -> None:
 
 
 def _check_broker(
-    wanted: AlteredResource,
+    altered: AlteredResource,
     resource: RequestedResource,
     needed: Mapping[int, Need],
     context: RequestContext,
@@ -174,9 +174,9 @@ def _check_broker(
     if kind == BROKER:
         if name:
             _check_node_id(name, node, "Unexpected broker id, expected {}, but received {}")
-        given = wanted.current_values(node.settings.dynamic)
+        values = altered.current_values(node.settings.dynamic)
         try:
-            alter_values(given, wanted.alterations, of_cluster=not name)
+            alter_values(values, altered.alterations, of_cluster=not name)
         except OurRefusal:
             # A broker judges keys before it asks who may; where it has no fault to find, it asks.
             _check_allowed(resource, needed, context, node)
@@ -222,4 +222,4 @@ def code_and_text(error: BaseException | None) -> tuple[int, str | None]:
 def in_order(judged: Sequence[Judged], results: Sequence[ApiError | None]) -> list[ApiError | None]:
     """Return the error of each resource, from its refusal or from the alteration's results."""
     answers = iter(results)
-    return [each if isinstance(each, ApiError) else next(answers) for each in judged]
+    return [judgment if isinstance(judgment, ApiError) else next(answers) for judgment in judged]

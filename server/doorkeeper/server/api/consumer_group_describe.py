@@ -51,10 +51,10 @@ _NEWER_PROTOCOL: Final = 1
 def handle(
     request: ConsumerGroupDescribeRequest, context: RequestContext, node: Node
 ) -> ConsumerGroupDescribeResponse:
-    found = find_groups(request.group_ids, "consumer", _DESCRIBE, context, node)
+    groups = find_groups(request.group_ids, "consumer", _DESCRIBE, context, node)
     return ConsumerGroupDescribeResponse(
         groups=authorize_rows(
-            (_describe(each, node) for each in found),
+            (_describe(group, node) for group in groups),
             _topics,
             _DESCRIBE_TOPIC,
             context,
@@ -64,12 +64,12 @@ def handle(
     )
 
 
-def _describe(found: FoundGroup, node: Node) -> DescribedGroup:
-    if found.group is None:
+def _describe(asked: FoundGroup, node: Node) -> DescribedGroup:
+    if asked.group is None:
         return DescribedGroup(
-            error_code=found.error.value, error_message=found.text, group_id=found.group_id
+            error_code=asked.error.value, error_message=asked.text, group_id=asked.group_id
         )
-    group: Group = found.group
+    group: Group = asked.group
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state,
@@ -112,8 +112,8 @@ def _topics(group: DescribedGroup) -> frozenset[str]:
     return frozenset(
         row.topic_name
         for member in group.members
-        for each in (member.assignment, member.target_assignment)
-        for row in each.topic_partitions
+        for assignment in (member.assignment, member.target_assignment)
+        for row in assignment.topic_partitions
     )
 
 

@@ -44,7 +44,7 @@ def handle(request: CreateDelegationTokenRequest, context: RequestContext, node:
     owner = _owner_of(request, requester)
     named = _empty_response(owner, requester, version)
     renewers = tuple(
-        Principal(each.principal_type, each.principal_name) for each in request.renewers
+        Principal(renewer.principal_type, renewer.principal_name) for renewer in request.renewers
     )
     only_users = all(renewer.principal_type == USER for renewer in renewers)
     # The order of the checks is the broker's; each error is the first one that applies.
@@ -59,7 +59,7 @@ def handle(request: CreateDelegationTokenRequest, context: RequestContext, node:
         return _refusal(named, ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     if not only_users:
         return _refusal(named, ErrorCode.INVALID_PRINCIPAL_TYPE)
-    if any(map(text_fault, (*owner, *(each.name for each in renewers)))):
+    if any(map(text_fault, (*owner, *(renewer.name for renewer in renewers)))):
         # No description of tokens could be encoded any more. Bytes that are no UTF-8 grow.
         raise ApiError(ErrorCode.INVALID_REQUEST)
 

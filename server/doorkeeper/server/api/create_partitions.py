@@ -51,19 +51,19 @@ def handle(request: CreatePartitionsRequest, context: RequestContext, node: Node
         if count > 1
     ]
     rows += [_row(name, ApiError(_ALTER.refusal)) for name in names if name not in allowed]
-    wanted = [_wanted_partitions(topic) for topic in request.topics if topic.name in allowed]
-    if not wanted:
+    asked = [_wanted_partitions(topic) for topic in request.topics if topic.name in allowed]
+    if not asked:
         return CreatePartitionsResponse(results=tuple(rows))
     if request.timeout_ms <= 0:
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
     brokers = node.registered_brokers(context.authorizable.listener_name)
-    respond = partial(_respond, rows, wanted)
+    respond = partial(_respond, rows, asked)
     # Planned on the visible state; nothing is submitted.
     if request.validate_only:
-        return respond(plan_partitions(node.topics, wanted, brokers)[1])
+        return respond(plan_partitions(node.topics, asked, brokers)[1])
     return Update.of_plan(
         UpdateOperation.TOPICS,
-        lambda state: plan_partitions(state.topics, wanted, brokers),
+        lambda state: plan_partitions(state.topics, asked, brokers),
         context,
         respond,
     )
@@ -72,16 +72,16 @@ def handle(request: CreatePartitionsRequest, context: RequestContext, node: Node
 def _wanted_partitions(topic: CreatePartitionsTopic) -> WantedPartitions:
     assignments = None
     if topic.assignments is not None:
-        assignments = tuple(each.broker_ids for each in topic.assignments)
+        assignments = tuple(assignment.broker_ids for assignment in topic.assignments)
     return WantedPartitions(topic.name, topic.count, assignments)
 
 
 def _respond(
     rows: Sequence[CreatePartitionsTopicResult],
-    wanted: Sequence[WantedPartitions],
+    asked: Sequence[WantedPartitions],
     errors: Sequence[ApiError | None],
 ) -> CreatePartitionsResponse:
-    tried = (_row(each.name, error) for each, error in zip(wanted, errors, strict=True))
+    tried = (_row(topic.name, error) for topic, error in zip(asked, errors, strict=True))
     return CreatePartitionsResponse(results=(*rows, *tried))
 
 

@@ -73,14 +73,14 @@ def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) ->
     # After the permissions: a request whose rows are all refused does not time out.
     if request.timeout_ms <= 0 and topics.tried:
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
-    wanted = [_wanted_topic(topic) for topic in topics.tried]
+    tried = [_wanted_topic(topic) for topic in topics.tried]
     # Checked before planning, whose cost grows with the partitions.
-    if sum(partitions_of(each, node) for each in wanted) > PARTITIONS_PER_REQUEST_MAX:
+    if sum(partitions_of(topic, node) for topic in tried) > PARTITIONS_PER_REQUEST_MAX:
         raise ApiError(
             ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
         )
     brokers = node.registered_brokers(context.authorizable.listener_name)
-    plans = [_plan(each, node, brokers) for each in wanted]
+    plans = [_plan(topic, node, brokers) for topic in tried]
     created = tuple(plan for plan in plans if not isinstance(plan, ApiError))
     if sum(map(records_of, created)) > RECORDS_PER_REQUEST_MAX:
         raise ApiError(
@@ -136,14 +136,16 @@ def _wanted_topic(topic: CreatableTopic) -> WantedTopic:
         topic.name,
         topic.num_partitions,
         topic.replication_factor,
-        tuple((each.partition_index, each.broker_ids) for each in topic.assignments),
+        tuple(
+            (assignment.partition_index, assignment.broker_ids) for assignment in topic.assignments
+        ),
         tuple((config.name, config.value) for config in topic.configs),
     )
 
 
-def _plan(wanted: WantedTopic, node: Node, brokers: Sequence[Broker]) -> StoredTopic | ApiError:
+def _plan(topic: WantedTopic, node: Node, brokers: Sequence[Broker]) -> StoredTopic | ApiError:
     try:
-        return plan_topic(wanted, node, brokers)
+        return plan_topic(topic, node, brokers)
     except ApiError as error:
         return error
 

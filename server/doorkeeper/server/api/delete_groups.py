@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 def handle(request: DeleteGroupsRequest, context: RequestContext, node: Node) -> Outcome:
     asked = list(counts(request.groups_names))
     allowed = allowed_names(node, context, _DELETE, asked)
-    wanted = [group_id for group_id in asked if group_id in allowed]
+    group_ids = [group_id for group_id in asked if group_id in allowed]
     refused = [_row(group_id, _DELETE.refusal) for group_id in asked if group_id not in allowed]
-    respond = partial(_respond, wanted, refused)
-    if not wanted:
+    respond = partial(_respond, group_ids, refused)
+    if not group_ids:
         return respond(())
     if node.coordinator_id != node.node_id:
-        return respond([ErrorCode.NOT_COORDINATOR] * len(wanted))
-    return Update(UpdateOperation.OFFSETS, 1, partial(_delete, context, wanted), respond)
+        return respond([ErrorCode.NOT_COORDINATOR] * len(group_ids))
+    return Update(UpdateOperation.OFFSETS, 1, partial(_delete, context, group_ids), respond)
 
 
 async def _delete(

@@ -37,8 +37,11 @@ def handle(
     if not is_allowed(node, context, _DESCRIBE_CONFIGS):
         # No text here, unlike ``require_on_cluster``.
         raise ApiError(_DESCRIBE_CONFIGS.refusal)
-    components = [(each.entity_type, each.match_type, each.match) for each in request.components]
-    wanted = quota_filter(components, strict=request.strict)
+    components = [
+        (component.entity_type, component.match_type, component.match)
+        for component in request.components
+    ]
+    filter = quota_filter(components, strict=request.strict)
     return DescribeClientQuotasResponse(
         entries=tuple(
             EntryData(
@@ -47,7 +50,7 @@ def handle(
                 ),
                 values=tuple(ValueData(key=name, value=value) for name, value in values),
             )
-            for entity, values in describe(node.state.quotas, wanted)
+            for entity, values in describe(node.state.quotas, filter)
         )
     )
 

@@ -52,7 +52,9 @@ def handle(
     if request.include_cluster_authorized_operations:
         mask = cluster_operations(node, context, _DESCRIBE)
     registered = node.registered_brokers(context.authorizable.listener_name)
-    brokers = [each for each in registered if request.include_fenced_brokers or not each.is_fenced]
+    brokers = [
+        broker for broker in registered if request.include_fenced_brokers or not broker.is_fenced
+    ]
     is_listed = any(broker.node_id == node.controller_id for broker in brokers)
     return DescribeClusterResponse(
         endpoint_type=own_type,
@@ -74,17 +76,20 @@ def handle(
 
 
 def _check_endpoint_type(request: DescribeClusterRequest, version: int, own_type: int) -> None:
-    wanted = request.endpoint_type
-    if wanted == own_type:
+    endpoint_type = request.endpoint_type
+    if endpoint_type == own_type:
         return
     # The texts are a broker's, "we wanted" included.
-    if wanted not in _ENDPOINT_TYPES:
-        code, text = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {wanted}"
+    if endpoint_type not in _ENDPOINT_TYPES:
+        code, text = (
+            ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
+            f"Unsupported endpoint type {endpoint_type}",
+        )
     else:
         code = ErrorCode.MISMATCHED_ENDPOINT_TYPE
         text = (
             f"The request was sent to an endpoint of type {_ENDPOINT_TYPES[own_type]}, but we"
-            f" wanted an endpoint of type {_ENDPOINT_TYPES[wanted]}"
+            f" wanted an endpoint of type {_ENDPOINT_TYPES[endpoint_type]}"
         )
     raise ApiError(ErrorCode.INVALID_REQUEST if version == 0 else code, text)
 

@@ -178,14 +178,14 @@ def _topic(name: str, node: Node, builder: _RowBuilder) -> Rows:
 def _rows_of_topic(
     topic: Topic, settings: Settings, builder: _RowBuilder
 ) -> Iterator[DescribeConfigsResourceResult]:
-    given = {name: display(topic_settings()[name], text) for name, text in topic.configs.items()}
-    for name, (value, source, synonyms) in effective(given, settings.values_of).items():
+    texts = {name: display(topic_settings()[name], text) for name, text in topic.configs.items()}
+    for name, (value, source, synonyms) in effective(texts, settings.values_of).items():
         config = topic_settings()[name]
         yield builder.row(
             name,
             value,
             config.type,
-            [(each.name, each.value, each.source.value) for each in synonyms],
+            [(synonym.name, synonym.value, synonym.source.value) for synonym in synonyms],
             config.doc,
             source=source.value,
         )
@@ -254,10 +254,10 @@ def _client_metrics(name: str, node: Node, builder: _RowBuilder) -> Rows:
     if not name:
         text = "Client metrics subscription name must not be empty"
         raise ApiError(ErrorCode.INVALID_REQUEST, text)
-    given = node.state.resource_configs.of(operations.CLIENT_METRICS, name)
+    values = node.state.resource_configs.of(operations.CLIENT_METRICS, name)
     source = ConfigSource.CLIENT_METRICS_CONFIG
     return (
-        _stored_row(config, given, source, builder)
+        _stored_row(config, values, source, builder)
         for _, config in sorted(client_metrics_settings().items())
     )
 
@@ -265,21 +265,21 @@ def _client_metrics(name: str, node: Node, builder: _RowBuilder) -> Rows:
 def _group(name: str, node: Node, builder: _RowBuilder) -> Rows:
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
-    given = node.state.resource_configs.of(operations.GROUP, name)
+    values = node.state.resource_configs.of(operations.GROUP, name)
     source = ConfigSource.GROUP_CONFIG
     return (
-        _stored_row(config, given, source, builder)
+        _stored_row(config, values, source, builder)
         for _, config in sorted(group_settings().items())
     )
 
 
 def _stored_row(
-    config: TopicConfig, given: Mapping[str, str], own: ConfigSource, builder: _RowBuilder
+    config: TopicConfig, values: Mapping[str, str], own: ConfigSource, builder: _RowBuilder
 ) -> DescribeConfigsResourceResult:
     value = config.default
     synonyms = _default_synonyms(config.synonym, value)
-    if config.name in given:
-        value = display(config, given[config.name])
+    if config.name in values:
+        value = display(config, values[config.name])
         if config.type is KeyType.LIST:
             # A broker leaves out what a list repeats.
             value = ",".join(dict.fromkeys(value.split(",")))
@@ -290,7 +290,7 @@ def _stored_row(
         config.type,
         synonyms,
         config.doc,
-        source=own.value if config.name in given else _DEFAULT_CONFIG,
+        source=own.value if config.name in values else _DEFAULT_CONFIG,
     )
 
 

@@ -50,7 +50,7 @@ def handle(
         raise ApiError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     owners = None
     if request.owners is not None:
-        named = (Principal(each.principal_type, each.principal_name) for each in request.owners)
+        named = (Principal(owner.principal_type, owner.principal_name) for owner in request.owners)
         owners = frozenset(named)
     version = context.authorizable.request_version
     # An empty list selects nothing; null selects all.
@@ -87,9 +87,9 @@ def _row(signed: SignedToken, version: int) -> DescribedDelegationToken:
         hmac=signed.hmac,
         renewers=tuple(
             DescribedDelegationTokenRenewer(
-                principal_type=each.principal_type, principal_name=each.name
+                principal_type=renewer.principal_type, principal_name=renewer.name
             )
-            for each in token.renewers
+            for renewer in token.renewers
         ),
     )
     if version < 3:

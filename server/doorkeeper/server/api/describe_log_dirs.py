@@ -61,15 +61,15 @@ def _topics(
     request: DescribeLogDirsRequest, node: Node, places: Places, records: RecordReads
 ) -> Iterator[DescribeLogDirsTopic]:
     """Yield each topic once, with those of the requested partitions that are here."""
-    wanted: dict[str, set[int] | None] = {}
+    indexes_of: dict[str, set[int] | None] = {}
     if request.topics is None:
-        wanted = dict.fromkeys(node.topics.names())
+        indexes_of = dict.fromkeys(node.topics.names())
     else:
-        for each in request.topics:
-            indexes = wanted.setdefault(each.topic, set())
+        for asked in request.topics:
+            indexes = indexes_of.setdefault(asked.topic, set())
             if indexes is not None:
-                indexes.update(each.partitions)
-    for name, indexes in wanted.items():
+                indexes.update(asked.partitions)
+    for name, indexes in indexes_of.items():
         topic = node.topics.get(name)
         if topic is None:
             continue

@@ -40,17 +40,17 @@ def handle(
     places = Places(node.registered_brokers(context.authorizable.listener_name))
 
     def describe(topic: TopicRequest) -> TopicResponse:
-        found = node.topics.get(topic.name)
+        known = node.topics.get(topic.name)
         reason = reason_invalid(topic.name)
         if reason is not None:
             return _row(topic, lambda _: (ErrorCode.INVALID_TOPIC_EXCEPTION, reason))
-        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if found is None else ErrorCode.NONE
+        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.NONE
         if not is_allowed(node, context, _READ, topic.name):
             error = _READ.refusal
         if error is not ErrorCode.NONE:
             return _row(topic, lambda _: (error, DEFAULT_MESSAGES[error]))
         return _row(
-            topic, lambda index: (error_of_replica(found, index, places, node.node_id), None)
+            topic, lambda index: (error_of_replica(known, index, places, node.node_id), None)
         )
 
     return DescribeProducersResponse(topics=tuple(map(describe, request.topics)))

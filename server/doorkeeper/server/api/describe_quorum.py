@@ -72,10 +72,12 @@ def _describe(node: Node) -> PartitionData:
         last_fetch_timestamp=now_ms,
         last_caught_up_timestamp=now_ms,
     )
-    live = {each.node_id for each in node.state.members if not each.is_fenced} | {node.node_id}
+    live = {member.node_id for member in node.state.members if not member.is_fenced} | {
+        node.node_id
+    }
     observers = tuple(
-        ReplicaState(replica_id=each, log_end_offset=end if each == node.node_id else -1)
-        for each in sorted(live - {node.controller_id})
+        ReplicaState(replica_id=node_id, log_end_offset=end if node_id == node.node_id else -1)
+        for node_id in sorted(live - {node.controller_id})
     )
     return PartitionData(
         leader_id=node.controller_id,
@@ -104,11 +106,11 @@ def _unknown(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
             topic_name=topic.topic_name,
             partitions=tuple(
                 PartitionData(
-                    partition_index=each.partition_index,
+                    partition_index=partition.partition_index,
                     error_code=code.value,
                     error_message=DEFAULT_MESSAGES[code],
                 )
-                for each in topic.partitions
+                for partition in topic.partitions
             ),
         )
         for topic in request.topics

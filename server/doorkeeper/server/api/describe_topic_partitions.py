@@ -149,8 +149,8 @@ def _describe(
 def _partition(
     topic: Topic, index: int, places: Places, min_in_sync: int
 ) -> DescribeTopicPartitionsResponsePartition:
-    place = places.of(topic, index)
-    replicas, leader, in_sync, offline = place
+    replication = places.of(topic, index)
+    replicas, leader, in_sync, offline = replication
     return DescribeTopicPartitionsResponsePartition(
         error_code=0 if in_sync else ErrorCode.LEADER_NOT_AVAILABLE.value,
         partition_index=index,
@@ -159,8 +159,8 @@ def _partition(
         leader_epoch=0,
         replica_nodes=replicas,
         isr_nodes=in_sync,
-        eligible_leader_replicas=places.eligible(place, min_in_sync),
-        last_known_elr=places.last_leader(place),
+        eligible_leader_replicas=places.eligible(replication, min_in_sync),
+        last_known_elr=places.last_leader(replication),
         offline_replicas=offline,
     )
 

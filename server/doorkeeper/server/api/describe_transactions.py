@@ -54,7 +54,9 @@ def handle(
         return _described(transactional_id, known[transactional_id], context, node)
 
     return DescribeTransactionsResponse(
-        transaction_states=tuple(row(each) for each in request.transactional_ids)
+        transaction_states=tuple(
+            row(transactional_id) for transactional_id in request.transactional_ids
+        )
     )
 
 
@@ -93,7 +95,9 @@ def refuse(
     """Answer the same error for every id."""
     code, _ = answer_of(error)
     return DescribeTransactionsResponse(
-        transaction_states=tuple(_row(each, code) for each in request.transactional_ids)
+        transaction_states=tuple(
+            _row(transactional_id, code) for transactional_id in request.transactional_ids
+        )
     )
 
 

@@ -40,7 +40,7 @@ def handle(
 ) -> DescribeUserScramCredentialsResponse:
     if not is_allowed(node, context, _DESCRIBE):
         raise ApiError(_DESCRIBE.refusal)
-    named = Counter(each.name for each in request.users or ())
+    named = Counter(user.name for user in request.users or ())
     # A null or an empty list selects every user.
     counts = named or Counter(node.scram_users.names())
     return DescribeUserScramCredentialsResponse(
@@ -56,8 +56,8 @@ def _result(user: str, count: int, node: Node) -> DescribeUserScramCredentialsRe
             error_code=ErrorCode.DUPLICATE_RESOURCE.value,
             error_message=_TWICE + user,
         )
-    found = node.scram_users.iterations_of(user)
-    if not found:
+    iterations_of = node.scram_users.iterations_of(user)
+    if not iterations_of:
         return DescribeUserScramCredentialsResult(
             user=user,
             error_code=ErrorCode.RESOURCE_NOT_FOUND.value,
@@ -65,7 +65,7 @@ def _result(user: str, count: int, node: Node) -> DescribeUserScramCredentialsRe
         )
     infos = (
         CredentialInfo(mechanism=MECHANISM_CODES[mechanism], iterations=iterations)
-        for mechanism, iterations in found.items()
+        for mechanism, iterations in iterations_of.items()
     )
     return DescribeUserScramCredentialsResult(user=user, credential_infos=tuple(infos))
 

@@ -75,7 +75,9 @@ def _all_of(topic: Topic, places: Places, *, unclean: bool) -> ReplicaElectionRe
         _result(topic.name, topic, index, places, unclean=unclean)
         for index in range(topic.partitions)
     )
-    needed = (each for each in results if each.error_code != ErrorCode.ELECTION_NOT_NEEDED.value)
+    needed = (
+        result for result in results if result.error_code != ErrorCode.ELECTION_NOT_NEEDED.value
+    )
     return ReplicaElectionResult(topic=topic.name, partition_result=tuple(needed))
 
 

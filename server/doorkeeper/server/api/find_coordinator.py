@@ -44,29 +44,29 @@ _SHARE_KEY = re.compile(r"[^:]+:[A-Za-z0-9_-]{22}:[0-9]+")
 def handle(
     request: FindCoordinatorRequest, context: RequestContext, node: Node
 ) -> FindCoordinatorResponse:
-    found = _coordinator(context, node)
+    coordinator = _coordinator(context, node)
     key_type = request.key_type
     # Version 4 has an array of keys and an error for each; before, the response has the only one.
     if context.authorizable.request_version >= 4:
         return FindCoordinatorResponse(
             coordinators=tuple(
-                _row(key, _error_of(key_type, key, context, node), found)
+                _row(key, _error_of(key_type, key, context, node), coordinator)
                 for key in request.coordinator_keys
             )
         )
     code = _error_of(key_type, request.key, context, node)
     # The coordinator has no such listener: the client retries, as while a broker starts.
-    if code is ErrorCode.NONE and found is None:
+    if code is ErrorCode.NONE and coordinator is None:
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE
     if code is not ErrorCode.NONE:
         raise ApiError(code)
-    assert found is not None
+    assert coordinator is not None
     return FindCoordinatorResponse(
         # A broker sends the stock text for success too.
         error_message=DEFAULT_MESSAGES[ErrorCode.NONE],
-        node_id=found.node_id,
-        host=found.host,
-        port=found.port,
+        node_id=coordinator.node_id,
+        host=coordinator.host,
+        port=coordinator.port,
     )
 
 
@@ -98,12 +98,12 @@ def _error_of(key_type: int, key: str, context: RequestContext, node: Node) -> E
 def _row(key: str, code: ErrorCode, coordinator: Broker | None) -> Coordinator:
     if code is ErrorCode.NONE and coordinator is None:
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    found = NO_NODE if coordinator is None or code is not ErrorCode.NONE else coordinator
+    broker = NO_NODE if coordinator is None or code is not ErrorCode.NONE else coordinator
     return Coordinator(
         key=key,
-        node_id=found.node_id,
-        host=found.host,
-        port=found.port,
+        node_id=broker.node_id,
+        host=broker.host,
+        port=broker.port,
         error_code=code.value,
         error_message="",
     )

@@ -54,7 +54,7 @@ _respond = partial(respond, IncrementalAlterConfigsResponse, AlterConfigsResourc
 
 def handle(request: IncrementalAlterConfigsRequest, context: RequestContext, node: Node) -> Outcome:
     resources: list[tuple[RequestedResource, AlteredResource]] = [
-        (each, _alteration(each)) for each in request.resources
+        (resource, _alteration(resource)) for resource in request.resources
     ]
     only = request.validate_only
     return alter(resources, _NEEDS, context, node, _respond, validate_only=only)
@@ -65,7 +65,8 @@ def _alteration(resource: AlterConfigsResource) -> AlteredResource:
         resource.resource_type == TOPIC,
         resource.resource_name,
         tuple(
-            Alteration(each.name, each.config_operation, each.value) for each in resource.configs
+            Alteration(config.name, config.config_operation, config.value)
+            for config in resource.configs
         ),
         stored_type=STORED_TYPES.get(resource.resource_type, ""),
     )

@@ -69,11 +69,11 @@ def handle(
     return LeaveGroupResponse(
         members=tuple(
             MemberResponse(
-                member_id=each.member_id,
-                group_instance_id=each.group_instance_id,
-                error_code=code_of(each).value,
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                error_code=code_of(member).value,
             )
-            for each in request.members
+            for member in request.members
         )
     )
 

@@ -47,13 +47,13 @@ def handle(
         return ListConfigResourcesResponse(error_code=_DESCRIBE_CONFIGS.refusal.value)
     # Version 0 was ListClientMetricsResources.
     known = (CLIENT_METRICS,) if context.authorizable.request_version == 0 else _TYPES
-    wanted = set(request.resource_types or known)
-    if not wanted <= set(known):
+    types = set(request.resource_types or known)
+    if not types <= set(known):
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION.value)
     resources = tuple(
         ConfigResource(resource_name=name, resource_type=kind)
         for kind in known
-        if kind in wanted
+        if kind in types
         for name in _names(kind, context, node)
     )
     return ListConfigResourcesResponse(config_resources=resources)
@@ -62,7 +62,7 @@ def handle(
 def _names(kind: int, context: RequestContext, node: Node) -> Iterator[str]:
     if kind in (BROKER, BROKER_LOGGER):
         brokers = node.brokers(context.authorizable.listener_name)
-        yield from (str(each.node_id) for each in brokers)
+        yield from (str(broker.node_id) for broker in brokers)
     elif kind == TOPIC:
         yield from node.topics.names()
     else:

@@ -38,7 +38,7 @@ def handle(request: ListGroupsRequest, context: RequestContext, node: Node) -> L
     types = {group_type.lower() for group_type in request.types_filter}
     selected = (
         group
-        for group in sorted(node.groups.values(), key=lambda each: each.group_id)
+        for group in sorted(node.groups.values(), key=lambda group: group.group_id)
         if (not states or group.state.lower() in states)
         and (not types or group.group_type.lower() in types)
     )

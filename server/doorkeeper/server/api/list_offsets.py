@@ -65,29 +65,29 @@ def handle(
 ) -> ListOffsetsResponse:
     """Look up each partition of the topics that the caller may describe."""
     named = Counter((t.name, p.partition_index) for t in request.topics for p in t.partitions)
-    twice = {place for place, count in named.items() if count > 1}
+    twice = {partition for partition, count in named.items() if count > 1}
     allowed = allowed_names(node, context, _DESCRIBE, [topic.name for topic in request.topics])
     places = Places(node.registered_brokers(context.authorizable.listener_name))
     version = context.authorizable.request_version
     error_of = error_of_replica if request.replica_id == _DEBUGGER else error_of_leader
 
     def row(topic: ListOffsetsTopic, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
-        found = node.topics.get(topic.name)
+        known = node.topics.get(topic.name)
         if (topic.name, asked.partition_index) in twice:
             error = ErrorCode.INVALID_REQUEST
         elif asked.timestamp < 0 and version < _VERSIONS.get(asked.timestamp, version + 1):
             error = ErrorCode.UNSUPPORTED_VERSION
         else:
             error = error_of(
-                found,
+                known,
                 asked.partition_index,
                 places,
                 node.node_id,
                 asked.current_leader_epoch,
             )
-        if error is not ErrorCode.NONE or found is None:
+        if error is not ErrorCode.NONE or known is None:
             return _empty(asked, error)
-        log = records.log_of(found, asked.partition_index)
+        log = records.log_of(known, asked.partition_index)
         offset = _look_up(log, asked.timestamp, request.isolation_level)
         if offset is None:
             return _empty(asked, error)
@@ -101,11 +101,11 @@ def handle(
     rows: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
     for topic in request.topics:
         if topic.name in allowed:
-            found = {asked.partition_index: row(topic, asked) for asked in topic.partitions}
-            rows.setdefault(topic.name, {}).update(found)
+            answered = {asked.partition_index: row(topic, asked) for asked in topic.partitions}
+            rows.setdefault(topic.name, {}).update(answered)
     shown = [
-        ListOffsetsTopicResponse(name=name, partitions=tuple(found.values()))
-        for name, found in rows.items()
+        ListOffsetsTopicResponse(name=name, partitions=tuple(partitions.values()))
+        for name, partitions in rows.items()
     ]
     refused = [
         _refusal(topic, _DESCRIBE.refusal) for topic in request.topics if topic.name not in allowed

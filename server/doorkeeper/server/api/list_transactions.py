@@ -55,9 +55,9 @@ def handle(
     """Return the transactions that the filters select, and the states that do not exist."""
     pattern = request.transactional_id_pattern
     selected = {
-        name: each
-        for name, each in transactions().items()
-        if _is_selected(each, request, node.now_ms())
+        name: transaction
+        for name, transaction in transactions().items()
+        if _is_selected(transaction, request, node.now_ms())
     }
     if pattern and not _is_expression(pattern):
         return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION.value)
@@ -72,10 +72,10 @@ def handle(
         transaction_states=tuple(
             TransactionState(
                 transactional_id=name,
-                producer_id=each.producer_id,
-                transaction_state=each.state,
+                producer_id=transaction.producer_id,
+                transaction_state=transaction.state,
             )
-            for name, each in sorted(selected.items())
+            for name, transaction in sorted(selected.items())
             if is_allowed(node, context, _DESCRIBE, name)
         ),
     )

@@ -120,7 +120,7 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
         hidden = (name for name in names if name not in describable)
         topics.extend(_hidden_topic(node, name, by_id=bool(ids)) for name in hidden)
     response = MetadataResponse(
-        brokers=tuple(_broker(each) for each in registered if not each.is_fenced),
+        brokers=tuple(_broker(broker) for broker in registered if not broker.is_fenced),
         cluster_id=node.cluster_id,
         controller_id=node.controller_id,
         topics=tuple(topics),

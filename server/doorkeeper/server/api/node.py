@@ -97,7 +97,7 @@ class AuthorizerReads(Protocol):
         """Answer each action, in order."""
         ...
 
-    def acls(self, wanted: AclBindingFilter) -> Iterable[AclBinding]:
+    def acls(self, filter: AclBindingFilter) -> Iterable[AclBinding]:
         """Return the bindings that the filter matches."""
         ...
 
@@ -131,7 +131,7 @@ class DecisionCounter(Protocol):
 class AclDescriber(Protocol):
     """The cache of encoded rows for DescribeAcls."""
 
-    def description(self, wanted: AclBindingFilter) -> Response | None:
+    def description(self, filter: AclBindingFilter) -> Response | None:
         """Return the response to a filter of whole groups; None for any other."""
         ...
 

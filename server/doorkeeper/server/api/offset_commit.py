@@ -78,15 +78,15 @@ def handle(request: OffsetCommitRequest, context: RequestContext, node: Node) ->
     resolved = [name for (_, topic), name in zip(topics, names, strict=True) if topic or not by_id]
     allowed = allowed_names(node, context, _READ, resolved)
     rows = _RefusedPartitions()
-    wanted: list[tuple[TopicPlace, OffsetCommitRequestPartition, Topic]] = []
+    tried: list[tuple[TopicPlace, OffsetCommitRequestPartition, Topic]] = []
     for number, ((asked, topic), name) in enumerate(zip(topics, names, strict=True)):
-        place = TopicPlace(number, asked.name, asked.topic_id)
+        topic_row = TopicPlace(number, asked.name, asked.topic_id)
         if by_id and topic is None:
-            rows.refuse(place, asked.partitions, ErrorCode.UNKNOWN_TOPIC_ID)
+            rows.refuse(topic_row, asked.partitions, ErrorCode.UNKNOWN_TOPIC_ID)
         elif name not in allowed:
-            rows.refuse(place, asked.partitions, _READ.refusal)
+            rows.refuse(topic_row, asked.partitions, _READ.refusal)
         elif topic is None:
-            rows.refuse(place, asked.partitions, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            rows.refuse(topic_row, asked.partitions, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         else:
             present = [
                 row for row in asked.partitions if 0 <= row.partition_index < topic.partitions
@@ -94,20 +94,22 @@ def handle(request: OffsetCommitRequest, context: RequestContext, node: Node) ->
             absent = [
                 row for row in asked.partitions if not 0 <= row.partition_index < topic.partitions
             ]
-            rows.refuse(place, absent, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            wanted += [(place, row, topic) for row in present]
-    respond = partial(rows.response, [(place, row.partition_index) for place, row, _ in wanted])
-    if not wanted:
+            rows.refuse(topic_row, absent, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            tried += [(topic_row, row, topic) for row in present]
+    respond = partial(
+        rows.response, [(topic_row, row.partition_index) for topic_row, row, _ in tried]
+    )
+    if not tried:
         return respond(())
     if node.coordinator_id != node.node_id:
-        return respond([ErrorCode.NOT_COORDINATOR] * len(wanted))
+        return respond([ErrorCode.NOT_COORDINATOR] * len(tried))
     member = Committer(
         request.member_id,
         request.group_instance_id,
         request.generation_id_or_member_epoch,
         context.authorizable.request_version,
     )
-    offsets = [stored_offset(request.group_id, row, topic) for _, row, topic in wanted]
+    offsets = [stored_offset(request.group_id, row, topic) for _, row, topic in tried]
     return Update(UpdateOperation.OFFSETS, 1, partial(_commit, context, member, offsets), respond)
 
 
@@ -151,9 +153,9 @@ class _RefusedPartitions:
         self._refused: list[tuple[TopicPlace, int, ErrorCode]] = []
 
     def refuse(
-        self, place: TopicPlace, asked: Iterable[OffsetCommitRequestPartition], code: ErrorCode
+        self, topic_row: TopicPlace, asked: Iterable[OffsetCommitRequestPartition], code: ErrorCode
     ) -> None:
-        self._refused += [(place, row.partition_index, code) for row in asked]
+        self._refused += [(topic_row, row.partition_index, code) for row in asked]
 
     def response(
         self, tried: Sequence[tuple[TopicPlace, int]], codes: Sequence[ErrorCode]
@@ -162,17 +164,17 @@ class _RefusedPartitions:
         # A broker merges the coordinator's response into that of the refusals if there are any.
         is_merged = bool(self._refused)
         topics: dict[TopicPlace, list[OffsetCommitResponsePartition]] = {}
-        answered = ((*each, code) for each, code in zip(tried, codes, strict=True))
-        for place, index, code in (*self._refused, *answered):
+        answered = ((*partition, code) for partition, code in zip(tried, codes, strict=True))
+        for topic_row, index, code in (*self._refused, *answered):
             row = OffsetCommitResponsePartition(partition_index=index, error_code=code.value)
-            key = replace(place, number=0) if is_merged else place
+            key = replace(topic_row, number=0) if is_merged else topic_row
             topics.setdefault(key, []).append(row)
         return OffsetCommitResponse(
             topics=tuple(
                 OffsetCommitResponseTopic(
-                    name=place.name, topic_id=place.topic_id, partitions=tuple(rows)
+                    name=topic_row.name, topic_id=topic_row.topic_id, partitions=tuple(rows)
                 )
-                for place, rows in topics.items()
+                for topic_row, rows in topics.items()
             )
         )
 

@@ -49,7 +49,7 @@ def handle(request: OffsetDeleteRequest, context: RequestContext, node: Node) ->
     if node.coordinator_id != node.node_id:
         raise ApiError(ErrorCode.NOT_COORDINATOR)
     refused: list[tuple[str, int, ErrorCode]] = []
-    wanted: list[tuple[str, int]] = []
+    tried: list[tuple[str, int]] = []
     for asked in request.topics:
         topic = node.topics.get(asked.name)
         count = 0 if topic is None else topic.partitions
@@ -58,11 +58,11 @@ def handle(request: OffsetDeleteRequest, context: RequestContext, node: Node) ->
             if asked.name not in allowed:
                 refused.append((asked.name, index, _READ.refusal))
             elif 0 <= index < count:
-                wanted.append((asked.name, index))
+                tried.append((asked.name, index))
             else:
                 refused.append((asked.name, index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-    plan = partial(_plan, request.group_id, wanted)
-    respond = partial(_respond, refused, wanted)
+    plan = partial(_plan, request.group_id, tried)
+    respond = partial(_respond, refused, tried)
     return Update.of_plan(UpdateOperation.OFFSETS, plan, context, respond)
 
 

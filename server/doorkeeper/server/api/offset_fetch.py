@@ -103,25 +103,28 @@ def _group(
         )
     by_id = version >= IDS_FROM
     topics = [
-        (each, node.topics.by_id(each.topic_id) if by_id else node.topics.get(each.name))
-        for each in asked.topics
+        (
+            asked_topic,
+            node.topics.by_id(asked_topic.topic_id) if by_id else node.topics.get(asked_topic.name),
+        )
+        for asked_topic in asked.topics
     ]
-    names = [each.name if topic is None else topic.name for each, topic in topics]
+    names = [asked_topic.name if topic is None else topic.name for asked_topic, topic in topics]
     resolved = [name for (_, topic), name in zip(topics, names, strict=True) if topic or not by_id]
     allowed = allowed_names(node, context, _DESCRIBE, resolved)
-    shown, refused, wanted = [], [], []
-    for (each, topic), name in zip(topics, names, strict=True):
+    shown, refused, tried = [], [], []
+    for (asked_topic, topic), name in zip(topics, names, strict=True):
         if by_id and topic is None:
-            refused.append(_without_offsets(each, ErrorCode.UNKNOWN_TOPIC_ID))
+            refused.append(_without_offsets(asked_topic, ErrorCode.UNKNOWN_TOPIC_ID))
         elif name not in allowed:
-            refused.append(_without_offsets(each, _DESCRIBE.refusal))
+            refused.append(_without_offsets(asked_topic, _DESCRIBE.refusal))
         else:
-            wanted.append(each)
+            tried.append(asked_topic)
             is_in_transaction = partial(is_pending, asked.group_id)
-            shown.append(_topic(each, name, topic, rows, is_in_transaction))
+            shown.append(_topic(asked_topic, name, topic, rows, is_in_transaction))
     error = _error_of(asked, node)
     if error is not ErrorCode.NONE:
-        failed = _refusal(asked.replace(topics=tuple(wanted)), error, version)
+        failed = _refusal(asked.replace(topics=tuple(tried)), error, version)
         # Version 1 has errors in its rows alone.
         return failed if version > 1 else failed.replace(topics=(*failed.topics, *refused))
     return OffsetFetchResponseGroup(group_id=asked.group_id, topics=(*shown, *refused))
@@ -154,10 +157,12 @@ def _all_topics(
     return tuple(
         OffsetFetchResponseTopics(
             name=name,
-            topic_id=found[0].topic_id,
-            partitions=tuple(_partition(index_of(row), row) for row in sorted(found, key=index_of)),
+            topic_id=offsets[0].topic_id,
+            partitions=tuple(
+                _partition(index_of(row), row) for row in sorted(offsets, key=index_of)
+            ),
         )
-        for name, found in sorted(by_topic.items())
+        for name, offsets in sorted(by_topic.items())
         if name in allowed
     )
 
@@ -169,16 +174,16 @@ def _topic(
     rows: Mapping[str, StoredOffset],
     is_in_transaction: Callable[[str], bool],
 ) -> OffsetFetchResponseTopics:
-    found = []
+    partitions = []
     for index in asked.partition_indexes:
         partition = partition_text(name, index)
         if is_in_transaction(partition):
-            found.append(_no_offset(index, ErrorCode.UNSTABLE_OFFSET_COMMIT))
+            partitions.append(_no_offset(index, ErrorCode.UNSTABLE_OFFSET_COMMIT))
             continue
         row = rows.get(partition)
-        found.append(_partition(index, row if row and is_of(row, topic) else None))
+        partitions.append(_partition(index, row if row and is_of(row, topic) else None))
     return OffsetFetchResponseTopics(
-        name=asked.name, topic_id=asked.topic_id, partitions=tuple(found)
+        name=asked.name, topic_id=asked.topic_id, partitions=tuple(partitions)
     )
 
 

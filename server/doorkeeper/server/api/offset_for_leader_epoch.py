@@ -82,14 +82,15 @@ def _row(
     topic: OffsetForLeaderTopic, end: Callable[[str, OffsetForLeaderPartition], EpochEndOffset]
 ) -> OffsetForLeaderTopicResult:
     return OffsetForLeaderTopicResult(
-        topic=topic.topic, partitions=tuple(end(topic.topic, each) for each in topic.partitions)
+        topic=topic.topic,
+        partitions=tuple(end(topic.topic, partition) for partition in topic.partitions),
     )
 
 
 def _refusal(topic: OffsetForLeaderTopic, code: ErrorCode) -> OffsetForLeaderTopicResult:
     return _row(
         topic,
-        lambda _name, each: EpochEndOffset(partition=each.partition, error_code=code.value),
+        lambda _name, asked: EpochEndOffset(partition=asked.partition, error_code=code.value),
     )
 
 

@@ -91,17 +91,17 @@ def handle(
     ):
         raise ApiError(_TRANSACTION.refusal)
     by_id = context.authorizable.request_version >= ID_VERSION_MIN
-    asked = [(each, _topic(each, node, by_id=by_id)) for each in request.topic_data]
+    asked = [(data, _topic(data, node, by_id=by_id)) for data in request.topic_data]
     allowed = allowed_names(
         node,
         context,
         _WRITE,
         # Once for each partition, as a broker asks: the audit log counts them.
-        (name for each, (name, _) in asked if name is not None for _ in each.partition_data),
+        (name for data, (name, _) in asked if name is not None for _ in data.partition_data),
     )
 
-    def row(place: int, data: PartitionProduceData) -> PartitionProduceResponse:
-        name, topic = asked[place][1]
+    def row(number: int, data: PartitionProduceData) -> PartitionProduceResponse:
+        name, topic = asked[number][1]
         error = _error(name, topic, data.index, allowed)
         if error is not ErrorCode.NONE or topic is None:
             return refusal(data.index, error)
@@ -111,17 +111,17 @@ def handle(
     if request.acks != 0:
         return response
     for topic in response.responses:
-        for each in topic.partition_responses:
-            if each.error_code:
-                raise ApiError(ErrorCode(each.error_code), each.error_message)
+        for partition in topic.partition_responses:
+            if partition.error_code:
+                raise ApiError(ErrorCode(partition.error_code), partition.error_message)
     return None
 
 
-def _topic(each: TopicProduceData, node: Node, *, by_id: bool) -> tuple[str | None, Topic | None]:
+def _topic(data: TopicProduceData, node: Node, *, by_id: bool) -> tuple[str | None, Topic | None]:
     """Return a topic of the request and its name; both are None for an unknown id."""
     if not by_id:
-        return each.name, node.topics.get(each.name)
-    topic = node.topics.by_id(each.topic_id)
+        return data.name, node.topics.get(data.name)
+    topic = node.topics.by_id(data.topic_id)
     return (None, None) if topic is None else (topic.name, topic)
 
 
@@ -140,8 +140,8 @@ def _is_transactional(request: ProduceRequest) -> bool:
     """Return whether any batch of the request is part of a transaction."""
     return any(
         _has_transactional_batch(partition.records or b"")
-        for each in request.topic_data
-        for partition in each.partition_data
+        for data in request.topic_data
+        for partition in data.partition_data
     )
 
 
@@ -174,11 +174,11 @@ def _response(
     return ProduceResponse(
         responses=tuple(
             TopicProduceResponse(
-                name=each.name,
-                topic_id=each.topic_id,
-                partition_responses=tuple(row(place, data) for data in each.partition_data),
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=tuple(row(number, data) for data in topic.partition_data),
             )
-            for place, each in enumerate(request.topic_data)
+            for number, topic in enumerate(request.topic_data)
         )
     )
 

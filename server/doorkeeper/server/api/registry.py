@@ -35,15 +35,15 @@ class ApiTable(dict[int, "Api"]):
             RegisteredTwice: a key occurs twice.
         """
         super().__init__()
-        for each in sorted(apis, key=lambda api: api.key):
-            if each.key in self:
-                raise RegisteredTwice(f"key {each.key}: {self[each.key].name} and {each.name}")
-            self[each.key] = each
+        for api in sorted(apis, key=lambda api: api.key):
+            if api.key in self:
+                raise RegisteredTwice(f"key {api.key}: {self[api.key].name} and {api.name}")
+            self[api.key] = api
         self._ranges = {
             controller: tuple(
-                ApiRange(each.key, each.min_version, each.max_version)
-                for each in self.values()
-                if each.on_controller or not controller
+                ApiRange(api.key, api.min_version, api.max_version)
+                for api in self.values()
+                if api.on_controller or not controller
             )
             for controller in (False, True)
         }
@@ -128,7 +128,7 @@ MODULES: Final = (
 # Both tables exist once: the look-up of an API is on the path of every request.
 _EVERY: Final = ApiTable(map(_declared, MODULES))
 
-APIS: Final = ApiTable(each for each in _EVERY.values() if not each.is_optional)
+APIS: Final = ApiTable(api for api in _EVERY.values() if not api.is_optional)
 """Every API by key, without those that the configuration must enable."""
 
 

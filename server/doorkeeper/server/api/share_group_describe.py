@@ -42,10 +42,10 @@ _DESCRIBE, _DESCRIBE_TOPIC = needs(ShareGroupDescribeRequest.API_KEY)
 def handle(
     request: ShareGroupDescribeRequest, context: RequestContext, node: Node
 ) -> ShareGroupDescribeResponse:
-    found = find_groups(request.group_ids, "share", _DESCRIBE, context, node)
+    groups = find_groups(request.group_ids, "share", _DESCRIBE, context, node)
     return ShareGroupDescribeResponse(
         groups=authorize_rows(
-            (_describe(each, node) for each in found),
+            (_describe(group, node) for group in groups),
             _topics,
             _DESCRIBE_TOPIC,
             context,
@@ -55,11 +55,11 @@ def handle(
     )
 
 
-def _describe(found: FoundGroup, node: Node) -> DescribedGroup:
-    group = found.group
+def _describe(asked: FoundGroup, node: Node) -> DescribedGroup:
+    group = asked.group
     if group is None:
         return DescribedGroup(
-            error_code=found.error.value, error_message=found.text, group_id=found.group_id
+            error_code=asked.error.value, error_message=asked.text, group_id=asked.group_id
         )
     return DescribedGroup(
         group_id=group.group_id,

@@ -31,13 +31,13 @@ def handle(
     request: StreamsGroupDescribeRequest, context: RequestContext, node: Node
 ) -> StreamsGroupDescribeResponse:
     """Return an error for each group."""
-    found = find_groups(request.group_ids, "streams", _DESCRIBE, context, node)
+    groups = find_groups(request.group_ids, "streams", _DESCRIBE, context, node)
     return StreamsGroupDescribeResponse(
         groups=tuple(
             DescribedGroup(
-                error_code=each.error.value, error_message=each.text, group_id=each.group_id
+                error_code=group.error.value, error_message=group.text, group_id=group.group_id
             )
-            for each in found
+            for group in groups
         )
     )
 

@@ -49,17 +49,17 @@ def find_groups(
     group_ids: Iterable[str], group_type: str, need: Need, context: RequestContext, node: Node
 ) -> list[FoundGroup]:
     """Return each group of a request, in the order of the response."""
-    refused, invalid, found = [], [], []
+    refused, invalid, judged = [], [], []
     for group_id in group_ids:
         if not is_allowed(node, context, need, group_id):
             refused.append(FoundGroup(group_id, need.refusal))
         elif not group_id:
             invalid.append(FoundGroup(group_id, ErrorCode.INVALID_GROUP_ID))
         elif node.coordinator_id != node.node_id:
-            found.append(FoundGroup(group_id, ErrorCode.NOT_COORDINATOR))
+            judged.append(FoundGroup(group_id, ErrorCode.NOT_COORDINATOR))
         else:
-            found.append(_of_type(group_id, group_type, node))
-    return [*refused, *invalid, *found]
+            judged.append(_of_type(group_id, group_type, node))
+    return [*refused, *invalid, *judged]
 
 
 def _of_type(group_id: str, group_type: str, node: Node) -> FoundGroup:
@@ -137,7 +137,7 @@ def refuse_groups(response: type[Any], row: type[Any]) -> Refuse:
 
     def refuse(request: _OfGroups, version: int, error: BaseException) -> Response:
         code, _ = answer_of(error)
-        rows = (row(error_code=code.value, group_id=each) for each in request.group_ids)
+        rows = (row(error_code=code.value, group_id=group_id) for group_id in request.group_ids)
         built: Response = response(groups=tuple(rows))
         return built
 

@@ -82,33 +82,33 @@ def _type_of(update: FeatureUpdateKey, context: RequestContext) -> int:
 
 def _reason_refused(update: FeatureUpdateKey, kind: int, level: int, node: Node) -> str | None:
     """Return the text of a refused update; None if it is to the present level."""
-    wanted = update.max_version_level
-    reason = _reason_invalid(update.feature, wanted, kind, level, node)
+    to = update.max_version_level
+    reason = _reason_invalid(update.feature, to, kind, level, node)
     if reason is not None:
-        return f"Invalid update version {wanted} for feature {update.feature}. {reason}"
-    if wanted == level:
+        return f"Invalid update version {to} for feature {update.feature}. {reason}"
+    if to == level:
         return None
     return (
-        f"Unsupported {METADATA_VERSION} downgrade from {level} to {wanted}."
+        f"Unsupported {METADATA_VERSION} downgrade from {level} to {to}."
         f" {_REFUSED_DOWNGRADES[kind]}"
     )
 
 
 def _reason_invalid(  # noqa: PLR0911  one return a reason, in a broker's order
-    feature: str, wanted: int, kind: int, level: int, node: Node
+    feature: str, to: int, kind: int, level: int, node: Node
 ) -> str | None:
     if not _UPGRADE <= kind <= _UNSAFE_DOWNGRADE:
         return "The controller does not support the given upgrade type."
-    if wanted < 0:
+    if to < 0:
         return "A feature version cannot be less than 0."
     if feature != METADATA_VERSION:
         # Every server supports level 0 of what it does not know.
-        if wanted == 0:
+        if to == 0:
             return f"Feature {feature} not found."
         return f"Local controller {node.node_id} does not support this feature."
-    if not LOWEST_LEVEL <= wanted <= level:
+    if not LOWEST_LEVEL <= to <= level:
         return f"Local controller {node.node_id} only supports versions {LOWEST_LEVEL}-{level}"
-    if wanted < level and kind == _UPGRADE:
+    if to < level and kind == _UPGRADE:
         return _WITHOUT_TYPE
     return None
 

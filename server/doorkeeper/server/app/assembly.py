@@ -205,9 +205,12 @@ class Assembly:
         if self.guarded is not None:
             endpoints = [
                 Endpoint(
-                    each.name, each.security_protocol, each.advertised_host or each.host, each.port
+                    listener.name,
+                    listener.security_protocol,
+                    listener.advertised_host or listener.host,
+                    listener.port,
                 )
-                for each in settings.listeners
+                for listener in settings.listeners
             ]
             self._start_authorizer(self.guarded, endpoints)
             for wait in self._waits.values():
@@ -241,7 +244,7 @@ class Assembly:
             self.node.apis = self.node.apis.with_apis(data_path.apis)
             self._log.warning(NOTICE, memory_bytes=settings.test_broker_memory_bytes)
         services = self._make_services(settings)
-        specs = [options_of(each, security[each.name]) for each in settings.listeners]
+        specs = [options_of(listener, security[listener.name]) for listener in settings.listeners]
         self.edge = self._make_edge(settings, specs, services)
         self.reconfiguration = Reconfiguration(
             node=self.node,
@@ -442,7 +445,9 @@ class Assembly:
                 await self.security.prepare(settings.listeners, settings.originals)
             )
         except StartError as error:
-            problems += [locate(settings.entries, ValueError(each)) for each in error.problems]
+            problems += [
+                locate(settings.entries, ValueError(problem)) for problem in error.problems
+            ]
             return {}
 
     def _scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:

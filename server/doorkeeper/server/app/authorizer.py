@@ -55,13 +55,13 @@ def authorizer_of(
     originals = {entry.key: entry.value for entry in entries}
     name = originals.get(AUTHORIZER_CLASS_NAME.name, "").strip()
     try:
-        found = authorizer_class(name)
+        authorizer_type = authorizer_class(name)
     except UnusableClass as error:
         raise StartError(locate(entries, error)) from error
-    if found is None:
+    if authorizer_type is None:
         return None
-    make: Callable[[], Authorizer] = found
-    if found is StandardAuthorizer:
+    make: Callable[[], Authorizer] = authorizer_type
+    if authorizer_type is StandardAuthorizer:
         make = partial(StandardAuthorizer, authorizer_log=authorizer_log)
 
     def configure(authorizer: Authorizer) -> None:
@@ -134,7 +134,7 @@ def start_authorizer(
     if not isinstance(awaitables, Mapping):
         text = f"start returned {awaitables!r:.80}; expected is a mapping of endpoints"
         raise refused_start(settings, TypeError(text))
-    return {each: as_future(awaitable, loop) for each, awaitable in awaitables.items()}
+    return {endpoint: as_future(awaitable, loop) for endpoint, awaitable in awaitables.items()}
 
 
 def _log() -> Logger:

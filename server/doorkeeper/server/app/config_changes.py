@@ -115,7 +115,9 @@ class ConfigChanges:
         except (ValueError, StartError) as error:
             raise ApiError(ErrorCode.INVALID_REQUEST, "; ".join(str(error).splitlines())) from error
         values = after.broker if resource.name else after.cluster
-        changed = {each.name: values.get(each.name) for each in resource.alterations}
+        changed = {
+            alteration.name: values.get(alteration.name) for alteration in resource.alterations
+        }
         # Also keys with the value that they have: a controller records those of brokers again.
         broker = ConfigResourceType.BROKER
         self._policies.check_alteration(ConfigAlteration(broker, resource.name, changed))
@@ -138,7 +140,7 @@ class ConfigChanges:
             now = self._reconfiguration.settings
             return resolve(now.static, dynamic, now.jaas_file)
         except ConfigError as error:
-            text = "; ".join(f"{each.key}: {each.text}" for each in error.problems)
+            text = "; ".join(f"{problem.key}: {problem.text}" for problem in error.problems)
             raise ApiError(ErrorCode.INVALID_REQUEST, text) from error
 
     async def _store_and_use(
@@ -155,9 +157,9 @@ class ConfigChanges:
                 "the authorizer failed to use a configuration that it accepted",
                 authorizer=error.authorizer,
             )
-            await self._store([each.inverse() for each in differences], context)
+            await self._store([difference.inverse() for difference in differences], context)
             raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR) from error
-        keys = ", ".join(sorted({each.name for each in differences}))
+        keys = ", ".join(sorted({difference.name for difference in differences}))
         client = context.authorizable
         principal, host = str(client.principal), client.client_address
         self._log.info("keys changed", keys=keys, principal=principal, host=host)
@@ -201,7 +203,7 @@ class ConfigChanges:
 
     async def _use_others(self, dynamic: DynamicValues) -> None:
         differences = differences_of(self._reconfiguration.settings.dynamic, dynamic)
-        keys = ", ".join(sorted({each.name for each in differences}))
+        keys = ", ".join(sorted({difference.name for difference in differences}))
         try:
             self._reconfiguration.use(await self._reconfiguration.check(self._settings(dynamic)))
         except (ApiError, AuthorizerFault, StartError, ValueError) as error:

@@ -100,8 +100,8 @@ class WarningLog(NoLog):
         self.lines: list[str] = []
 
     def warning(self, event: str, **fields: object) -> None:
-        told = ", ".join(f"{name} {value}" for name, value in fields.items())
-        self.lines.append(f"{event} ({told})" if told else event)
+        text = ", ".join(f"{name} {value}" for name, value in fields.items())
+        self.lines.append(f"{event} ({text})" if text else event)
 
     error = exception = warning
 
@@ -131,7 +131,7 @@ def check_listeners(
         )
 
     problems = asyncio.run(check())
-    return [locate(settings.entries, ValueError(each)) for each in problems], warnings.lines
+    return [locate(settings.entries, ValueError(problem)) for problem in problems], warnings.lines
 
 
 def check_operations_port(settings: Settings) -> list[str]:
@@ -142,7 +142,7 @@ def check_operations_port(settings: Settings) -> list[str]:
     from doorkeeper.server.app.operations_port import check_files
 
     problems = check_files(settings.http, WarningLog())
-    return [locate(settings.entries, ValueError(each)) for each in problems]
+    return [locate(settings.entries, ValueError(problem)) for problem in problems]
 
 
 def check_shared_store(settings: Settings) -> list[str]:
@@ -163,21 +163,21 @@ def check_clusters(settings: Settings) -> tuple[list[str], list[str]]:
     """Return the problems and warnings of the file of clusters; no connection is made."""
     file = settings[CLUSTERS_FILE]
     try:
-        clusters = [each for each in configs_of(file) if each.is_enforced]
+        clusters = [cluster for cluster in configs_of(file) if cluster.is_enforced]
         store_id = embedded_store_id(settings) if clusters else None
     except (StartError, StorageError) as error:
         return list(getattr(error, "problems", (str(error),))), []
-    told = []
-    for each in clusters:
-        place = f"{file}: cluster {each.name}"
-        if not each.store:
-            told.append(
-                f"{place} is not changed, although its mode is enforce: it has no"
+    warnings = []
+    for cluster in clusters:
+        said = f"{file}: cluster {cluster.name}"
+        if not cluster.store:
+            warnings.append(
+                f"{said} is not changed, although its mode is enforce: it has no"
                 " store: ID (doorkeeper clusters adopt prints it)"
             )
-        elif store_id is not None and each.store != store_id:
-            told.append(f"{place}: {each.refusal_of(store_id)}")
-    return [], told
+        elif store_id is not None and cluster.store != store_id:
+            warnings.append(f"{said}: {cluster.refusal_of(store_id)}")
+    return [], warnings
 
 
 def embedded_store_id(settings: Settings) -> str | None:
@@ -195,13 +195,15 @@ def embedded_store_id(settings: Settings) -> str | None:
 
 def with_further_problems(error: ConfigError) -> list[str]:
     """Return the problems of keys, then those of the parts that the readable entries name."""
-    told = list(map(str, error.problems))
-    told += without_duplicates(problems_of(error.entries), told)
+    problems = list(map(str, error.problems))
+    problems += without_duplicates(problems_of(error.entries), problems)
     if error.settings is not None:
         wrong = [problem.key for problem in error.problems]
-        sound = [each for each in error.settings.listeners if not may_depend_on(each, wrong)]
-        told += without_duplicates(check_listeners(error.settings, sound)[0], told)
-    return told
+        sound = [
+            listener for listener in error.settings.listeners if not may_depend_on(listener, wrong)
+        ]
+        problems += without_duplicates(check_listeners(error.settings, sound)[0], problems)
+    return problems
 
 
 def may_depend_on(listener: Listener, wrong: Iterable[str]) -> bool:
@@ -219,13 +221,13 @@ def may_depend_on(listener: Listener, wrong: Iterable[str]) -> bool:
     return any(not key or key.startswith(about) for key in wrong)
 
 
-def without_duplicates(problems: Iterable[str], told: Iterable[str]) -> list[str]:
-    """Return the problems of keys that have no problem in ``told``.
+def without_duplicates(problems: Iterable[str], reported: Iterable[str]) -> list[str]:
+    """Return the problems of keys that have no problem in ``reported``.
 
     A key's own rule and the authorizer may report the same fault.
     """
-    places = {tuple(each.split(": ")[:2]) for each in told}
-    return [each for each in problems if tuple(each.split(": ")[:2]) not in places]
+    places = {tuple(problem.split(": ")[:2]) for problem in reported}
+    return [problem for problem in problems if tuple(problem.split(": ")[:2]) not in places]
 
 
 def problems_of(entries: Iterable[Entry]) -> list[str]:

@@ -69,17 +69,21 @@ def settings_of(rows: Iterable[StoredSetting], node: str | None) -> Mapping[str,
 
     A ``node`` of None is the only node with rows of its own, or else those without.
     """
-    found: dict[str, dict[str, str]] = {}
+    by_node: dict[str, dict[str, str]] = {}
     for row in rows:
-        found.setdefault(row.node, {})[row.name] = row.value
-    values = dict(found.pop(ALL_NODES, {}))
-    own = [found.get(node, {})] if node is not None else list(found.values())
-    for each in own:
-        values |= each
+        by_node.setdefault(row.node, {})[row.name] = row.value
+    values = dict(by_node.pop(ALL_NODES, {}))
+    own = [by_node.get(node, {})] if node is not None else list(by_node.values())
+    for node_values in own:
+        values |= node_values
     is_known = values.keys() >= POLICY_DEFAULTS.keys()
-    return values if is_known and all(each.items() <= values.items() for each in own) else None
+    return (
+        values
+        if is_known and all(node_values.items() <= values.items() for node_values in own)
+        else None
+    )
 
 
 def _file_values(settings: Settings) -> Mapping[str, str]:
-    given = {entry.key: entry.value for entry in settings.static}
-    return {name: given.get(name, default) for name, default in POLICY_DEFAULTS.items()}
+    texts = {entry.key: entry.value for entry in settings.static}
+    return {name: texts.get(name, default) for name, default in POLICY_DEFAULTS.items()}

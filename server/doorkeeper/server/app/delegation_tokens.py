@@ -110,9 +110,7 @@ class DelegationTokens:
         self._secret = secret
         self.fingerprint = fingerprint_of(secret) if secret else b""
         self._indexed, self._ids, self._signed = None, {}, {}
-        self._log_others(
-            sorted(each.token_id for each in self._rows if not self._is_of_secret(each))
-        )
+        self._log_others(sorted(row.token_id for row in self._rows if not self._is_of_secret(row)))
 
     # --- reads
 
@@ -225,7 +223,7 @@ class DelegationTokens:
         # A sweep that waits for a slow store is not joined by another one.
         if self._sweeping is None or self._sweeping.done():
             now_ms = self._now_ms()
-            expired = [each for each in self._rows if min(each.expiry_ms, each.max_ms) < now_ms]
+            expired = [row for row in self._rows if min(row.expiry_ms, row.max_ms) < now_ms]
             if expired:
                 expired.sort()
                 self._sweeping = asyncio.ensure_future(self._delete(expired))

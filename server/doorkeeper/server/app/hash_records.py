@@ -73,11 +73,11 @@ class HashRecords:
         )
 
         try:
-            found: RecordedHash | None = await self._read(newest_hash)
+            recorded: RecordedHash | None = await self._read(newest_hash)
         except StorageError as error:
             # The next round records it: a newer hash covers the changes before it.
             self._logger.warning("the newest hash is not recorded", cause=str(error))
             return
-        if found is not None:
-            self._recorded = found.revision
-            self._logger.info("history", recorded=str(found))
+        if recorded is not None:
+            self._recorded = recorded.revision
+            self._logger.info("history", recorded=str(recorded))

@@ -96,7 +96,8 @@ class ListenerSecurity(Struct, frozen=True):
         mechanisms = None
         if self.listener.authenticates:
             bounds = {
-                each.name: each[CONNECTIONS_MAX_REAUTH_MS] for each in self.listener.mechanisms
+                mechanism.name: mechanism[CONNECTIONS_MAX_REAUTH_MS]
+                for mechanism in self.listener.mechanisms
             }
             mechanisms = {
                 instance.settings.name: OfferedMechanism(
@@ -251,7 +252,7 @@ class ServerSecurity:
                 originals,
                 listener.name,
                 listener.security_protocol,
-                [each.name for each in listener.mechanisms],
+                [mechanism.name for mechanism in listener.mechanisms],
             )
         except ValueError as error:
             given_as = listener.full_name(PRINCIPAL_BUILDER_CLASS)
@@ -293,13 +294,15 @@ class ServerSecurity:
 
     def _file_users(self) -> list[FileUser]:
         """Return the parts whose files are checked."""
-        found: list[FileUser] = [
-            each for each in self._providers if type(each).refresh is not Provider.refresh
+        users: list[FileUser] = [
+            provider
+            for provider in self._providers
+            if type(provider).refresh is not Provider.refresh
         ]
-        found += [
+        users += [
             security.tls for security in self._securities.values() if security.tls is not None
         ]
-        return found
+        return users
 
     async def _watch(self) -> None:
         while True:
@@ -358,8 +361,8 @@ def _essence(settings: MechanismSettings) -> MechanismSettings:
 def tls_values(listener: Listener) -> dict[str, str]:
     """Return the configuration of TLS: values, and the keys that gave them."""
     values = {name: text for name, text in listener.values.items() if "ssl." in name}
-    given = {f"{name} as": key for name, key in listener.given_as.items() if "ssl." in name}
-    return values | given
+    keys = {f"{name} as": key for name, key in listener.given_as.items() if "ssl." in name}
+    return values | keys
 
 
 def tls_of(listener: Listener, logger: Logger) -> Tls:

@@ -143,7 +143,7 @@ class LiveNode:
     def brokers(self, listener_name: str) -> Sequence[Broker]:
         """Return the live nodes that have the listener, with their advertised addresses, by id."""
         every = self._brokers.get(listener_name, ())
-        return tuple(each for each in every if not each.is_fenced)
+        return tuple(broker for broker in every if not broker.is_fenced)
 
     def registered_brokers(self, listener_name: str) -> Sequence[Broker]:
         """Return the live nodes and the fenced ones that have the listener, by id."""
@@ -155,7 +155,7 @@ class LiveNode:
     def use_others(self, members: Iterable[Member]) -> None:
         """Use a new list of registered nodes, with or without this one."""
         members = tuple(members)
-        live = (each.node_id for each in members if not each.is_fenced)
+        live = (member.node_id for member in members if not member.is_fenced)
         self.controller_id = min((self.node_id, *live))
         self._brokers = {name: brokers_of(name, own, members) for name, own in self._own.items()}
         self._log.amend(members=members)
@@ -207,9 +207,9 @@ class LiveNode:
 def brokers_of(listener_name: str, own: Broker, members: Iterable[Member]) -> tuple[Broker, ...]:
     """Return the registered nodes that have a listener, by id, with ``own`` for this one."""
     others = (
-        Broker(each.node_id, *each.addresses[listener_name], each.rack, each.fenced_ms)
-        for each in members
-        if listener_name in each.addresses and each.node_id != own.node_id
+        Broker(member.node_id, *member.addresses[listener_name], member.rack, member.fenced_ms)
+        for member in members
+        if listener_name in member.addresses and member.node_id != own.node_id
     )
     # This node's row in the store may be older than its own data.
     return tuple(sorted((own, *others), key=lambda broker: broker.node_id))

@@ -182,12 +182,12 @@ def read_edge(meters: Meters, edge: Server, limits: Limits) -> None:
         return lambda: {(name,): ask(name) for name in edge.listener_names}
 
     def handshakes() -> Mapping[tuple[str, ...], float]:
-        found: dict[tuple[str, ...], float] = {}
+        counts: dict[tuple[str, ...], float] = {}
         for name in edge.encrypted_listener_names:
             succeeded, failed = edge.handshakes_on(name)
-            found[name, "succeeded"] = succeeded
-            found[name, "failed"] = failed
-        return found
+            counts[name, "succeeded"] = succeeded
+            counts[name, "failed"] = failed
+        return counts
 
     meters.read(table.CONNECTIONS, by_listener(edge.connections_on))
     meters.read(table.CONNECTIONS_ACCEPTED, by_listener(edge.accepted_connections_on))

@@ -175,10 +175,10 @@ class _Process:
         if self._stopping.is_set():
             self._end_now(number)
         self._stopping.set()
-        for each in STOPS:
+        for stop in STOPS:
             # The loop may be blocked, for example by an authorizer: the second signal gets a
             # handler that needs no loop.
-            signal.signal(each, self._end_now)
+            signal.signal(stop, self._end_now)
 
     def _end_now(self, number: int, _frame: FrameType | None = None) -> None:
         """Exit from a new thread: the interrupted code may hold a lock of the log."""

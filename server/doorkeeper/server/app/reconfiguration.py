@@ -110,8 +110,10 @@ class Reconfiguration:
         """
         keys = self._keys()
         # Changed keys that need a restart keep their old values until then.
-        entries = [each for each in self.settings.static if not self._is_reloaded(each.key, keys)]
-        return entries + [each for each in new if self._is_reloaded(each.key, keys)]
+        entries = [
+            entry for entry in self.settings.static if not self._is_reloaded(entry.key, keys)
+        ]
+        return entries + [entry for entry in new if self._is_reloaded(entry.key, keys)]
 
     def merge(self, new: Settings) -> Settings:
         """Return the settings in use, with the reloadable keys of new settings.
@@ -195,7 +197,7 @@ class Reconfiguration:
         self._logs.set_levels(new[LOG_LEVELS])
         for name, for_connections in self._security.use(usable.security).items():
             self._edge.use_security(name, for_connections)
-        of_listeners = {each.name: each.max_connections for each in new.listeners}
+        of_listeners = {listener.name: listener.max_connections for listener in new.listeners}
         self._edge.use_admission(limits_of(new), usable.overrides, of_listeners)
         self._tokens.use(new)
         self._node.replace_settings(new)

@@ -102,7 +102,7 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
     usable: Usable | None = None
     try:
         if entries:
-            reconfiguration.check_authorizer({each.key: each.value for each in entries})
+            reconfiguration.check_authorizer({entry.key: entry.value for entry in entries})
     except ValueError as error:
         others.append(locate(entries, error))
     try:
@@ -111,7 +111,7 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
     except ValueError as error:
         others.append(locate(entries, error))
     except StartError as error:
-        others += [locate(entries, ValueError(each)) for each in error.problems]
+        others += [locate(entries, ValueError(problem)) for problem in error.problems]
     try:
         named = groups_file_of(entries)
         groups = await beside(lambda: groups_of(named), "doorkeeper-groups")

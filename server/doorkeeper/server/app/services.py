@@ -45,10 +45,12 @@ class NodeServices:
 
     async def unregister_broker(self, node_id: int) -> None:
         try:
-            found = self.membership is not None and await self.membership.unregister(node_id)
+            is_registered = self.membership is not None and await self.membership.unregister(
+                node_id
+            )
         except StorageError as error:
             raise not_stored(error) from error
-        if not found:
+        if not is_registered:
             text = f"Broker ID {node_id} is not currently registered"
             raise ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, text)
 

@@ -60,11 +60,11 @@ class OperatorAuthorizer:
         self, context: AuthorizableRequestContext, resources: Sequence[ResourcePattern]
     ) -> list[int]:
         del context
-        return [full_mask(each.resource_type) for each in resources]
+        return [full_mask(resource.resource_type) for resource in resources]
 
-    def acls(self, wanted: AclBindingFilter) -> Iterable[AclBinding]:
+    def acls(self, filter: AclBindingFilter) -> Iterable[AclBinding]:
         with self._noting_faults():
-            return self._guarded.acls(wanted)
+            return self._guarded.acls(filter)
 
     async def change(
         self,
@@ -79,7 +79,7 @@ class OperatorAuthorizer:
 
     def _note(self, results: Results) -> Results:
         name = self._guarded.name
-        self.faults += [AuthorizerFault(name, "an item", each) for each in results.errors]
+        self.faults += [AuthorizerFault(name, "an item", error) for error in results.errors]
         return replace(results, errors=())
 
     @contextmanager

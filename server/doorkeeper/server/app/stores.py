@@ -130,13 +130,15 @@ async def open_store(
     return store
 
 
-def _warn_of_new_store(logger: Logger | None, settings: Settings, store: Store, place: str) -> None:
+def _warn_of_new_store(
+    logger: Logger | None, settings: Settings, store: Store, store_name: str
+) -> None:
     """Say loudly that nothing was there: a lost data folder looks like a first start."""
     if logger is None:
         return
     logger.warning(
         "store created: none was here, and the server begins as an empty cluster",
-        store=place,
+        store=store_name,
         cluster_id=store.identity.cluster_id,
         store_id=store.identity.store_id,
         kafka_release=settings[KAFKA_RELEASE] or NEWEST,
@@ -155,12 +157,12 @@ def check_release(settings: Settings, features: Iterable[StoredFeature]) -> None
     Raises:
         StartError: it does; the text names both and the remedies.
     """
-    expected, found = settings[KAFKA_RELEASE], release_of(features)
-    if expected in (None, found):
+    expected, followed = settings[KAFKA_RELEASE], release_of(features)
+    if expected in (None, followed):
         return
     raise StartError(
-        f"{KAFKA_RELEASE}: found {expected}, but the store follows Kafka {found}: set the key to"
-        f" {found}, or change the store with doorkeeper store release {expected}"
+        f"{KAFKA_RELEASE}: found {expected}, but the store follows Kafka {followed}: set the key to"
+        f" {followed}, or change the store with doorkeeper store release {expected}"
     )
 
 
@@ -174,8 +176,10 @@ def log_credentials(state_log: StateLog, logger: Logger) -> None:
         author = committed.origin.author
         logger.info(
             "SCRAM credentials changed",
-            set=", ".join(f"{each.user} ({each.mechanism})" for each in edit.set),
-            deleted=", ".join(f"{each.user} ({each.mechanism})" for each in edit.deleted),
+            set=", ".join(f"{credential.user} ({credential.mechanism})" for credential in edit.set),
+            deleted=", ".join(
+                f"{credential.user} ({credential.mechanism})" for credential in edit.deleted
+            ),
             principal=author.principal,
             host=author.host,
         )

@@ -195,7 +195,7 @@ class Authorizer(ABC):
         """
 
     @abstractmethod
-    def acls(self, wanted: AclBindingFilter) -> Iterable[AclBinding]:
+    def acls(self, filter: AclBindingFilter) -> Iterable[AclBinding]:
         """Return the bindings that the filter matches, from local memory.
 
         It may be a generator, which is exhausted at once.
@@ -328,13 +328,13 @@ def by_resource_type(
     (answer,) = authorizer.authorize(context, [probe])
     if _allows(answer):
         return AuthorizationResult.ALLOWED
-    wanted = AclBindingFilter(
+    filter = AclBindingFilter(
         ResourcePatternFilter(resource_type, None, PatternType.ANY),
         AccessControlEntryFilter(None, None, AclOperation.ANY, AclPermissionType.ANY),
     )
     covered = [
         binding
-        for binding in authorizer.acls(wanted)
+        for binding in authorizer.acls(filter)
         if binding.entry.host in ("*", context.client_address)
         and binding.entry.principal in ("User:*", str(context.principal))
         and binding.entry.operation in (operation, AclOperation.ALL)

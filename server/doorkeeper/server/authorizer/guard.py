@@ -285,25 +285,25 @@ class GuardedAuthorizer:
         return results
 
     def _fail_count(
-        self, change: AclChange, found: Sequence[Any], items: Sequence[Any]
+        self, change: AclChange, outcomes: Sequence[Any], items: Sequence[Any]
     ) -> NoReturn:
-        _close_all(found)
-        text = f"found {len(found)} awaitables or results; expected are {len(items)}"
+        _close_all(outcomes)
+        text = f"found {len(outcomes)} awaitables or results; expected are {len(items)}"
         self._fail(change.method, ValueError(text))
 
-    def acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
+    def acls(self, filter: AclBindingFilter) -> list[AclBinding]:
         """Return all its bindings.
 
         Raises:
             AuthorizerFault: it raised, also during the iteration, or an item is not a binding.
         """
-        found: list[AclBinding] = self._call("acls", None, wanted, makes_list=True)
+        bindings: list[AclBinding] = self._call("acls", None, filter, makes_list=True)
         # Only the standard authorizer returns this type; its bindings need no check.
-        if type(found) is not SortedBindings:
-            for each in found:
-                if not is_binding(each):
-                    self._fail("acls", _wrong_item(each, "AclBinding"))
-        return found
+        if type(bindings) is not SortedBindings:
+            for binding in bindings:
+                if not is_binding(binding):
+                    self._fail("acls", _wrong_item(binding, "AclBinding"))
+        return bindings
 
     def acl_count(self) -> int:
         """Return its count; -1 if that fails."""
@@ -329,16 +329,16 @@ class GuardedAuthorizer:
             AuthorizerFault: it raised, or the result is not an AuthorizationResult.
         """
         method = "authorize_by_resource_type"
-        found: AuthorizationResult = self._call(method, context, context, operation, resource_type)
-        if found is not _ALLOWED and found is not _DENIED:
-            self._fail(method, _wrong_item(found, "AuthorizationResult"))
-        if found is _ALLOWED:
+        result: AuthorizationResult = self._call(method, context, context, operation, resource_type)
+        if result is not _ALLOWED and result is not _DENIED:
+            self._fail(method, _wrong_item(result, "AuthorizationResult"))
+        if result is _ALLOWED:
             self.allowed += 1
         else:
             self.denied += 1
         if self.on_type_decision is not None:
-            self.on_type_decision(context, operation, resource_type, found)
-        return found
+            self.on_type_decision(context, operation, resource_type, result)
+        return result
 
     def authorized_operations(
         self, context: AuthorizableRequestContext, resources: Sequence[ResourcePattern]
@@ -382,9 +382,9 @@ class GuardedAuthorizer:
         """
         began_s = self._clock()
         try:
-            found = getattr(self.inner, method)(*arguments)
-            is_whole = not makes_list or type(found) in _LISTS or isinstance(found, Coroutine)
-            return found if is_whole else list(found)
+            result = getattr(self.inner, method)(*arguments)
+            is_whole = not makes_list or type(result) in _LISTS or isinstance(result, Coroutine)
+            return result if is_whole else list(result)
         except BaseException as error:  # even one that would end the process
             self._fail(method, error)
         finally:
@@ -463,11 +463,11 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _wrong_list(found: object, expected: int, of: str) -> Exception:
-    if isinstance(found, list):
-        return ValueError(f"found {len(found)} results; expected are {expected}")
-    return TypeError(f"found {type(found).__name__}; expected is a list of {expected} {of}")
+def _wrong_list(results: object, expected: int, of: str) -> Exception:
+    if isinstance(results, list):
+        return ValueError(f"found {len(results)} results; expected are {expected}")
+    return TypeError(f"found {type(results).__name__}; expected is a list of {expected} {of}")
 
 
-def _wrong_item(found: object, expected: str) -> Exception:
-    return TypeError(f"found {found!r:.80} among the results; expected is {expected}")
+def _wrong_item(item: object, expected: str) -> Exception:
+    return TypeError(f"found {item!r:.80} among the results; expected is {expected}")

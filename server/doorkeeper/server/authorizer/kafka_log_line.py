@@ -35,8 +35,8 @@ def _pascal(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-_TYPE_NAMES = {each: _pascal(each.name) for each in ResourceType}
-_OPERATION_NAMES = {each: _pascal(each.name) for each in AclOperation}
+_TYPE_NAMES = {resource_type: _pascal(resource_type.name) for resource_type in ResourceType}
+_OPERATION_NAMES = {operation: _pascal(operation.name) for operation in AclOperation}
 
 
 def line_4_2(

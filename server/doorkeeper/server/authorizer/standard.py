@@ -319,7 +319,9 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         refusals = await map_in_turns(check, bindings)
         accepted = bindings
         if any(refusals):
-            accepted = [each for each, no in zip(bindings, refusals, strict=True) if no is None]
+            accepted = [
+                binding for binding, no in zip(bindings, refusals, strict=True) if no is None
+            ]
             if not accepted:
                 return list(map(AclCreateResult, refusals))
         # Drawn before the plan, which may run more than once.
@@ -346,7 +348,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         refusals = await map_in_turns(check_filter, filters)
         accepted = filters
         if any(refusals):
-            accepted = [each for each, no in zip(filters, refusals, strict=True) if no is None]
+            accepted = [filter for filter, no in zip(filters, refusals, strict=True) if no is None]
         matches: Sequence[Sequence[AclBinding]] = ()
         failure = None
         try:
@@ -357,25 +359,25 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
             failure = not_stored(error, _UNCHANGED)
         except ApiError as error:
             return [AclDeleteResult(error)] * len(filters)
-        found = iter(matches)
+        matched = iter(matches)
         results = []
         for no in refusals:
             if no is not None or failure is not None:
                 results.append(AclDeleteResult(no or failure))
                 continue
-            deleted = tuple(map(AclBindingDeleteResult, next(found)))
+            deleted = tuple(map(AclBindingDeleteResult, next(matched)))
             results.append(AclDeleteResult(bindings=deleted))
             if len(deleted) > SLICE_ITEMS:
                 await next_turn()
         return results
 
-    def acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
+    def acls(self, filter: AclBindingFilter) -> list[AclBinding]:
         """Return the visible bindings that the filter matches, sorted.
 
         Raises:
             DecisionPending: the ACLs are not loaded yet.
         """
-        return find(self.snapshot, wanted)
+        return find(self.snapshot, filter)
 
     def acl_count(self) -> int:
         return self._state_log.state.acls.count if self._ready else -1
@@ -488,16 +490,16 @@ def plan_deletion(
     Source: ``AclControlManager.deleteAcls`` (4.3.1).
     """
     acls = state.acls
-    found = yield from find_each(acls, filters, ACLS_PER_REQUEST_MAX)
-    if found is None:
+    matches = yield from find_each(acls, filters, ACLS_PER_REQUEST_MAX)
+    if matches is None:
         raise too_many_deleted()
     rows: list[StoredBinding] = []
     id_of = acls.id_of
-    for binding in found.bindings:
+    for binding in matches.bindings:
         rows.append(_stored((id_of(binding), binding)))
         if len(rows) % SLICE_ITEMS == 0:
             yield
-    return ({ACL: Edit(deleted=tuple(rows))} if rows else {}), found.of_filters
+    return ({ACL: Edit(deleted=tuple(rows))} if rows else {}), matches.of_filters
 
 
 def _not_literal(pattern_type: PatternType) -> ValueError:

@@ -39,8 +39,8 @@ def read_policy(configs: Mapping[str, str]) -> Policy:
     Raises:
         ValueError: super users without a colon; the text lists each.
     """
-    given = (trim(user) for user in configs.get(SUPER_USERS.name, "").split(";"))
-    users = [user for user in given if user]
+    texts = (trim(user) for user in configs.get(SUPER_USERS.name, "").split(";"))
+    users = [user for user in texts if user]
     wrong = []
     for user in users:
         try:

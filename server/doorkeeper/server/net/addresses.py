@@ -95,10 +95,10 @@ def _resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[Any, ...
         return socket.AF_INET, ("0.0.0.0", port)  # noqa: S104 - that is what an empty host says
     # A text would be looked at for letters of other languages, by modules that are 2 ms of a start.
     name = host.encode() if host.isascii() else host
-    found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    addresses = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     # Java takes the first address of a host, and those of IPv4 first.
-    found.sort(key=lambda entry: entry[0] != socket.AF_INET)
-    return found[0][0], found[0][4]
+    addresses.sort(key=lambda entry: entry[0] != socket.AF_INET)
+    return addresses[0][0], addresses[0][4]
 
 
 def _bind(

@@ -339,9 +339,9 @@ class Channel(Accepted):
         now_s = self._clock()
         remote_s = 0.0 if waited is None else waited.remote_s
         if log is not None and completed:
-            for each in completed:
+            for request in completed:
                 local_s = now_s - began_s - remote_s
-                self._server.observe(log.log, self._connection, each, local_s, remote_s)
+                self._server.observe(log.log, self._connection, request, local_s, remote_s)
             completed.clear()
         return now_s
 

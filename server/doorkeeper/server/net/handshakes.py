@@ -87,7 +87,9 @@ class Handshakes:
         # Expected ones count: a burst of accepted sockets must not exceed the limit.
         while len(self._running) + self._expected >= self._limits.tls_handshakes_max:
             self._freed.clear()
-            oldest = next((each for each in self._running.items() if not each[1].overdue), None)
+            oldest = next(
+                (running for running in self._running.items() if not running[1].overdue), None
+            )
             over_s = None
             if oldest is not None:
                 task, handshake = oldest

@@ -206,7 +206,9 @@ class Server:
     @property
     def is_open(self) -> bool:
         """Return whether every listener accepts connections."""
-        return bool(self._listeners) and all(each.is_open for each in self._listeners.values())
+        return bool(self._listeners) and all(
+            listener.is_open for listener in self._listeners.values()
+        )
 
     @property
     def are_keys_loaded(self) -> bool:

@@ -26,5 +26,8 @@ def peer_certificates(transport: asyncio.BaseTransport) -> tuple[bytes, ...]:
         chain = tls.get_verified_chain()
     else:
         # Python 3.11 and 3.12 have it where it is private only.
-        chain = [each.public_bytes(ENCODING_DER) for each in tls._sslobj.get_verified_chain() or ()]  # noqa: SLF001
+        chain = [
+            certificate.public_bytes(ENCODING_DER)
+            for certificate in tls._sslobj.get_verified_chain() or ()  # noqa: SLF001
+        ]
     return tuple(chain) or (der,)

@@ -128,7 +128,7 @@ def undecided(api_key: int) -> ApiError:
     """
     code = _UNDECIDED_CODES.get(api_key)
     if code is None:
-        resources = [each.resource for each in REQUIRED[api_key][:1]]
+        resources = [row.resource for row in REQUIRED[api_key][:1]]
         is_of_coordinator = not _OF_COORDINATORS.isdisjoint(resources)
         code = ErrorCode.NOT_COORDINATOR if is_of_coordinator else ErrorCode.NOT_CONTROLLER
     return ApiError(code, UNDECIDED)

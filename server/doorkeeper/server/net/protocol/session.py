@@ -304,8 +304,10 @@ class Session:
             self._move(Result.UNKNOWN_MECHANISM)
             code = ErrorCode.UNSUPPORTED_SASL_MECHANISM
             # A broker keeps an answer for after the delay at the first authentication only.
-            told = None if self._reauthenticating else Handshaken(error_code=code, mechanisms=names)
-            return Reply(told, f"Unsupported SASL mechanism {request.mechanism}")
+            answer = (
+                None if self._reauthenticating else Handshaken(error_code=code, mechanisms=names)
+            )
+            return Reply(answer, f"Unsupported SASL mechanism {request.mechanism}")
         if self._reauthenticating and before is not None and chosen.name != before.name:
             self._wrong_mechanism = chosen.name
             self._move(Result.OTHER_MECHANISM)
