@@ -21,11 +21,10 @@ from doorkeeper.acls.model import (
     WILDCARD,
     AclOperation,
     AclPermissionType,
-    PatternType,
     ResourceType,
 )
 from doorkeeper.acls.operations import satisfied_by
-from doorkeeper.acls.privileges import Known, Need, history_names, least
+from doorkeeper.acls.privileges import Known, Need, least
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -71,23 +70,6 @@ def least_acls(accesses: Iterable[RecordedAccess]) -> list[NeededAcl]:
     return [
         NeededAcl(privilege.binding, _reasons(privilege, recorded))
         for privilege in least(_needs(recorded), Known({}))
-    ]
-
-
-def prefixed_acls(accesses: Iterable[RecordedAccess]) -> list[AclBinding]:
-    """Return ALLOWs for prefixes that could stand for literal ones of ``least_acls``, sorted.
-
-    A prefix covers no name that only other principals of the accesses use.
-    """
-    needs = _needs(list(accesses))
-    names: dict[ResourceType, set[str]] = {}
-    for need in needs:
-        names.setdefault(need.resource_type, set()).add(need.name)
-    privileges = least(needs, history_names(names, needs, ()), prefixes=True)
-    return [
-        privilege.binding
-        for privilege in privileges
-        if privilege.binding.pattern.pattern_type is PatternType.PREFIXED
     ]
 
 

@@ -3,7 +3,6 @@
 commands      the command
 present       the ACLs in force, with which the result is compared
 printing      ACLs with their reasons
-alternatives  prefixes that could stand for several literal ACLs
 server        the server in memory, and the command that it observes
 authorizer    allows everything, so that an application runs to its end
 recorder      records the requests of a server

@@ -20,9 +20,8 @@ from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.learn.alternatives import alternatives
 from doorkeeper.cli.learn.present import NOT_COMPARED, PresentAcls, read_present, refuse
-from doorkeeper.cli.learn.printing import OUTPUTS, alternative_lines, lines_of
+from doorkeeper.cli.learn.printing import OUTPUTS, lines_of
 from doorkeeper.cli.options import PROPERTIES_FILE
 from doorkeeper.cli.terminal import FAILED, fail, printable, say, show
 from doorkeeper.cli.vocabulary.commands import Command
@@ -54,7 +53,6 @@ class _Report(Struct, frozen=True):
     output: str
     out_file: Path | None
     include_optional: bool
-    generalize: bool
     present: PresentAcls | None
     allow_wider: bool
 
@@ -75,20 +73,12 @@ class _Report(Struct, frozen=True):
             if not self.allow_wider:
                 refuse(regions)
             lines = [f"# newly allows: {each}" for each in regions]
-        self.write(needed, recorded, lines)
+        self.write(needed, lines)
         return needed
 
-    def write(
-        self,
-        needed: Sequence[NeededAcl],
-        recorded: Sequence[RecordedAccess],
-        head: Sequence[str] = (),
-    ) -> None:
-        """Print the least ACLs for accesses, after some lines."""
+    def write(self, needed: Sequence[NeededAcl], head: Sequence[str] = ()) -> None:
+        """Print ACLs with their reasons, after some lines."""
         lines = [*head, *lines_of(needed, self.output)]
-        if self.generalize:
-            found = alternatives([each.binding for each in needed], recorded)
-            lines += alternative_lines(found, self.output, self.present)
         if self.out_file is None:
             if lines:
                 show(lines)
@@ -167,7 +157,6 @@ Examples:
     help="The topics that exist: those of a file of ACLs.  [default: none; created when used]",
 )
 @named_option("--include-optional", is_flag=True)
-@named_option("--generalize", is_flag=True)
 @named_option(
     "--acls",
     "present",
@@ -216,7 +205,7 @@ def command(
         _report_created_topics(report.write_compared(counted))
         raise SystemExit(run.status)
     needed = least_acls(counted)
-    report.write(needed, counted)
+    report.write(needed)
     _report_created_topics(needed)
     _report_check(needed, unneeded_acls(_relevant(enforced, name), accesses))
     # Not "if needed": no ACL can grant some requests, such as those for a topic called "*".
