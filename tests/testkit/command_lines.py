@@ -23,8 +23,8 @@ COMMAND = re.compile(
     r"(?:.*\\\n)*.*)",
     re.MULTILINE,
 )
-# What a program says of files and profiles that only a reader of the page has.
-OF_READERS = ("does not exist", "No such file", "profiles in")
+# What a program says of files that only a reader of the page has.
+OF_READERS = ("does not exist", "No such file")
 # Words of a shell after which another command, a file or a comment begins.
 ENDS = {"|", ">", ">>", "<", "&&", "||", ";", "&", "#"}
 

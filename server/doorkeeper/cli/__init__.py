@@ -19,7 +19,6 @@ completion   doorkeeper completion, and the completions of values
 vocabulary   the table of options: one name, one meaning, one text; commands with headings
 lazy         groups whose commands are imported when they are called
 options      options of several commands
-profiles     --profile: clusters and logins in files of the user
 terminal     output, messages, progress, the end of a command that fails
 failures     errors that end a command, with a line for each problem
 inspection   what a command examined; the end of one that had nothing to examine

@@ -18,14 +18,11 @@ from msgspec.structs import replace
 from doorkeeper.acls.live_changes import Rule, binding_text
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
-from doorkeeper.base.properties import PropertiesFile
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.plans import numbers_of_difference
-from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.cluster_comparison import ClusterComparison, compare_cluster
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.options import PROPERTIES_FILE, load_settings, output_option
-from doorkeeper.cli.profiles import Profile, profile_option
+from doorkeeper.cli.options import load_settings, output_option
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.stores import open_for_reading, place_of
@@ -203,76 +200,6 @@ def synchronize(file: Path, names: tuple[str, ...], accepted: tuple[str, ...], o
     else:
         show([line for each in found for line in _status_lines(each, desired.revision)])
     _end(found)
-
-
-@command.command(
-    name="import",
-    epilog="""
-\b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage; 130 ended by Ctrl-C.
-
-\b
-Examples:
-  doorkeeper clusters import --config server.properties --cluster production --dry-run
-  doorkeeper clusters import --config server.properties --cluster production --to localhost:9092
-""",
-)
-@clusters_options
-@click.option(
-    "--to",
-    metavar="ADDRESS",
-    type=address,
-    shell_complete=complete_address,
-    help="Where to add them: a running Doorkeeper.  [default: the store of the stopped server]",
-)
-@named_option("--command-config", type=PROPERTIES_FILE)
-@profile_option
-@named_option("--dry-run", is_flag=True)
-@output_option
-def import_acls(
-    file: Path,
-    names: tuple[str, ...],
-    to: Address | None,
-    command_config: PropertiesFile | None,
-    profile: Profile | None,
-    dry_run: bool,
-    output: str,
-) -> None:
-    """Add the ACLs of the scope that clusters have, and the store lacks, to the store."""
-    clusters = _clusters_of(file, names)
-    if profile is not None:
-        if to is not None or command_config is not None:
-            raise click.UsageError("a profile has address and properties: no --to beside it")
-        to, command_config = profile.address, profile.path
-
-    async def run() -> list[AclBinding]:
-        _, found = await _compare(file, clusters)
-        for each in found:
-            if each.failure or len(each.drifts) < len(each.brokers):
-                fail(f"{each.config.name}: {text}" for text in _failures(each))
-        extra = sorted(frozenset().union(*(each.drift.extra for each in found)))
-        if extra and not dry_run:
-            target = Location(to or Address(AddressKind.CONFIG, str(file)), command_config)
-            async with target.repository().change() as session:
-                errors = await session.add(extra)
-            refused = zip(extra, errors, strict=True)
-            problems = [f"{binding_text(one)}: {error}" for one, error in refused if error]
-            if problems:
-                fail(problems)
-        return extra
-
-    imported = asyncio.run(run())
-    if output == "json":
-        show_json(
-            {
-                "clusters": [each.name for each in clusters],
-                "dry_run": dry_run,
-                "imported": [binding_text(each) for each in imported],
-            }
-        )
-        return
-    show(_signed_lines("+", imported, "green"))
-    say(f"{len(imported)} ACLs {'would be ' if dry_run else ''}imported")
 
 
 @command.command(

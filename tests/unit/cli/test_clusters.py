@@ -154,37 +154,16 @@ def test_sync_changes_a_cluster(config: Path, kafka: DoorkeeperServer) -> None:
     assert (code, errors) == (1, "doorkeeper: the store is at revision 1, and not at 2\n")
 
 
-def test_import_takes_over_what_is_there(config: Path, kafka: DoorkeeperServer) -> None:
-    """Only what is within the scope, and as JSON; the cluster stays as it is."""
-    row = "ALLOW WRITE on LITERAL TOPIC 'pay-out' for User:bob from *"
-    words = ("clusters", "import", "--config", str(config))
-    as_json = (*words, "--output", "json")
-
-    planned = run(*words, "--dry-run")
-    shown = json.loads(run(*as_json, "--dry-run")[1])
-    added, again = json.loads(run(*as_json)[1]), json.loads(run(*as_json)[1])
-    listed = run("acls", "list", f"config:{config}")[1]
-
-    assert planned == (0, f"+ {row}\n", "doorkeeper: 1 ACLs would be imported\n")
-    assert shown == {"clusters": ["a"], "dry_run": True, "imported": [row]}
-    assert added == {"clusters": ["a"], "dry_run": False, "imported": [row]}
-    assert again["imported"] == []
-    assert set(kafka.acls()) == {BOB, CAROL}
-    assert "User:bob" in listed
-    assert "User:carol" not in listed
-
-
 def test_an_unreachable_cluster_is_reported(tmp_path: Path) -> None:
-    """Nothing is imported from it, and it is not adopted."""
+    """It is not adopted."""
     config = configure(tmp_path, "127.0.0.1:1")
 
     code, text, _ = run("clusters", "status", "--config", str(config))
     assert code == 3
     assert "Connection refused" in text
-    for command in ("import", "adopt"):
-        code, _, errors = run("clusters", command, "--config", str(config))
-        assert code == 1
-        assert "Connection refused" in errors
+    code, _, errors = run("clusters", "adopt", "--config", str(config))
+    assert code == 1
+    assert "Connection refused" in errors
 
 
 def test_configuration_errors_are_reported(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ options of kafka-acls.sh and of ``doorkeeper serve`` are shorthand for one:
     --bootstrap-controller HOST:PORT     controllers://HOST:PORT
     --config FILE                        config:FILE
     --override doorkeeper.data.dir=DIR   store:DIR
-    --profile NAME                       that of the profile, with its --command-config
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.options import JAAS_FILE_KEY, PROPERTIES_FILE, override_option
-from doorkeeper.cli.profiles import profile_option
 from doorkeeper.cli.repositories.addresses import STDIN, STORES, Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.terminal import say, say_once
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.decision import Policy
     from doorkeeper.base.properties import PropertiesFile
-    from doorkeeper.cli.profiles import Profile
     from doorkeeper.cli.repositories.repository import AclContents, AclRepository
 
 ADDRESSES: Final = """
@@ -58,8 +55,7 @@ With --command-config - the client properties are standard input.
 
 NO_ADDRESS: Final = (
     "ADDRESS is missing: a file, kafka://HOST:PORT, controllers://HOST:PORT, config:FILE,"
-    " store:FOLDER; or give one of --bootstrap-server, --bootstrap-controller, --profile and"
-    " --config"
+    " store:FOLDER; or give one of --bootstrap-server, --bootstrap-controller and --config"
 )
 """The sentence of all commands that are not told where the ACLs are."""
 
@@ -263,7 +259,7 @@ def location_options(
     config = named_option("--config", "-c", "file", type=click.Path(path_type=Path))
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        clusters = server(controller(client(profile_option(config(override_option(command))))))
+        clusters = server(controller(client(config(override_option(command)))))
         return argument(clusters)
 
     return add
@@ -279,7 +275,7 @@ def take_wanted(options: dict[str, Any]) -> tuple[Address, ...]:
         click.UsageError: there are several, and one is no file.
     """
     found: tuple[Address, ...] = options.pop("addresses")
-    shorthand = ("bootstrap_server", "bootstrap_controller", "profile", "file")
+    shorthand = ("bootstrap_server", "bootstrap_controller", "file")
     is_named = any(options[each] is not None for each in shorthand) or bool(options["overrides"])
     options["address"] = None
     if len(found) > 1 and not (is_named and found[-1].kind is AddressKind.FILE):
@@ -323,8 +319,7 @@ def take_location(
     # Two addresses are refused even if they are equal: one of them is a slip.
     if len(given) != 1:
         raise click.UsageError(
-            "give one of ADDRESS, --bootstrap-server, --bootstrap-controller, --profile and"
-            " --config"
+            "give one of ADDRESS, --bootstrap-server, --bootstrap-controller and --config"
         )
     [chosen] = given
     _check_command_config(command_config, (chosen, *others))
@@ -361,13 +356,7 @@ def _take_addresses(options: dict[str, Any]) -> tuple[list[Address], PropertiesF
         text: str | None = options.pop(name)
         if text is not None:
             found.append(Address(kind, text))
-    profile: Profile | None = options.pop("profile")
-    command_config: PropertiesFile | None = options.pop("command_config")
-    if profile is None:
-        return found, command_config
-    if command_config is not None:
-        raise click.UsageError("a profile has client properties: no --command-config beside it")
-    return [*found, profile.address], profile.path
+    return found, options.pop("command_config")
 
 
 def _take_data_dir(overrides: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:

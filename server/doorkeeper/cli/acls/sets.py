@@ -166,7 +166,7 @@ def diff(
         if options["at"] is not None:
             raise click.UsageError("--to and --at are the same: give one of them")
         options["at"] = until
-    places = ("address", "bootstrap_server", "bootstrap_controller", "profile", "file")
+    places = ("address", "bootstrap_server", "bootstrap_controller", "file")
     if all(options[each] is None for each in places):
         if since is None and not options["overrides"]:
             raise click.UsageError(

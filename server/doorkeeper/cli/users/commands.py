@@ -23,8 +23,6 @@ from doorkeeper.cli.options import (
     output_option,
     override_option,
 )
-from doorkeeper.cli.profiles import profile_option
-from doorkeeper.cli.repositories.addresses import AddressKind
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.cli.vocabulary.commands import Group
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from doorkeeper.base.properties import PropertiesFile
-    from doorkeeper.cli.profiles import Profile
     from doorkeeper.cli.users.live import LiveUsers
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.server.config.settings import Settings
@@ -66,7 +63,6 @@ Examples:
   doorkeeper users add admin --config server.properties
   doorkeeper users set-password alice --bootstrap-server localhost:9092
   doorkeeper users list --bootstrap-server localhost:9092
-  doorkeeper users list --profile prod
 """,
 )
 def command() -> None:
@@ -80,7 +76,6 @@ def command() -> None:
 def _where_options(function: Function) -> Function:
     for option in (
         named_option("--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT"),
-        profile_option,
         named_option("--bootstrap-server", default_text="the store of --config"),
         override_option,
         config_option,
@@ -288,19 +283,9 @@ def _where(
     overrides: tuple[str, ...],
     bootstrap_server: str | None,
     command_config: PropertiesFile | None,
-    profile: Profile | None,
     *,
     takes_password: bool = False,
 ) -> UsersLocation:
-    if profile is not None:
-        if bootstrap_server is not None or command_config is not None:
-            raise click.UsageError(
-                "a profile has the servers and client properties: no --bootstrap-server and no"
-                " --command-config beside it"
-            )
-        if profile.address.kind is not AddressKind.BROKERS:
-            raise click.UsageError(f"{profile.path}: controllers have no users of SCRAM to manage")
-        bootstrap_server, command_config = profile.address.target, profile.path
     if bootstrap_server is None and command_config is not None:
         raise click.UsageError("--command-config needs --bootstrap-server")
     if bootstrap_server is not None and (file is not None or overrides):

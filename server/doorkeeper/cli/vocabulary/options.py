@@ -226,9 +226,6 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         "Go on until Ctrl-C or SIGTERM: look for new files, records and ACLs at this interval.",
     ),
     "--force": Meaning(OPTIONS, None, "Do not ask before the removal, as kafka-acls.sh --force."),
-    "--generalize": Meaning(
-        OPTIONS, None, "Suggest prefixes that could stand for several ACLs, as comments."
-    ),
     "--history": Meaning(OPTIONS, "ADDRESS", "The store with the history."),
     "--if-revision": Meaning(
         OPTIONS,

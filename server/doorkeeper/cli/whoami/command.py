@@ -44,7 +44,7 @@ _CREDENTIALS: Final = "one of --cert, --token, --kerberos and --user"
 _WORDS_OF_NAMES: Final = ("principal", "claim", "client.auth", "protocol.map", "mechanisms")
 """What is in keys that decide about names, misspelt ones too."""
 
-_ADDRESS_OPTIONS: Final = ("address", "bootstrap_server", "bootstrap_controller", "profile")
+_ADDRESS_OPTIONS: Final = ("address", "bootstrap_server", "bootstrap_controller")
 
 
 @click.command(

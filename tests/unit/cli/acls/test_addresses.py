@@ -101,24 +101,6 @@ def test_a_command_has_one_location(words: tuple[str, ...], said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_a_profile_is_shorthand_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It stands for an address and client properties, and excludes others."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    file = tmp_path / "doorkeeper" / "prod.properties"
-    file.parent.mkdir()
-    file.write_text("bootstrap.servers=h:1\n")
-
-    assert location("--profile", "prod").words == ("kafka://h:1", "--command-config", str(file))
-    for words, said in (
-        (("--command-config", "f"), "no --command-config beside it"),
-        (("h:1",), "give one of ADDRESS"),
-        (("--config", "f"), "--config and --override are for stores"),
-    ):
-        with pytest.raises(click.UsageError) as caught:
-            location("--profile", "prod", *words)
-        assert said in str(caught.value)
-
-
 @pytest.mark.parametrize(
     "words",
     [
