@@ -124,23 +124,6 @@ def removable(
     return [removed[binding] for binding in sorted(removed)]
 
 
-def without_effect(
-    policy: Policy, snapshot: Snapshot, bindings: Iterable[AclBinding]
-) -> list[Removable]:
-    """Return the bindings, each added alone to a snapshot, that would change no decision."""
-    redundant = []
-    spaces: dict[ResourceType, _Space] = {}
-    for binding in bindings:
-        resource_type = binding.pattern.resource_type
-        space = spaces.get(resource_type)
-        if space is None:
-            space = spaces[resource_type] = _Space(snapshot, resource_type)
-        verdict = _Judge(policy, snapshot, space, binding).verdict()
-        if verdict is not None:
-            redundant.append(verdict)
-    return redundant
-
-
 def _bindings(patterns: Names[Group]) -> Iterator[AclBinding]:
     for _, _, group in patterns.patterns():
         yield from group

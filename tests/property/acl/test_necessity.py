@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from doorkeeper.acls.decision import Policy, Question, allows
 from doorkeeper.acls.lint import Severity, lint
 from doorkeeper.acls.model import CLUSTER_NAME, AclOperation, ResourceType
-from doorkeeper.acls.necessity import Cause, removable, without_effect
+from doorkeeper.acls.necessity import Cause, removable
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from testkit import acl_worlds
 from testkit.acl import LITERAL, PREFIXED, allow, cluster, deny, topic
@@ -185,17 +185,3 @@ def test_the_cluster(policy: Policy, world: list[AclBinding]) -> None:
 def test_networks(policy: Policy, world: list[AclBinding]) -> None:
     """The same with networks, which may cover one another together."""
     check(policy, world, NETWORK_QUESTIONS)
-
-
-@settings(max_examples=80)
-@given(policies, network_worlds.filter(bool))
-def test_bindings_that_are_added(policy: Policy, world: list[AclBinding]) -> None:
-    """A binding has no effect where every question has the answer of before."""
-    # That a resource has an ACL at all is not asked.
-    policy = Policy(super_users=policy.super_users)
-    *others, added = world
-    found = without_effect(policy, loaded(others, NETWORK_QUESTIONS), [added])
-
-    before, after = (answers(policy, each, NETWORK_QUESTIONS) for each in (others, world))
-
-    assert (before == after) == bool(found)

@@ -13,22 +13,23 @@ from msgspec import Struct
 
 from doorkeeper.acls.entities.plan import NO_ENTITIES
 from doorkeeper.acls.formats.records import records
-from doorkeeper.acls.widening import widening
+from doorkeeper.acls.words import region_words
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.effective import (
     lines_of_difference,
     markdown_of_difference,
     record_of_difference,
 )
-from doorkeeper.cli.acls.printing import code_block, row
+from doorkeeper.cli.acls.printing import code_block
 from doorkeeper.cli.completion import files
-from doorkeeper.cli.terminal import fail, show, show_json
+from doorkeeper.cli.terminal import fail, printable, show, show_json
 from doorkeeper.cli.vocabulary.options import named_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
     from typing import NoReturn
 
+    from doorkeeper.acls.effective_changes import EffectiveChange
     from doorkeeper.acls.entities.plan import EntityPlan
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import Plan
@@ -56,8 +57,7 @@ plan_output_option = named_option(
 )
 _FAILURES = {
     "removal": "ACLs, topics, users or quotas are removed",
-    "widening": "requests may be permitted that were refused (an ALLOW is added or a DENY removed"
-    " that no other ACL covers)",
+    "widening": "requests are allowed that were denied, as --effective shows them",
     "unowned": "ADDRESS has ACLs that are neither wanted nor owned; they are shown, with !",
 }
 
@@ -76,8 +76,8 @@ class PlanReport(Struct, frozen=True):
     """What is printed of a plan or a difference.
 
     ``summary`` is its last line. ``unowned`` are ACLs that nobody owns, ``effective`` the decisions
-    that change, ``rules`` the checks of --assert: what was asked for, or None. ``policy`` is that
-    of the rules.
+    that change, ``rules`` the checks of --assert: what was asked for, or None. ``widening`` is what
+    --fail-on widening fails for. ``policy`` is that of the rules.
     """
 
     plan: Plan
@@ -87,6 +87,7 @@ class PlanReport(Struct, frozen=True):
     entities: EntityPlan = NO_ENTITIES
     unowned: tuple[AclBinding, ...] | None = None
     effective: EffectiveDifference | None = None
+    widening: tuple[EffectiveChange, ...] = ()
     rules: RuleChecks | None = None
     policy: EffectivePolicy | None = None
 
@@ -130,6 +131,15 @@ class PlanReport(Struct, frozen=True):
         return found
 
 
+def widening_of(
+    difference: EffectiveDifference | None, failures: Collection[str]
+) -> tuple[EffectiveChange, ...]:
+    """Return the regions that --fail-on widening fails for: those that are newly allowed."""
+    if difference is None or "widening" not in failures:
+        return ()
+    return tuple(region for region in difference.changes if region.allowed)
+
+
 def show_effective(
     found: EffectiveDifference, before: Side, after: Side, examined: Examined, output: str
 ) -> None:
@@ -143,7 +153,6 @@ def show_effective(
 
 def exit_with_status(
     report: PlanReport,
-    present: Collection[AclBinding],
     failures: Collection[str],
     *,
     changes: bool | None = None,
@@ -162,9 +171,10 @@ def exit_with_status(
         reasons.append(
             f"--fail-on removal: {len(entities.removals)} topics, users and quotas are removed"
         )
-    if "widening" in failures and (found := widening(present, plan)):
-        reasons.append(f"--fail-on widening: requests may be newly permitted by {len(found)} ACLs")
-        reasons += [f"  {row(each)}" for each in found]
+    if report.widening:
+        regions = f"{len(report.widening)} region{'' if len(report.widening) == 1 else 's'}"
+        reasons.append(f"--fail-on widening: {regions} of requests would be newly allowed")
+        reasons += [f"  {printable(region_words(region))}" for region in report.widening]
     if report.unowned:
         count = len(report.unowned)
         reasons.append(f"--fail-on unowned: {count} ACLs are neither wanted nor owned")

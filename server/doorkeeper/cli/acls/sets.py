@@ -58,6 +58,7 @@ from doorkeeper.cli.acls.plan_options import (
     fail_on_option,
     plan_output_option,
     show_effective,
+    widening_of,
 )
 from doorkeeper.cli.acls.plans import apply_plan, fail_without_plan, side_of
 from doorkeeper.cli.acls.rules import read_rules
@@ -193,20 +194,30 @@ def diff(
     entities = _differing_entities(
         other, location, left_contents.entities or right_contents.entities, owned
     )
+    failures = options["failures"]
     states = take_states(
-        options, left_contents, right_contents, (present, wanted), wanted=effective
+        options,
+        left_contents,
+        right_contents,
+        (present, wanted),
+        wanted=effective or "widening" in failures,
     )
     sides = side_of(other, left_contents), side_of(location, right_contents)
-    examined = acl_plans.examined(found, entities, *sides)
-    if states is not None:
-        report = PlanReport(found, sides, "", examined)
-        decisions = states.difference()
-        show_effective(decisions, *sides, examined, output)
-        exit_with_status(report, present, options["failures"], changes=bool(decisions.changes))
-    summary = acl_plans.difference(found, entities, *sides)
-    report = PlanReport(found, sides, summary, examined, entities)
+    decisions = None if states is None else states.difference()
+    report = PlanReport(
+        found,
+        sides,
+        acl_plans.difference(found, entities, *sides),
+        acl_plans.examined(found, entities, *sides),
+        entities,
+        widening=widening_of(decisions, failures),
+    )
+    if effective and decisions is not None:
+        report = replace(report, entities=NO_ENTITIES)
+        show_effective(decisions, *sides, report.examined, output)
+        exit_with_status(report, failures, changes=bool(decisions.changes))
     report.show(output)
-    exit_with_status(report, present, options["failures"])
+    exit_with_status(report, failures)
 
 
 def _differing_entities(
@@ -282,16 +293,18 @@ def plan(
     except OSError as error:
         fail([f"{out_file}: {error.strerror}"])
     rest = set(present.bindings).difference(found.removed)
-    unowned = None
-    if "unowned" in options["failures"]:
+    unowned, failures = None, options["failures"]
+    if "unowned" in failures:
         unowned = tuple(sorted(rest.difference(goal.bindings)))
     states = take_states(
         options,
         present,
         goal,
         (present.bindings, rest.union(found.added)),
-        wanted=effective or asserted is not None,
+        wanted=effective or asserted is not None or "widening" in failures,
     )
+    needs_difference = effective or "widening" in failures
+    decisions = states.difference() if states is not None and needs_difference else None
     report = PlanReport(
         found,
         sides,
@@ -299,7 +312,8 @@ def plan(
         acl_plans.examined(found, entities, *sides, owned=len(goal.entities.owned)),
         entities,
         unowned,
-        effective=states.difference() if states is not None and effective else None,
+        effective=decisions if effective else None,
+        widening=widening_of(decisions, failures),
         rules=asserted.check(states.after, states.before) if states and asserted else None,
         policy=states.policies[1] if states is not None else None,
     )
@@ -308,7 +322,7 @@ def plan(
     refusals = _refusals(location, present, report, Acceptance(accepted, removals_max))
     if out_file is not None:
         say(f"the plan is written to {out_file}")
-    exit_with_status(report, present.bindings, options["failures"], refusals=refusals)
+    exit_with_status(report, failures, refusals=refusals)
 
 
 def _refusals(

@@ -6,7 +6,7 @@ The server is not started: it refuses a store of another release than its config
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -14,15 +14,13 @@ import click
 from msgspec import Struct
 
 from doorkeeper.acls.decision import Policy
-from doorkeeper.acls.model import AclBinding, AclPermissionType
-from doorkeeper.acls.necessity import without_effect
-from doorkeeper.acls.networks import network_of
-from doorkeeper.acls.snapshot import Snapshot
+from doorkeeper.acls.effective_changes import DecisionState, effective_changes
 from doorkeeper.cli import interrupts
-from doorkeeper.cli.acls.printing import row
+from doorkeeper.cli.acls.effective import EffectiveDifference, lines_of_difference
+from doorkeeper.cli.acls.question_options import effective_policy
 from doorkeeper.cli.options import config_option
 from doorkeeper.cli.stores import data_dir_option, settings_of
-from doorkeeper.cli.terminal import printable, show
+from doorkeeper.cli.terminal import show
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.config.settings import Settings
@@ -52,9 +50,8 @@ metadata.version: 30 for 4.3, 33 for 4.4. A new store follows doorkeeper.kafka.r
 that is older than this key follows 4.3.
 
 \b
-The servers must be stopped. Before the change, the ACLs whose hosts are networks are listed, with
-the principals that gain or lose permissions, and the command asks. "changes nothing" is an ACL for
-a super user, one beside others that say the same, or a DENY of what is not allowed.
+The servers must be stopped. Before the change, the decisions that change are listed as by acls diff
+--effective, and the command asks.
 
 \b
 Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on
@@ -83,7 +80,7 @@ def release(
 
     # The embedded store is open meanwhile: no ACL comes between the list and the answer.
     def confirm(change: ReleaseChange) -> bool:
-        show(lines_of(change))
+        show(lines_of_difference(change.difference))
         return yes or interrupts.confirm(f"Follow the rules of Kafka {change.after}?")
 
     changed = asyncio.run(change_release(settings, release, confirm))
@@ -102,24 +99,11 @@ def release(
 
 
 class ReleaseChange(Struct, frozen=True):
-    """The changes by another release.
-
-    ``networks`` are the ACLs whose hosts are networks: they begin to match the addresses in them,
-    or end to. Those of ``needless`` change no decision by it: other ACLs allow or deny the same, or
-    a DENY overrides no ALLOW. ``unreadable`` have a slash and are no network: they match nothing in
-    either release.
-    """
+    """The releases before and after, and the decisions that differ: those of networks as hosts."""
 
     before: str
     after: str
-    networks: tuple[AclBinding, ...]
-    needless: frozenset[AclBinding]
-    unreadable: tuple[AclBinding, ...]
-
-    @property
-    def begins(self) -> bool:
-        """Say whether networks begin to match; they end to otherwise."""
-        return has_networks(LEVELS[self.after])
+    difference: EffectiveDifference
 
 
 async def change_release(
@@ -159,73 +143,14 @@ async def change_release(
 
 
 def effect_of(state: State, release: str, policy: Policy) -> ReleaseChange:
-    """Return the changes by following a release; the ACLs are sorted."""
+    """Return the changes by following a release."""
     before = release_of(state.features)
-    bindings = [] if before == release else sorted(_with_slash(state.acls))
-    networks = tuple(binding for binding in bindings if network_of(binding.entry.host) is not None)
-    others = tuple(binding for binding in bindings if network_of(binding.entry.host) is None)
-    return ReleaseChange(before, release, networks, _needless(state, networks, policy), others)
-
-
-def _needless(
-    state: State, networks: Sequence[AclBinding], policy: Policy
-) -> frozenset[AclBinding]:
-    """Return the ACLs that change no decision when networks begin to match, or cease to.
-
-    An ALLOW counts if no DENY overrides it, and no ALLOW that matches in both releases covers it. A
-    DENY counts if it overrides such an ALLOW.
-    """
-    # That there is an ACL closes a resource in both releases: the default changes nothing.
-    policy = Policy(super_users=policy.super_users)
-    denying = [
-        network for network in networks if network.entry.permission_type is AclPermissionType.DENY
-    ]
-    allowing = [
-        network for network in networks if network.entry.permission_type is AclPermissionType.ALLOW
-    ]
-    # Without these all other ACLs match as texts, but their addresses may be in networks.
-    others = state.acls.without(networks).with_network_matching(enabled=True)
-    with_denying = others.with_changes(
-        (state.acls.id_of(binding) or "", binding) for binding in denying
-    )
-    necessities = [
-        *without_effect(policy, others, denying),
-        *without_effect(policy, with_denying, allowing),
-    ]
-    return frozenset(necessity.binding for necessity in necessities)
-
-
-def _with_slash(acls: Snapshot) -> list[AclBinding]:
-    return [
-        binding
-        for index in acls.types
-        for _, _, group in index.patterns.patterns()
-        for binding in group
-        if "/" in binding.entry.host
-    ]
-
-
-def lines_of(change: ReleaseChange) -> list[str]:
-    """Return the effects of the change, a line for each ACL."""
-    if not change.networks and not change.unreadable:
-        return ["no ACL has a network for a host: no decision changes"]
-    lines = []
-    if change.networks:
-        begin = "begin" if change.begins else "cease"
-        lines.append(
-            f"{len(change.networks)} ACLs {begin} to match the addresses in their network:"
+    now, then = (
+        DecisionState(
+            policy, state.acls.with_network_matching(enabled=has_networks(LEVELS[followed]))
         )
-        lines += [f"  {_effect(binding, change)}  {row(binding)}" for binding in change.networks]
-    if change.unreadable:
-        lines.append(f"{len(change.unreadable)} ACLs have a host with a slash that is no network:")
-        lines += [f"  matches nothing  {row(binding)}" for binding in change.unreadable]
-    return lines
-
-
-def _effect(binding: AclBinding, change: ReleaseChange) -> str:
-    if binding in change.needless:
-        return "changes nothing"
-    # A DENY that begins to match takes permissions away.
-    allows = binding.entry.permission_type is AclPermissionType.ALLOW
-    gains = allows is change.begins
-    return f"{printable(binding.entry.principal)} {'gains' if gains else 'loses'}"
+        for followed in (before, release)
+    )
+    named = effective_policy(policy, None, allow_everyone=None)
+    changes = effective_changes(now, then)
+    return ReleaseChange(before, release, EffectiveDifference(changes, now, then, (named, named)))

@@ -217,8 +217,8 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         OPTIONS,
         "CASE",
         "Exit with 1 in this case. removal: ACLs, topics, users or quotas are removed; widening:"
-        " requests may be permitted that were denied (an ALLOW is added, or a DENY removed, that no"
-        " other ACL covers); unowned: ADDRESS has ACLs that are neither wanted nor owned.",
+        " requests are allowed that were denied, as --effective shows them; unowned: ADDRESS has"
+        " ACLs that are neither wanted nor owned.",
     ),
     "--follow": Meaning(
         OPTIONS,

@@ -425,8 +425,8 @@ def test_changes_that_fail(desk: Desk) -> None:
     assert (none.exit_code, differing.exit_code) == (0, 1)
     assert removal.stdout.splitlines()[0] == f"- {ROW_B}"
     assert "--fail-on removal: 1 ACLs are removed" in removal.stderr
-    assert "--fail-on widening: requests may be newly permitted by 1 ACLs" in widening.stderr
-    assert "  User:c,TOPIC,LITERAL,c-orders,READ,ALLOW,*" in widening.stderr
+    assert "--fail-on widening: 1 region of requests would be newly allowed" in widening.stderr
+    assert "  User:c  READ, DESCRIBE  topic c-orders\n" in widening.stderr
 
 
 def test_roles_are_shown_as_plain_acls(desk: Desk) -> None:
