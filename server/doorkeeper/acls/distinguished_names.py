@@ -43,7 +43,7 @@ _ALIASES: Final = {
 _IDENTIFIERS: Final = {keyword: identifier for identifier, keyword in KEYWORDS.items()} | {
     alias: identifier for identifier, aliases in _ALIASES.items() for alias in aliases
 }
-NAMES_OF_A_SUBJECT: Final = frozenset(_IDENTIFIERS[each] for each in ("CN", "UID", "EMAILADDRESS"))
+NAMES_OF_A_SUBJECT: Final = frozenset(_IDENTIFIERS[kind] for kind in ("CN", "UID", "EMAILADDRESS"))
 """The identifiers of attributes that mapping rules usually shorten a subject to."""
 
 
@@ -63,17 +63,17 @@ def attributes_of(text: str) -> tuple[Attribute, ...]:
     """Return the attributes of a distinguished name, in its order; none if it is none."""
     if text.startswith("/"):
         parts = _SLASH.split(text)[1:]
-        return tuple(_attribute(each) for each in parts)
-    found: list[str] = []
+        return tuple(_attribute(part) for part in parts)
+    attributes: list[str] = []
     for part in _parts(text):
         # The first character is the separator.
         if _ATTRIBUTE.match(part, 1):
-            found.append(part[1:])
-        elif found:
-            found[-1] += part
+            attributes.append(part[1:])
+        elif attributes:
+            attributes[-1] += part
         else:
             return ()
-    return tuple(map(_attribute, found))
+    return tuple(map(_attribute, attributes))
 
 
 def _parts(text: str) -> list[str]:
@@ -89,9 +89,9 @@ def _parts(text: str) -> list[str]:
             at += 1
         elif text[at] == '"':
             is_quoted = not is_quoted
-        elif not is_quoted and (found := _SEPARATOR.match(text, at)):
+        elif not is_quoted and (match := _SEPARATOR.match(text, at)):
             parts.append(text[begin:at])
-            begin, at = found.end() - 1, found.end() - 1
+            begin, at = match.end() - 1, match.end() - 1
     return [*parts, text[begin:]]
 
 

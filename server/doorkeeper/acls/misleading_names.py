@@ -102,12 +102,18 @@ def misleading_principal(binding: AclBinding) -> Misleading | None:
 
 def misleading_in(bindings: Iterable[AclBinding]) -> list[Misleading]:
     """Return what misleads in bindings, each reason once."""
-    every = (rule(each) for each in bindings for rule in (misleading_name, misleading_principal))
-    return list({each.reason: each for each in every if each is not None}.values())
+    every = (
+        rule(binding) for binding in bindings for rule in (misleading_name, misleading_principal)
+    )
+    return list(
+        {misleading.reason: misleading for misleading in every if misleading is not None}.values()
+    )
 
 
 def _as(binding: AclBinding, reason: str, words: str, meant: Iterable[AclBinding]) -> Misleading:
-    return Misleading(reason, f"write {words}", tuple(each for each in meant if each != binding))
+    return Misleading(
+        reason, f"write {words}", tuple(variant for variant in meant if variant != binding)
+    )
 
 
 def _prefix(binding: AclBinding, reason: str, prefix: str) -> Misleading:
@@ -141,5 +147,7 @@ def _invisible(text: str) -> str:
 
 
 def _visible(text: str) -> str:
-    kept = (each for each in text if each == " " or unicodedata.category(each) not in _INVISIBLE)
-    return "".join(kept).strip()
+    letters = (
+        letter for letter in text if letter == " " or unicodedata.category(letter) not in _INVISIBLE
+    )
+    return "".join(letters).strip()

@@ -69,14 +69,14 @@ def near_misses(principal: str, others: Iterable[str]) -> list[NearMiss]:
     Cost: microseconds for each of them, tens of microseconds for a distinguished name.
     """
     keys = _keys(principal)
-    found = []
+    misses = []
     for other in set(others) - {principal, WILDCARD_PRINCIPAL}:
         if keys.isdisjoint(_keys(other)):
             continue
         differences = differences_between(principal, other)
         if differences:
-            found.append(NearMiss(other, differences))
-    return sorted(found, key=lambda miss: (len(miss.differences), miss.principal))
+            misses.append(NearMiss(other, differences))
+    return sorted(misses, key=lambda miss: (len(miss.differences), miss.principal))
 
 
 def principals_of(snapshot: Snapshot, policy: Policy) -> set[str]:
@@ -97,7 +97,7 @@ def differences_between(one: str, other: str) -> tuple[Difference, ...]:
         differences += _textual(type_1, type_2) or [Difference.TYPE]
     elif _is_typed_twice(one) != _is_typed_twice(other):
         differences.append(Difference.TYPE)
-    if any(_unquoted(each) != each for each in (one, other, name_1, name_2)):
+    if any(_unquoted(text) != text for text in (one, other, name_1, name_2)):
         name_1, name_2 = _unquoted(name_1), _unquoted(name_2)
         differences.append(Difference.QUOTES)
     if name_1 != name_2:
@@ -135,7 +135,7 @@ def _of_subjects(one: Sequence[Attribute], other: Sequence[Attribute]) -> list[D
             return []
         differences.append(Difference.PARTS)
     common = count_1 & count_2
-    if [each for each in loose_1 if each in common] != [each for each in loose_2 if each in common]:
+    if [key for key in loose_1 if key in common] != [key for key in loose_2 if key in common]:
         differences.append(Difference.ORDER)
     written: dict[tuple[str, str], Attribute] = dict(zip(loose_2, other, strict=True))
     for loose, attribute in zip(loose_1, one, strict=True):
@@ -177,17 +177,17 @@ def _textual(one: str, other: str) -> list[Difference]:
 
 def _keys(principal: str) -> set[str]:
     """Return texts of which near misses share at least one."""
-    found = set()
-    for each in re.split(_NEXT, principal):
-        name = _unquoted(_split(each)[1])
-        found |= {_loose(name), _loose(re.split("[/@]", name)[0])}
+    keys = set()
+    for part in re.split(_NEXT, principal):
+        name = _unquoted(_split(part)[1])
+        keys |= {_loose(name), _loose(re.split("[/@]", name)[0])}
         if "=" in name:
-            found |= {
+            keys |= {
                 _loose(attribute.value)
                 for attribute in attributes_of(name)
                 if attribute.identifier in NAMES_OF_A_SUBJECT
             }
-    return found - {""}
+    return keys - {""}
 
 
 _NEXT: Final = re.compile(r"\s*[,;]\s*(?=\w+:)")
@@ -225,7 +225,7 @@ def _visible(text: str) -> str:
     """Return a text without blanks, control and format characters."""
     if text.isascii() and text.isalnum():
         return text
-    return "".join(each for each in text if category(each) not in _INVISIBLE)
+    return "".join(letter for letter in text if category(letter) not in _INVISIBLE)
 
 
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})

@@ -24,7 +24,7 @@ def remark_on(user: str) -> str:
     if len(users) == 1 and _is_list_of_names(name):
         users = [f"{kind}:{part}" for part in name.split(",")]
     if len(users) > 1:
-        right = ";".join(f"{kind}:{each.strip().removeprefix(f'{kind}:')}" for each in users)
+        right = ";".join(f"{kind}:{user.strip().removeprefix(f'{kind}:')}" for user in users)
         return f"{user!r} is one name; names are separated by semicolons: {right}"
     if user.endswith(":*"):
         return f"{user} is the user with this very name: super users have no patterns"

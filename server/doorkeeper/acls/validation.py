@@ -209,7 +209,7 @@ def _hints_of(binding: AclBinding) -> Iterator[str]:
             f" as User:{name}"
         )
     elif entry.operation is not _ALL and entry.operation not in supported:
-        left = ", ".join(each.name for each in effects(binding))
+        left = ", ".join(operation.name for operation in effects(binding))
         consequence = f"allows {left} only" if left else "has no effect"
-        allowed = ", ".join(each.name for each in supported)
+        allowed = ", ".join(operation.name for operation in supported)
         yield f"the ACL {acl} {consequence}: the operations of {resource_type.name} are {allowed}"

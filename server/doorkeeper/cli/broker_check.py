@@ -84,7 +84,7 @@ def _stores(paths: Sequence[str]) -> Iterator[tuple[str, bytes | None]]:
 def _of_environment(file: Path, jaas: JaasFile | None) -> list[ConfigFile]:
     try:
         text = file.read_text("utf-8")
-        return [each._replace(jaas=jaas) for each in files_of(text, str(file))]
+        return [broker_file._replace(jaas=jaas) for broker_file in files_of(text, str(file))]
     except OSError as error:
         fail([f"{file}: cannot be read: {error.strerror or error}"])
     except UnicodeDecodeError as error:
@@ -178,6 +178,6 @@ def _sarif(findings: Sequence[Finding]) -> Mapping[str, object]:
 
 
 def _location(finding: Finding) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": _path_of(finding)}}
+    location: dict[str, Any] = {"artifactLocation": {"uri": _path_of(finding)}}
     line = _line_of(finding)
-    return place if line is None else {**place, "region": {"startLine": line}}
+    return location if line is None else {**location, "region": {"startLine": line}}

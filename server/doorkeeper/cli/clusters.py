@@ -95,27 +95,35 @@ def show_status(
 ) -> None:
     """Show which brokers enforce the ACLs of the store."""
     clusters = _clusters_of(file, names)
-    wanted = clusters if revision is None else [each for each in clusters if each.is_enforced]
+    chosen = (
+        clusters if revision is None else [cluster for cluster in clusters if cluster.is_enforced]
+    )
     ends_s = time.monotonic() + timeout_s
 
     async def look() -> tuple[Desired, list[ClusterComparison]]:
         while True:
-            found = await _compare(file, wanted)
-            now = found[0].revision or 0
+            compared = await _compare(file, chosen)
+            now = compared[0].revision or 0
             if revision is None or time.monotonic() >= ends_s:
-                return found
-            if now >= revision and all(each.is_in_force for each in found[1]):
-                return found
+                return compared
+            if now >= revision and all(comparison.is_in_force for comparison in compared[1]):
+                return compared
             await asyncio.sleep(_LOOK_S)
 
-    desired, found = asyncio.run(look())
+    desired, comparisons = asyncio.run(look())
     if output == "json":
-        show_json({"clusters": [each.record(desired.revision) for each in found]})
+        show_json({"clusters": [comparison.record(desired.revision) for comparison in comparisons]})
     else:
-        show([line for each in found for line in _status_lines(each, desired.revision)])
+        show(
+            [
+                line
+                for comparison in comparisons
+                for line in _status_lines(comparison, desired.revision)
+            ]
+        )
     if revision is not None and (desired.revision or 0) < revision:
         fail([f"the store is at revision {desired.revision}, and not at {revision}"])
-    _end(found)
+    _end(comparisons)
 
 
 @command.command(
@@ -132,33 +140,33 @@ Examples:
 @inspects
 def show_drift(file: Path, names: tuple[str, ...], output: str) -> None:
     """List the ACLs of the scope that clusters lack (-), or have too many (+)."""
-    desired, found = asyncio.run(_compare(file, _clusters_of(file, names)))
-    numbers = [_numbers(each, desired) for each in found]
+    desired, comparisons = asyncio.run(_compare(file, _clusters_of(file, names)))
+    numbers = [_numbers(comparison, desired) for comparison in comparisons]
     examined = Examined(
-        sum(len(each.added) + len(each.removed) + each.unchanged for each in numbers),
+        sum(len(number.added) + len(number.removed) + number.unchanged for number in numbers),
         "nothing was compared: neither the store nor the clusters have ACLs of the scope",
     )
     if output == "json":
-        clusters = [each.record(desired.revision) for each in found]
+        clusters = [comparison.record(desired.revision) for comparison in comparisons]
         show_json({"clusters": clusters, **examined.record()})
     else:
         store = f"revision {desired.revision} of the store"
-        for each, drift in zip(found, numbers, strict=True):
-            lines = _drift_lines(each)
-            if not each.failure:
-                name = printable(each.config.name)
+        for comparison, drift in zip(comparisons, numbers, strict=True):
+            lines = _drift_lines(comparison)
+            if not comparison.failure:
+                name = printable(comparison.config.name)
                 lines.append(f"{name}: {numbers_of_difference(drift, store, name)}")
             show(lines)
-    _end(found)
+    _end(comparisons)
     examined.fail_if_nothing()
 
 
-def _numbers(found: ClusterComparison, desired: Desired) -> Plan:
+def _numbers(comparison: ClusterComparison, desired: Desired) -> Plan:
     """Return the difference between the store and a cluster; of a cluster that fails, none."""
-    drift = found.drift
+    drift = comparison.drift
     extra, missing = tuple(drift.extra), tuple(drift.missing)
-    wanted = desired.of(found.config) if found.drifts else ()
-    return Plan(extra, missing, len(wanted) - len(missing), len(drift.outside))
+    goal = desired.of(comparison.config) if comparison.drifts else ()
+    return Plan(extra, missing, len(goal) - len(missing), len(drift.outside))
 
 
 @command.command(
@@ -182,24 +190,30 @@ def synchronize(file: Path, names: tuple[str, ...], accepted: tuple[str, ...], o
 
     async def run() -> tuple[Desired, list[ClusterComparison]]:
         desired = await _read_store(file)
-        for each in sorted(clusters, key=lambda config: config.order):
+        for cluster in sorted(clusters, key=lambda config: config.order):
             config = replace(
-                each,
+                cluster,
                 mode=Mode.ENFORCE,
                 foreign=Foreign.REVERT,
-                accepted=each.accepted | set(map(Rule, accepted)),
+                accepted=cluster.accepted | set(map(Rule, accepted)),
             )
             if not await _synchronize(config, desired):
                 # The next ones come after this one.
                 break
         return await _compare(file, clusters)
 
-    desired, found = asyncio.run(run())
+    desired, comparisons = asyncio.run(run())
     if output == "json":
-        show_json({"clusters": [each.record(desired.revision) for each in found]})
+        show_json({"clusters": [comparison.record(desired.revision) for comparison in comparisons]})
     else:
-        show([line for each in found for line in _status_lines(each, desired.revision)])
-    _end(found)
+        show(
+            [
+                line
+                for comparison in comparisons
+                for line in _status_lines(comparison, desired.revision)
+            ]
+        )
+    _end(comparisons)
 
 
 @command.command(
@@ -222,24 +236,30 @@ Examples:
 @output_option
 def adopt(file: Path, names: tuple[str, ...], output: str) -> None:
     """Print the line that gives clusters to the store, and what it would change then."""
-    desired, found = asyncio.run(_compare(file, _clusters_of(file, names)))
-    for each in found:
-        if each.failure or not each.drifts:
-            fail(f"{each.config.name}: {text}" for text in _failures(each))
+    desired, comparisons = asyncio.run(_compare(file, _clusters_of(file, names)))
+    for comparison in comparisons:
+        if comparison.failure or not comparison.drifts:
+            fail(f"{comparison.config.name}: {text}" for text in _failures(comparison))
     if output == "json":
         clusters = [
             {
-                "name": each.config.name,
-                "store": each.config.store or None,
-                "add": [binding_text(one) for one in sorted(each.drift.missing)],
-                "remove": [binding_text(one) for one in sorted(each.drift.extra)],
-                "outside": len(each.drift.outside),
+                "name": comparison.config.name,
+                "store": comparison.config.store or None,
+                "add": [binding_text(one) for one in sorted(comparison.drift.missing)],
+                "remove": [binding_text(one) for one in sorted(comparison.drift.extra)],
+                "outside": len(comparison.drift.outside),
             }
-            for each in found
+            for comparison in comparisons
         ]
         show_json({"store": desired.store_id, "clusters": clusters})
         return
-    show([line for each in found for line in _adoption_lines(each, desired.store_id)])
+    show(
+        [
+            line
+            for comparison in comparisons
+            for line in _adoption_lines(comparison, desired.store_id)
+        ]
+    )
 
 
 class Desired(Struct, frozen=True):
@@ -268,19 +288,19 @@ async def _synchronize(config: ClusterConfig, desired: Desired) -> bool:
             await remote.close()
     ends_s = time.monotonic() + config.interval_s
     while True:
-        found = await compare_cluster(config, desired.of(config), desired.store_id)
+        comparison = await compare_cluster(config, desired.of(config), desired.store_id)
         # Brokers apply changes a little after the controller has acknowledged them.
-        if found.is_in_force or not before.drift or time.monotonic() >= ends_s:
-            return found.is_in_force
+        if comparison.is_in_force or not before.drift or time.monotonic() >= ends_s:
+            return comparison.is_in_force
         await asyncio.sleep(_LOOK_S)
 
 
 async def _change(
-    config: ClusterConfig, desired: Desired, found: ClusterComparison, remote: RemoteCluster
+    config: ClusterConfig, desired: Desired, comparison: ClusterComparison, remote: RemoteCluster
 ) -> None:
     """Make the changes that may be made, and say which are not."""
-    enforcement, drift, goal = Enforcement(config), found.drift, desired.of(config)
-    live = replace((await remote.facts(0)), other_owner=found.refusal)
+    enforcement, drift, goal = Enforcement(config), comparison.drift, desired.of(config)
+    live = replace((await remote.facts(0)), other_owner=comparison.refusal)
     while True:
         edits = enforcement.plan(drift, goal, live, 0)
         is_refused = False
@@ -305,10 +325,10 @@ async def _compare(
     file: Path, clusters: Sequence[ClusterConfig]
 ) -> tuple[Desired, list[ClusterComparison]]:
     desired = await _read_store(file)
-    found = await asyncio.gather(
-        *(compare_cluster(each, desired.of(each), desired.store_id) for each in clusters)
+    comparisons = await asyncio.gather(
+        *(compare_cluster(cluster, desired.of(cluster), desired.store_id) for cluster in clusters)
     )
-    return desired, list(found)
+    return desired, list(comparisons)
 
 
 async def _read_store(file: Path) -> Desired:
@@ -329,7 +349,7 @@ def _clusters_of(file: Path, names: Sequence[str]) -> list[ClusterConfig]:
     if clusters_file is None:
         fail([f"{file}: doorkeeper.clusters.file is missing"])
     clusters = load(clusters_file)
-    known = {each.name: each for each in clusters}
+    known = {cluster.name: cluster for cluster in clusters}
     for name in names:
         if name not in known:
             raise click.BadParameter(
@@ -338,38 +358,38 @@ def _clusters_of(file: Path, names: Sequence[str]) -> list[ClusterConfig]:
     return [known[name] for name in names] or list(clusters)
 
 
-def _end(found: Sequence[ClusterComparison]) -> None:
-    if not all(each.is_in_force for each in found):
+def _end(comparisons: Sequence[ClusterComparison]) -> None:
+    if not all(comparison.is_in_force for comparison in comparisons):
         raise SystemExit(DRIFT)
 
 
-def _status_lines(found: ClusterComparison, revision: int | None) -> list[str]:
-    name = f"{found.config.name} ({found.config.mode.value})"
-    if found.is_in_force:
-        brokers = ", ".join(map(str, found.brokers))
+def _status_lines(comparison: ClusterComparison, revision: int | None) -> list[str]:
+    name = f"{comparison.config.name} ({comparison.config.mode.value})"
+    if comparison.is_in_force:
+        brokers = ", ".join(map(str, comparison.brokers))
         lines = [paint(f"{name}: revision {revision} is in force on brokers {brokers}", "green")]
     else:
-        lines = [f"{name}: {paint(printable(text), 'red')}" for text in _failures(found)]
-    if found.refusal:
-        lines.append(f"{name}: {paint(printable(found.refusal), 'yellow')}")
-    if found.config.controllers and found.polled_because:
-        reason = printable(found.polled_because)
+        lines = [f"{name}: {paint(printable(text), 'red')}" for text in _failures(comparison)]
+    if comparison.refusal:
+        lines.append(f"{name}: {paint(printable(comparison.refusal), 'yellow')}")
+    if comparison.config.controllers and comparison.polled_because:
+        reason = printable(comparison.polled_because)
         lines.append(f"{name}: polled, since its metadata log cannot be followed: {reason}")
     return lines
 
 
-def _failures(found: ClusterComparison) -> list[str]:
+def _failures(comparison: ClusterComparison) -> list[str]:
     """Return why a cluster does not enforce the desired ACLs."""
-    if found.failure:
-        return [found.failure]
-    record = found.record(None)["brokers"]
+    if comparison.failure:
+        return [comparison.failure]
+    record = comparison.record(None)["brokers"]
     texts = [f"broker {broker}: {text}" for broker, text in record.items() if text != "in force"]
-    return [*texts, ignored_text(found.ignored)] if found.ignored else texts
+    return [*texts, ignored_text(comparison.ignored)] if comparison.ignored else texts
 
 
-def _adoption_lines(found: ClusterComparison, store_id: str) -> list[str]:
+def _adoption_lines(comparison: ClusterComparison, store_id: str) -> list[str]:
     """Return what a store would change on a cluster, and the line that lets it."""
-    config, drift = found.config, found.drift
+    config, drift = comparison.config, comparison.drift
     name = config.name
     if config.store == store_id:
         return [f"{name}: belongs to this store, {store_id}"]
@@ -387,15 +407,15 @@ def _adoption_lines(found: ClusterComparison, store_id: str) -> list[str]:
 
 
 def _signed_lines(sign: str, bindings: Iterable[AclBinding], colour: str) -> Iterator[str]:
-    for each in sorted(bindings):
-        yield paint(printable(f"{sign} {binding_text(each)}"), colour)
+    for binding in sorted(bindings):
+        yield paint(printable(f"{sign} {binding_text(binding)}"), colour)
 
 
-def _drift_lines(found: ClusterComparison) -> list[str]:
-    name = found.config.name
-    if found.failure:
-        return [f"{name}: {paint(printable(found.failure), 'red')}"]
+def _drift_lines(comparison: ClusterComparison) -> list[str]:
+    name = comparison.config.name
+    if comparison.failure:
+        return [f"{name}: {paint(printable(comparison.failure), 'red')}"]
     return [
-        *_signed_lines(f"{name}: -", found.drift.missing, "red"),
-        *_signed_lines(f"{name}: +", found.drift.extra, "yellow"),
+        *_signed_lines(f"{name}: -", comparison.drift.missing, "red"),
+        *_signed_lines(f"{name}: +", comparison.drift.extra, "yellow"),
     ]

@@ -214,8 +214,8 @@ def _partition(answer: dict[str, Any]) -> dict[str, Any]:
     for topic in answer["topics"]:
         for partition in topic["partitions"]:
             _check(partition["error_code"])
-            found: dict[str, Any] = partition
-            return found
+            described: dict[str, Any] = partition
+            return described
     raise ConnectionLost(_NO_PARTITION)
 
 

@@ -219,7 +219,7 @@ class Enforcement:
         for binding in bindings:
             sent = self._sent[binding]
             self._sent[binding] = replace(sent, successes=sent.successes + 1)
-        repeated = [each for each in bindings if self._sent[each].successes > REPEATS_MAX]
+        repeated = [binding for binding in bindings if self._sent[binding].successes > REPEATS_MAX]
         if repeated:
             self.conflict = (
                 "another controller changes the same ACLs: this one was changed back"

@@ -148,7 +148,7 @@ def _binding(header: list[str], row: list[str], line: int) -> AclBinding:
             resource=cells["ResourceType"],
             name=cells["ResourceName"],
             pattern=cells["PatternType"],
-            principal=next(cells[each] for each in _PRINCIPAL if each in cells),
+            principal=next(cells[column] for column in _PRINCIPAL if column in cells),
             host=cells["Host"],
             does=cells["Operation"],
             permission=cells["PermissionType"],
@@ -170,6 +170,6 @@ def _joined(row: list[str]) -> list[str]:
     ]
     if len(places) != 1:
         return row
-    [place] = places
-    principal, name = ",".join(row[:place]), ",".join(row[place + 2 : -3])
-    return [principal, *row[place : place + 2], name, *row[-3:]]
+    [start] = places
+    principal, name = ",".join(row[:start]), ",".join(row[start + 2 : -3])
+    return [principal, *row[start : start + 2], name, *row[-3:]]

@@ -96,13 +96,13 @@ class Location(Struct, frozen=True):
     @property
     def words(self) -> tuple[str, ...]:
         """Return the words that name this location on a command line."""
-        found = [str(self.address)]
+        words = [str(self.address)]
         if self.command_config is not None:
             is_stdin = isinstance(self.command_config, KeptInput)
-            found += ["--command-config", STDIN if is_stdin else str(self.command_config)]
-        for each in self.overrides:
-            found += ["--override", each]
-        return tuple(found)
+            words += ["--command-config", STDIN if is_stdin else str(self.command_config)]
+        for override in self.overrides:
+            words += ["--override", override]
+        return tuple(words)
 
     @property
     def name(self) -> str:
@@ -122,7 +122,7 @@ class Location(Struct, frozen=True):
 
     def canonical(self) -> str:
         """Return a text that is equal for locations of one repository."""
-        addresses = [each.canonical() for each in (self.address, *self.others)]
+        addresses = [address.canonical() for address in (self.address, *self.others)]
         return " ".join([*addresses, *sorted(self.overrides)])
 
     def repository(self, *, is_wanted: bool = False) -> AclRepository:
@@ -211,13 +211,13 @@ def past_moment(text: str) -> Moment:
         click.BadParameter: it is none, or in the future, whose state is not known.
     """
     now_ms = time.time_ns() // 1_000_000
-    found = _moment_at(text, now_ms)
-    if found.time_ms is not None and found.time_ms > now_ms:
+    moment = _moment_at(text, now_ms)
+    if moment.time_ms is not None and moment.time_ms > now_ms:
         raise click.BadParameter(
-            f"found {text!r}, which is {found}, in the future; allowed: times up to now,"
+            f"found {text!r}, which is {moment}, in the future; allowed: times up to now,"
             f" {time_text(now_ms)}"
         )
-    return found
+    return moment
 
 
 def _moment_at(text: str, now_ms: int) -> Moment:
@@ -274,19 +274,21 @@ def take_wanted(options: dict[str, Any]) -> tuple[Address, ...]:
     Raises:
         click.UsageError: there are several, and one is no file.
     """
-    found: tuple[Address, ...] = options.pop("addresses")
+    sources: tuple[Address, ...] = options.pop("addresses")
     shorthand = ("bootstrap_server", "bootstrap_controller", "file")
-    is_named = any(options[each] is not None for each in shorthand) or bool(options["overrides"])
+    is_named = any(options[option] is not None for option in shorthand) or bool(
+        options["overrides"]
+    )
     options["address"] = None
-    if len(found) > 1 and not (is_named and found[-1].kind is AddressKind.FILE):
-        *wanted, options["address"] = found
-        found = tuple(wanted)
-    others = [each for each in found if each.kind is not AddressKind.FILE]
-    if others and len(found) > 1:
+    if len(sources) > 1 and not (is_named and sources[-1].kind is AddressKind.FILE):
+        *first_sources, options["address"] = sources
+        sources = tuple(first_sources)
+    others = [source for source in sources if source.kind is not AddressKind.FILE]
+    if others and len(sources) > 1:
         raise click.UsageError(f"{others[0]} is no file; several WANTED are files and folders")
-    if found.count(STDIN_ADDRESS) > 1:
+    if sources.count(STDIN_ADDRESS) > 1:
         raise click.UsageError("standard input can be read once")
-    return found
+    return sources
 
 
 def take_location(
@@ -303,25 +305,25 @@ def take_location(
         click.UsageError: they name several addresses, or none.
     """
     at: Moment | None = options.pop("at", None)
-    given, command_config = _take_addresses(options)
+    addresses, command_config = _take_addresses(options)
     file: Path | None = options.pop("file")
     overrides: tuple[str, ...] = options.pop("overrides")
     # DOORKEEPER_JAAS_FILE may be in the environment for a server: it chooses no store.
-    is_overridden = any(not each.startswith(f"{JAAS_FILE_KEY}=") for each in overrides)
-    if not given:
+    is_overridden = any(not override.startswith(f"{JAAS_FILE_KEY}=") for override in overrides)
+    if not addresses:
         if file is not None:
-            given, file = [Address(AddressKind.CONFIG, str(file))], None
+            addresses, file = [Address(AddressKind.CONFIG, str(file))], None
         elif is_overridden:
             folder, overrides = _take_data_dir(overrides)
-            given = [Address(AddressKind.STORE, folder)]
+            addresses = [Address(AddressKind.STORE, folder)]
         else:
             raise click.UsageError(NO_ADDRESS)
     # Two addresses are refused even if they are equal: one of them is a slip.
-    if len(given) != 1:
+    if len(addresses) != 1:
         raise click.UsageError(
             "give one of ADDRESS, --bootstrap-server, --bootstrap-controller and --config"
         )
-    [chosen] = given
+    [chosen] = addresses
     _check_command_config(command_config, (chosen, *others))
     # A configuration is no property of a client: for a live cluster it would be ignored.
     if not chosen.is_store and (is_overridden or file is not None):
@@ -341,34 +343,34 @@ def _check_command_config(
 ) -> None:
     if isinstance(command_config, KeptInput) and STDIN_ADDRESS in addresses:
         raise click.UsageError("standard input can be read once: ACLs or --command-config")
-    if command_config is not None and not any(each.is_live for each in addresses):
+    if command_config is not None and not any(address.is_live for address in addresses):
         raise click.UsageError("--command-config needs a live cluster: kafka://HOST:PORT")
 
 
 def _take_addresses(options: dict[str, Any]) -> tuple[list[Address], PropertiesFile | None]:
     """Return the addresses that are named, and the file of client properties."""
     argument: Address | None = options.pop("address")
-    found = [] if argument is None else [argument]
+    addresses = [] if argument is None else [argument]
     for name, kind in (
         ("bootstrap_server", AddressKind.BROKERS),
         ("bootstrap_controller", AddressKind.CONTROLLERS),
     ):
         text: str | None = options.pop(name)
         if text is not None:
-            found.append(Address(kind, text))
-    return found, options.pop("command_config")
+            addresses.append(Address(kind, text))
+    return addresses, options.pop("command_config")
 
 
 def _take_data_dir(overrides: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     """Return the data folder, and the other overrides."""
     folder = _DATA_DIR_DEFAULT
     others = []
-    for each in overrides:
-        key, _, value = each.partition("=")
+    for override in overrides:
+        key, _, value = override.partition("=")
         if key.strip() == _DATA_DIR:
             folder = value.strip() or folder
         else:
-            others.append(each)
+            others.append(override)
     return folder, tuple(others)
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from doorkeeper.base.errors import ApiError
     from doorkeeper.client.identity import ScramLogin
 
-_WORDS: Final = {each.value: risk for each, risk in OVERRIDES.items()}
+_WORDS: Final = {rule.value: risk for rule, risk in OVERRIDES.items()}
 
 
 def _accepted(
@@ -105,8 +105,8 @@ def judge(
     """
     rules = acceptance.rules(cluster, plan)
     change: LiveChange = rules.judge(frozenset(present), plan)
-    for each in change.warnings:
-        say(f"warning: {each}")
+    for warning in change.warnings:
+        say(f"warning: {warning}")
     held = [*change.held]
     if entities is not None and Rule.LOCK_OUT not in acceptance.accepted:
         held += _own_credentials(entities, scram)
@@ -114,8 +114,8 @@ def judge(
 
 
 def _own_credentials(entities: EntityPlan, scram: ScramLogin | None) -> Iterator[Held]:
-    for each in entities.removals:
-        credential = each.entity
+    for change in entities.removals:
+        credential = change.entity
         if isinstance(credential, Credential) and scram == (credential.user, credential.mechanism):
             yield own_credential(scram)
 
@@ -138,7 +138,7 @@ def missing_authorizer(errors: Iterable[ApiError]) -> str | None:
     None if no error says so. The brokers answer DescribeAcls, the controllers CreateAcls and
     DeleteAcls.
     """
-    if all(each.code is not ErrorCode.SECURITY_DISABLED for each in errors):
+    if all(error.code is not ErrorCode.SECURITY_DISABLED for error in errors):
         return None
     return (
         "the brokers have an authorizer, and the controllers have none: authorizer.class.name is"

@@ -42,10 +42,10 @@ def commands_of(
     if location.address.kind is AddressKind.FILE:
         location = ANYWHERE
     stages = judge(frozenset(removed), added, removed, LiveCluster()).stages
-    steps = [(each, stage.adds) for stage in stages for each in stage.bindings]
-    kafkas = [kafka_acls_command(each, add=add, location=location) for each, add in steps]
-    ours = [our_command(each, add=add, location=location) for each, add in steps]
-    return [each for each in kafkas if each], [each for each in ours if each]
+    steps = [(binding, stage.adds) for stage in stages for binding in stage.bindings]
+    kafkas = [kafka_acls_command(binding, add=add, location=location) for binding, add in steps]
+    ours = [our_command(binding, add=add, location=location) for binding, add in steps]
+    return [line for line in kafkas if line], [line for line in ours if line]
 
 
 def kafka_acls_command(

@@ -176,24 +176,24 @@ def add(
     **options: Any,
 ) -> None:
     """Add ACLs at ADDRESS; existing ones are kept."""
-    location, wanted = _take_request(context, options, additions, changes=True)
+    location, by_resource = _take_request(context, options, additions, changes=True)
 
     # The tool compares with the present ACLs too, to print those that exist already.
     async def add_missing() -> None:
         async with location.repository().change(create=True) as session:
             present = frozenset(await session.find([ANY_BINDING]))
-            added = dict.fromkeys(each for some in wanted.values() for each in some)
-            plan = Plan(tuple(each for each in added if each not in present), (), 0, 0)
+            added = dict.fromkeys(binding for some in by_resource.values() for binding in some)
+            plan = Plan(tuple(binding for binding in added if binding not in present), (), 0, 0)
             rules = await _permitted(session, present, plan, accepted)
             for misleading in misleading_in(plan.added):
                 say(f"note: {printable(misleading.reason)}; {printable(misleading.advice)}")
-            for resource, bindings in wanted.items():
-                for each in bindings:
-                    if each in present:
-                        click.echo(f"Acl {binding_text(each)} already exists.")
-                missing = [each for each in bindings if each not in present]
+            for resource, bindings in by_resource.items():
+                for binding in bindings:
+                    if binding in present:
+                        click.echo(f"Acl {binding_text(binding)} already exists.")
+                missing = [binding for binding in bindings if binding not in present]
                 if missing:
-                    entries = entries_text(each.entry for each in missing)
+                    entries = entries_text(binding.entry for binding in missing)
                     shown = resource_text(resource)
                     click.echo(f"Adding ACLs for resource `{shown}`: \n {entries}\n")
             await _apply(plan, session, present, rules, location, _ADDING)
@@ -228,26 +228,28 @@ def remove(
     **options: Any,
 ) -> None:
     """Remove ACLs at ADDRESS, after a question for each resource."""
-    location, wanted = _take_request(context, options, removals, changes=True)
+    location, by_resource = _take_request(context, options, removals, changes=True)
     # All questions come before the first connection: a user who thinks about an answer keeps
     # neither a store nor a session open.
     confirmed = {
         resource: entries
-        for resource, entries in wanted.items()
+        for resource, entries in by_resource.items()
         if options["force"] or _ask_to_remove(resource, entries)
     }
     filters = [
-        each for resource, entries in confirmed.items() for each in filters_of(resource, entries)
+        filter
+        for resource, entries in confirmed.items()
+        for filter in filters_of(resource, entries)
     ]
     if not filters:
         fail_without_yes()
 
     async def remove_matching() -> None:
         async with location.repository().change() as session:
-            found = await session.find([ANY_BINDING])
-            present = frozenset(known_bindings(found))
-            chosen = matching(found, filters)
-            removed = tuple(each for each in chosen if each in present)
+            bindings = await session.find([ANY_BINDING])
+            present = frozenset(known_bindings(bindings))
+            chosen = matching(bindings, filters)
+            removed = tuple(binding for binding in chosen if binding in present)
             if len(removed) != len(chosen):
                 say(unknown_note(len(chosen) - len(removed)))
             plan = Plan((), removed, 0, 0)
@@ -282,7 +284,7 @@ async def _apply(
     needs: str,
 ) -> None:
     outcome = await apply(plan, session, present, rules)
-    _fail_on_errors(location, [each.error for each in outcome.failed], needs)
+    _fail_on_errors(location, [failure.error for failure in outcome.failed], needs)
 
 
 def _ask_to_remove(resource: ResourcePatternFilter, entries: Sequence[AccessControlEntry]) -> bool:
@@ -323,38 +325,40 @@ Examples:
 @click.pass_context
 def list_acls(context: click.Context, /, output: str, **options: Any) -> None:
     """Print the ACLs at ADDRESS: all, or those of some resources or principals."""
-    location, wanted = _take_request(context, options, listing)
+    location, request = _take_request(context, options, listing)
 
     async def find() -> tuple[list[AclBinding], int | None]:
         repository = location.repository()
         if not location.has_history:
-            return await repository.find(wanted.filters), None
+            return await repository.find(request.filters), None
         contents = await repository.read()
-        return matching(contents.bindings, wanted.filters), contents.revision
+        return matching(contents.bindings, request.filters), contents.revision
 
-    found, revision = _run(find(), location, _LISTING)
+    bindings, revision = _run(find(), location, _LISTING)
     # The tool prints a block for each principal, also for one without ACLs.
     if output == "kafka":
-        _print_as_kafka(found, wanted.principals)
+        _print_as_kafka(bindings, request.principals)
         return
-    if wanted.principals:
-        found = [each for each in found if each.entry.principal in wanted.principals]
+    if request.principals:
+        bindings = [
+            binding for binding in bindings if binding.entry.principal in request.principals
+        ]
     if output == "json":
-        click.echo(as_json(found, location.canonical(), revision))
+        click.echo(as_json(bindings, location.canonical(), revision))
         return
-    click.echo("\n".join(table(found)))
+    click.echo("\n".join(table(bindings)))
     if revision is not None:
         # On stderr: each line of the table is an ACL.
         say(f"revision {revision} of {location.address}")
 
 
-def _print_as_kafka(found: Sequence[AclBinding], principals: Sequence[str]) -> None:
+def _print_as_kafka(bindings: Sequence[AclBinding], principals: Sequence[str]) -> None:
     lines: list[str] = []
     if not principals:
-        lines += kafka_listing(found)
+        lines += kafka_listing(bindings)
     for name in principals:
         lines.append(f"ACLs for principal `{name}`")
-        lines += kafka_listing([each for each in found if each.entry.principal == name])
+        lines += kafka_listing([binding for binding in bindings if binding.entry.principal == name])
     if lines:
         click.echo("\n".join(lines))
 
@@ -434,4 +438,4 @@ def _fail_on_errors(location: Location, errors: Sequence[ApiError], needs: str) 
         first = f"{FAILED}{java_text(errors[0].code, errors[0])}"
         fault = missing_authorizer(errors)
         fail([first, *_permission_lines(errors[0].code, needs), *([fault] if fault else [])])
-    fail(dict.fromkeys(f"{each.code.name}: {each}" for each in errors))
+    fail(dict.fromkeys(f"{error.code.name}: {error}" for error in errors))

@@ -80,7 +80,7 @@ def take_states(
     after: AclContents,
     sets: tuple[Iterable[AclBinding], Iterable[AclBinding]],
     *,
-    wanted: bool,
+    asked: bool,
 ) -> States | None:
     """Return the states of two sets, if they are wanted.
 
@@ -89,7 +89,7 @@ def take_states(
     """
     super_users, everyone = options.pop("super_users"), options.pop("allow_everyone")
     release: str | None = options.pop("release")
-    if not wanted:
+    if not asked:
         return None
     policies, states = [], []
     for (one, other), bindings in zip(((before, after), (after, before)), sets, strict=True):
@@ -101,7 +101,9 @@ def take_states(
         networks = one.networks if one.networks is not None else other.networks is not False
         if release is not None:
             networks = has_networks(LEVELS[release])
-        snapshot = load(("", each) for each in bindings).with_network_matching(enabled=networks)
+        snapshot = load(("", binding) for binding in bindings).with_network_matching(
+            enabled=networks
+        )
         policies.append(policy)
         states.append(DecisionState(policy.policy, snapshot))
     return States(states[0], states[1], (policies[0], policies[1]))
@@ -111,75 +113,75 @@ def summary(changes: Collection[EffectiveChange]) -> str:
     """Return the number of regions."""
     if not changes:
         return "No decision changes."
-    more = sum(each.allowed for each in changes)
+    more = sum(change.allowed for change in changes)
     return f"Decisions: {more} more allowed, {len(changes) - more} fewer."
 
 
-def lines_of_difference(found: EffectiveDifference) -> Iterator[str]:
+def lines_of_difference(difference: EffectiveDifference) -> Iterator[str]:
     """Yield the regions with their examples, then their number and the policy."""
-    for change in found.changes[:SHOWN_MAX]:
+    for change in difference.changes[:SHOWN_MAX]:
         sign, colour = ("+", "green") if change.allowed else ("-", "red")
         yield paint(f"{sign} {printable(region_words(change))}", colour)
         example = change.example
         what = printable(resource_words(example.resource_type, example.name))
         who, does = printable(example.principal), example.operation.name
         yield f"    as {who} to {does} {what}, from {example.host}"
-        sides = (found.before, found.after)
-        decisions = found.decisions(example)
+        sides = (difference.before, difference.after)
+        decisions = difference.decisions(example)
         for word, state, decision in zip(("before", "after"), sides, decisions, strict=True):
             yield f"    {word}: {because(*state, example, decision)}"
             if decision.binding is not None:
                 yield f"      {row(decision.binding)}"
-    if len(found.changes) > SHOWN_MAX:
-        yield f"and {len(found.changes) - SHOWN_MAX} more; --output json has all"
-    yield summary(found.changes)
-    yield from policy_lines(found)
+    if len(difference.changes) > SHOWN_MAX:
+        yield f"and {len(difference.changes) - SHOWN_MAX} more; --output json has all"
+    yield summary(difference.changes)
+    yield from policy_lines(difference)
 
 
-def policy_lines(found: EffectiveDifference) -> list[str]:
+def policy_lines(difference: EffectiveDifference) -> list[str]:
     """Return the settings that the decisions depend on besides."""
-    before, after = (each.lines() for each in found.policies)
+    before, after = (policy.lines() for policy in difference.policies)
     if before == after:
         return after
-    return [f"before: {each}" for each in before] + [f"after: {each}" for each in after]
+    return [f"before: {line}" for line in before] + [f"after: {line}" for line in after]
 
 
-def markdown_of_difference(found: EffectiveDifference) -> Iterator[str]:
+def markdown_of_difference(difference: EffectiveDifference) -> Iterator[str]:
     """Yield the lines of Markdown: the number of regions, and a block with them."""
-    yield f"**{summary(found.changes)}**"
-    if not found.changes:
+    yield f"**{summary(difference.changes)}**"
+    if not difference.changes:
         return
     block = []
-    for change in found.changes[:SHOWN_MAX]:
+    for change in difference.changes[:SHOWN_MAX]:
         block.append(f"{'+' if change.allowed else '-'} {printable(region_words(change))}")
-        decision = found.decisions(change.example)[1 if change.allowed else 0]
+        decision = difference.decisions(change.example)[1 if change.allowed else 0]
         if decision.binding is not None:
             block.append(f"    {'by' if change.allowed else 'was by'} {row(decision.binding)}")
-    if len(found.changes) > SHOWN_MAX:
-        block.append(f"and {len(found.changes) - SHOWN_MAX} more")
+    if len(difference.changes) > SHOWN_MAX:
+        block.append(f"and {len(difference.changes) - SHOWN_MAX} more")
     yield from ("", *code_block(block, "diff"))
 
 
-def record_of_difference(found: EffectiveDifference) -> dict[str, Any]:
+def record_of_difference(difference: EffectiveDifference) -> dict[str, Any]:
     """Return the regions and the policies for JSON."""
-    before, after = found.policies
+    before, after = difference.policies
     return {
-        "effective": [_record(found, each) for each in found.changes],
+        "effective": [_record(difference, change) for change in difference.changes],
         "policies": {"before": before.record(), "after": after.record()},
     }
 
 
-def _record(found: EffectiveDifference, change: EffectiveChange) -> dict[str, Any]:
+def _record(difference: EffectiveDifference, change: EffectiveChange) -> dict[str, Any]:
     example = change.example
     return {
         "allowed": change.allowed,
         "principal": change.principal,
         "resourceType": change.resource_type.name,
         **names_record(change.names),
-        "exceptNames": [names_record(each) for each in change.other_names],
+        "exceptNames": [names_record(names) for names in change.other_names],
         "host": change.host,
         "exceptHosts": list(change.other_hosts),
-        "operations": [each.name for each in change.operations],
+        "operations": [operation.name for operation in change.operations],
         "example": {
             "principal": example.principal,
             "host": example.host,
@@ -188,7 +190,9 @@ def _record(found: EffectiveDifference, change: EffectiveChange) -> dict[str, An
             "name": example.name,
             **dict(
                 zip(
-                    ("before", "after"), map(decision_record, found.decisions(example)), strict=True
+                    ("before", "after"),
+                    map(decision_record, difference.decisions(example)),
+                    strict=True,
                 )
             ),
         },

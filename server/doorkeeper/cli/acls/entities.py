@@ -62,18 +62,18 @@ new_password_option = named_option("--new-password", "new_passwords", multiple=T
 class EntityPlanner(Struct, frozen=True):
     """The wanted entities, and the plan of the present ones."""
 
-    wanted: EntitySet
+    desired: EntitySet
     make_plan: MakePlan
 
     async def plan_at(self, repository: AclRepository) -> EntityPlan:
         """Return the plan, as ``plan``, for a repository that is not open."""
-        if not self.wanted or not repository.address.is_live:
+        if not self.desired or not repository.address.is_live:
             return self._none()
         async with repository.change() as session:
             return await self.plan(session)
 
     def _none(self) -> EntityPlan:
-        if self.wanted:
+        if self.desired:
             say(_ACLS_ONLY)
         return NO_ENTITIES
 
@@ -83,16 +83,16 @@ class EntityPlanner(Struct, frozen=True):
         Raises:
             RepositoryError: the entities cannot be read, or cannot become as wanted.
         """
-        present = await session.entities(self.wanted) if self.wanted else None
+        present = await session.entities(self.desired) if self.desired else None
         if present is None:
             return self._none()
         try:
-            found = self.make_plan(present)
+            plan = self.make_plan(present)
         except EntityPlanError as error:
             raise RepositoryError(*error.problems) from None
-        for line in _notes(found):
+        for line in _notes(plan):
             say(line)
-        return found
+        return plan
 
 
 NO_PLANNER: Final = EntityPlanner(EntitySet(), lambda _present: NO_ENTITIES)
@@ -114,7 +114,7 @@ def normalize_config(name: str, text: str) -> str:
 
 
 def planner_of(
-    wanted: EntitySet, removals_max: int | None, options: Mapping[str, Any]
+    desired: EntitySet, removals_max: int | None, options: Mapping[str, Any]
 ) -> EntityPlanner:
     """Return the planner of entities of files; the options are those above.
 
@@ -122,25 +122,25 @@ def planner_of(
         click.UsageError: a user of --new-password is not wanted.
     """
     new_passwords = options.get("new_passwords", ())
-    known = {each.user for each in wanted.entities if isinstance(each, Credential)}
-    for each in new_passwords:
-        if each not in known:
+    known = {entity.user for entity in desired.entities if isinstance(entity, Credential)}
+    for user in new_passwords:
+        if user not in known:
             raise click.UsageError(
-                f"--new-password: found {each!r}; the users of WANTED are"
+                f"--new-password: found {user!r}; the users of WANTED are"
                 f" {', '.join(sorted(known)) or 'none'}"
             )
 
     def make_plan(present: list[Entity]) -> EntityPlan:
-        found = plan_entities(
+        plan = plan_entities(
             present,
-            wanted,
+            desired,
             delete_topics=options.get("delete_topics", False),
             new_passwords=new_passwords,
             normalize=normalize_config,
         )
-        return _within(found, removals_max)
+        return _within(plan, removals_max)
 
-    return EntityPlanner(wanted, make_plan)
+    return EntityPlanner(desired, make_plan)
 
 
 def planner_of_rest(saved: EntityPlan, removals_max: int | None) -> EntityPlanner:
@@ -150,17 +150,17 @@ def planner_of_rest(saved: EntityPlan, removals_max: int | None) -> EntityPlanne
         return _within(rest_of(saved, present, normalize_config), removals_max)
 
     # The entities of the plan stand for those that are wanted: they alone are described.
-    return EntityPlanner(EntitySet(tuple(each.entity for each in saved.changes)), make_plan)
+    return EntityPlanner(EntitySet(tuple(change.entity for change in saved.changes)), make_plan)
 
 
-def _within(found: EntityPlan, limit: int | None) -> EntityPlan:
+def _within(plan: EntityPlan, limit: int | None) -> EntityPlan:
     removals_max = RemovalLimits().number if limit is None else limit
-    if len(found.removals) > removals_max:
+    if len(plan.removals) > removals_max:
         raise EntityPlanError(
-            f"{len(found.removals)} topics, users and quotas would be removed; allowed:"
+            f"{len(plan.removals)} topics, users and quotas would be removed; allowed:"
             f" {removals_max} (--max-removals)"
         )
-    return found
+    return plan
 
 
 async def compare(left: Location, right: Location, of_files: EntitySet) -> EntityPlan:
@@ -171,7 +171,7 @@ async def compare(left: Location, right: Location, of_files: EntitySet) -> Entit
     Raises:
         RepositoryError: they cannot be read.
     """
-    before, after = [await _entities_at(each, of_files) for each in (left, right)]
+    before, after = [await _entities_at(location, of_files) for location in (left, right)]
     return difference(before, after, normalize_config)
 
 
@@ -184,11 +184,11 @@ async def _entities_at(location: Location, of_files: EntitySet) -> list[Entity]:
         present = await session.entities(of_files)
     if present is None:
         return list(of_files.entities)
-    named = {(type(each), each.key) for each in of_files.entities}
+    named = {(type(entity), entity.key) for entity in of_files.entities}
     return [
-        each
-        for each in present
-        if (type(each), each.key) in named or of_files.owns(each.owner_name)
+        entity
+        for entity in present
+        if (type(entity), entity.key) in named or of_files.owns(entity.owner_name)
     ]
 
 
@@ -303,12 +303,14 @@ def summary_of(plan: EntityPlan) -> str:
 
 def record_of_plan(plan: EntityPlan) -> dict[str, Any]:
     """Return the changes for JSON, by section; only sections that have any."""
-    found: dict[str, Any] = {}
+    sections: dict[str, Any] = {}
     for change in plan.changes:
         section = record_of_entity(change.entity)[0]
-        before, after = (None if each is None else record_of_entity(each)[1] for each in change)
-        found.setdefault(section, []).append({"before": before, "after": after})
-    return found
+        before, after = (
+            None if entity is None else record_of_entity(entity)[1] for entity in change
+        )
+        sections.setdefault(section, []).append({"before": before, "after": after})
+    return sections
 
 
 def take_plan(document: dict[str, Any]) -> EntityPlan:
@@ -352,9 +354,9 @@ class Phases(Struct, frozen=True):
 
     @classmethod
     def of(cls, plan: EntityPlan) -> Phases:
-        there = [each for each in plan.changes if each.after is not None]
-        quotas = tuple(each for each in there if isinstance(each.entity, Quota))
-        return cls(tuple(each for each in there if each not in quotas), quotas, plan.removals)
+        there = [change for change in plan.changes if change.after is not None]
+        quotas = tuple(change for change in there if isinstance(change.entity, Quota))
+        return cls(tuple(change for change in there if change not in quotas), quotas, plan.removals)
 
 
 def passwords_of(plan: EntityPlan) -> dict[str, str]:
@@ -363,17 +365,19 @@ def passwords_of(plan: EntityPlan) -> dict[str, str]:
     Raises:
         RepositoryError: a reference cannot be resolved; the text has no secret.
     """
-    needed = {each.after.password for each in plan.changes if isinstance(each.after, Credential)}
-    found, problems = {}, []
+    needed = {
+        change.after.password for change in plan.changes if isinstance(change.after, Credential)
+    }
+    passwords, problems = {}, []
     for reference in sorted(needed):
         try:
-            found[reference] = _password(reference, os.environ)
+            passwords[reference] = _password(reference, os.environ)
         except ValueError as error:
             text = str(error).removeprefix(f"{reference}: ")
             problems.append(f"{reference}: {text}")
     if problems:
         raise RepositoryError(*problems)
-    return found
+    return passwords
 
 
 def _password(reference: str, environment: Mapping[str, str]) -> str:

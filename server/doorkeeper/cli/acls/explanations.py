@@ -39,7 +39,7 @@ from doorkeeper.cli.terminal import paint, printable
 SHOWN_MAX = 40
 """The number of considered ACLs in the lines; JSON has all."""
 
-_ORDER = {each: place for place, each in enumerate(Bearing)}
+_ORDER = {bearing: rank for rank, bearing in enumerate(Bearing)}
 _COLOURS = {Bearing.DENIES: "red", Bearing.ALLOWS: "green", Bearing.IMPLIES: "green"}
 
 
@@ -86,7 +86,7 @@ def side_effects(answer: Answer) -> list[str]:
     """Return the side effects of the changes that reverse the decision, a sentence each."""
     question, flip = answer.explanation.question, answer.explanation.flip
     what = printable(resource_words(question.resource_type, question.name))
-    found = []
+    effects_ = []
     if answer.policy.allow_everyone:
         was_open = not answer.snapshot.covers(question.resource_type, question.name)
         after = apply_change(answer.snapshot, flip.added, flip.removed)
@@ -94,17 +94,21 @@ def side_effects(answer: Answer) -> list[str]:
         # the last one opens it, whatever the ACL says.
         is_open = not after.covers(question.resource_type, question.name)
         if was_open and not is_open:
-            found.append(
+            effects_.append(
                 f"{what} has no ACL yet, so every operation is allowed to all principals; with the"
                 " first ACL, other principals and operations are denied"
             )
         if is_open and not was_open:
-            found.append(
+            effects_.append(
                 f"{what} has no other ACL: without it, every operation is allowed to all principals"
             )
-    found += [text for each in flip.removed if (text := _reach(each, question)) is not None]
-    found += [_exception(each, question) for each in flip.removed if _is_wide_deny(each)]
-    return found
+    effects_ += [
+        text for binding in flip.removed if (text := _reach(binding, question)) is not None
+    ]
+    effects_ += [
+        _exception(binding, question) for binding in flip.removed if _is_wide_deny(binding)
+    ]
+    return effects_
 
 
 def _is_wide_deny(binding: AclBinding) -> bool:
@@ -129,7 +133,9 @@ def _reach(binding: AclBinding, question: Question) -> str | None:
     """Return the other effects of a binding; None if the question covers all of them."""
     pattern, entry = binding
     # Implied operations too: an ALLOW of Read also allows Describe.
-    others = [each.name for each in effects(binding) if each is not question.operation]
+    others = [
+        operation.name for operation in effects(binding) if operation is not question.operation
+    ]
     parts = [", ".join(others)] if others else []
     if pattern.pattern_type is PatternType.PREFIXED or pattern.name == WILDCARD:
         parts.append(printable(names_words(binding)))
@@ -174,15 +180,15 @@ def _near_misses(answer: Answer) -> NearMisses:
 
 def _implied_line(operation: AclOperation) -> str:
     # Kafka implies Describe from an ALLOW only: a DENY of Read does not deny Describe.
-    includes = " or ".join(each.name for each in implying_operations(operation))
-    also = ", ".join(sorted(each.name for each in IMPLIED_OPERATIONS[operation]))
+    includes = " or ".join(implying.name for implying in implying_operations(operation))
+    also = ", ".join(sorted(implied.name for implied in IMPLIED_OPERATIONS[operation]))
     more = f"; one of {operation.name} includes {also}" if also else ""
     return f"an ALLOW of {includes} includes {operation.name}{more}; only a DENY of ALL includes it"
 
 
 def by_bearing(considered: Iterable[Considered]) -> list[Considered]:
     """Return the considered ACLs, those that bear on the question first."""
-    return sorted(considered, key=lambda each: _ORDER[each.bearing])
+    return sorted(considered, key=lambda acl: _ORDER[acl.bearing])
 
 
 def _considered_lines(explanation: Explanation) -> list[str]:
@@ -190,7 +196,7 @@ def _considered_lines(explanation: Explanation) -> list[str]:
         return []
     # Thousands of ACLs may cover a resource, and those of other principals are the most.
     shown = by_bearing(explanation.considered)[:SHOWN_MAX]
-    width = max(len(row(each.binding)) for each in shown)
+    width = max(len(row(considered.binding)) for considered in shown)
     lines = [f"considered ({COLUMNS}):"]
     for binding, bearing in shown:
         sign = ">" if binding == explanation.decision.binding else " "
@@ -207,13 +213,13 @@ def _flip_lines(answer: Answer, flip: Flip) -> list[str]:
     if not flip.added and not flip.removed:
         return ["to reverse the decision: remove the principal from super.users; no ACL can do it"]
     lines = ["to reverse the decision:"]
-    lines += [f"  - {row(each)}" for each in flip.removed]
-    lines += [f"  + {row(each)}" for each in flip.added]
+    lines += [f"  - {row(binding)}" for binding in flip.removed]
+    lines += [f"  + {row(binding)}" for binding in flip.added]
     kafkas, ours = commands_of(flip.added, flip.removed, answer.location)
-    lines += [f"  $ {each}" for each in (*kafkas, *ours)]
+    lines += [f"  $ {line}" for line in (*kafkas, *ours)]
     if answer.location.is_past:
         lines.append("  note: these are ACLs of the past, which no command changes; ask about now")
-    return lines + [f"  note: {each}" for each in side_effects(answer)]
+    return lines + [f"  note: {effect}" for effect in side_effects(answer)]
 
 
 # --- as JSON
@@ -236,10 +242,14 @@ def record_of(answer: Answer) -> dict[str, Any]:
         "rule": decision.rule.value,
         "because": because(answer.policy, answer.snapshot, question, decision),
         "binding": None if decision.binding is None else one_record(decision.binding),
-        "impliedBy": [each.name for each in implying_operations(question.operation)],
+        "impliedBy": [implying.name for implying in implying_operations(question.operation)],
         "considered": [
-            {**one_record(each.binding), "bearing": each.bearing.name, "says": each.bearing.value}
-            for each in by_bearing(explanation.considered)
+            {
+                **one_record(considered.binding),
+                "bearing": considered.bearing.name,
+                "says": considered.bearing.value,
+            }
+            for considered in by_bearing(explanation.considered)
         ],
         "nearMisses": _near_misses(answer).records(),
         "flip": {

@@ -33,7 +33,7 @@ from doorkeeper.cli.vocabulary.options import named_option
 _format_option = click.option(
     "--format",
     "format_name",
-    type=click.Choice([each.value for each in WRITTEN]),
+    type=click.Choice([member.value for member in WRITTEN]),
     default=Format.YAML.value,
     show_default=True,
     help="The format; kafka is the output of kafka-acls.sh --list.",
@@ -62,9 +62,9 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:
     location = take_location(options)
     # Sorted, so that exports of one set are equal byte by byte and can be kept in Git.
     contents = read_contents(location)
-    found = sorted(each for each in contents.bindings if owned.selects(each))
-    text = write(found, Format(format_name))
-    if contents.bindings and not found:
+    bindings = sorted(binding for binding in contents.bindings if owned.selects(binding))
+    text = write(bindings, Format(format_name))
+    if contents.bindings and not bindings:
         say(f"note: --own-... selects none of the {len(contents.bindings)} ACLs of {location.name}")
     if out_file is None:
         _write_stdout(text)
@@ -73,7 +73,7 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:
         write_whole(out_file, text.encode())
     except OSError as error:
         fail([f"{out_file}: {error.strerror}"])
-    say(f"{len(found)} ACLs of {side_of(location, contents)} written to {out_file}")
+    say(f"{len(bindings)} ACLs of {side_of(location, contents)} written to {out_file}")
 
 
 @click.command(

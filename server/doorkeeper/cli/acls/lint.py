@@ -48,7 +48,7 @@ def _codes(
     _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
 ) -> frozenset[str]:
     """Return the codes that begin with one of the texts."""
-    starts = [each.strip() for text in values for each in text.split(",") if each.strip()]
+    starts = [start.strip() for text in values for start in text.split(",") if start.strip()]
     for start in starts:
         if not any(code.startswith(start.upper()) for code in CODES):
             raise click.BadParameter(f"found {start!r}; allowed: {', '.join(CODES)}, E, W")
@@ -125,16 +125,16 @@ def lint(
     # for which another one is not redundant.
     codes = (select or frozenset(CODES)) - ignore
     today = datetime.fromtimestamp(time.time_ns() // 1_000_000_000, UTC).date()
-    accepted = [each.acceptance for each in state.accepted if each.acceptance.until >= today]
+    accepted = [placed.acceptance for placed in state.accepted if placed.acceptance.until >= today]
 
     def accepts(code: str, binding: AclBinding) -> bool:
-        return any(each.accepts(code, binding) for each in accepted)
+        return any(acceptance.accepts(code, binding) for acceptance in accepted)
 
     known = KnownNames(
         state.users if known_users is None else _names_in(known_users),
         state.topics if known_topics is None else _names_in(known_topics),
     )
-    found = findings_of(
+    findings = findings_of(
         state.policy.policy,
         state.snapshot,
         codes,
@@ -143,23 +143,23 @@ def lint(
         known=known,
     )
     if output == "json":
-        rows = [_record(each, state.location) for each in found]
+        rows = [_record(finding, state.location) for finding in findings]
         show_json({"findings": rows, **state.record()})
     else:
-        for each in found:
-            show(_lines(each, state.location))
+        for finding in findings:
+            show(_lines(finding, state.location))
         # On stderr, so that stdout has findings only.
         for line in state.lines():
             say(line)
     if fix_file is not None:
-        _write(fix_file, state.snapshot, found)
-    for place, past in state.accepted:
+        _write(fix_file, state.snapshot, findings)
+    for position, past in state.accepted:
         if past.until < today:
-            say(f"note: {place}: accepted {past.code} until {past.until}: {past.reason}")
-    certain = sum(each.severity is Severity.ERROR for each in found)
+            say(f"note: {position}: accepted {past.code} until {past.until}: {past.reason}")
+    certain = sum(finding.severity is Severity.ERROR for finding in findings)
     state.examined.fail_if_nothing(FAILED)
-    say(f"{len(found)} findings: {certain} redundant, {len(found) - certain} likely mistakes")
-    if found:
+    say(f"{len(findings)} findings: {certain} redundant, {len(findings) - certain} likely mistakes")
+    if findings:
         raise SystemExit(FOUND)
 
 
@@ -170,7 +170,7 @@ def _names_in(path: Path) -> frozenset[str]:
         fail([f"{path}: {error.strerror}"], FAILED)
     except UnicodeDecodeError as error:
         fail([f"{path}: {not_utf8(error)}"], FAILED)
-    return frozenset(each.strip() for each in lines if each.strip())
+    return frozenset(line.strip() for line in lines if line.strip())
 
 
 def _lines(finding: Finding, location: Location) -> list[str]:
@@ -178,7 +178,7 @@ def _lines(finding: Finding, location: Location) -> list[str]:
     colour = "red" if finding.severity is Severity.ERROR else "yellow"
     head = paint(f"{finding.code} {finding.title}", colour, bold=True)
     lines = [f"{head}: {printable(finding.reason)}", f"  {row(odd)}"]
-    lines += [f"    beside {row(each)}" for each in others]
+    lines += [f"    beside {row(binding)}" for binding in others]
     fix = finding.fix
     lines.append(f"  fix: {printable(fix.words)}")
     kafkas, ours = commands_of(fix.added, fix.removed, location)
@@ -186,7 +186,7 @@ def _lines(finding: Finding, location: Location) -> list[str]:
     if fix.removed and len(kafkas) < len(fix.added) + len(fix.removed):
         leaves = "; --fix-file leaves it out" if finding.severity is Severity.ERROR else ""
         lines.append(f"  kafka-acls.sh has no options to remove it{leaves}")
-    return lines + [f"  $ {each}" for each in (*kafkas, *ours)]
+    return lines + [f"  $ {line}" for line in (*kafkas, *ours)]
 
 
 def _record(finding: Finding, location: Location) -> dict[str, Any]:
@@ -208,11 +208,14 @@ def _record(finding: Finding, location: Location) -> dict[str, Any]:
     }
 
 
-def _write(path: Path, snapshot: Snapshot, found: Sequence[Finding]) -> None:
+def _write(path: Path, snapshot: Snapshot, findings: Sequence[Finding]) -> None:
     redundant = {
-        binding for each in found if each.severity is Severity.ERROR for binding in each.fix.removed
+        binding
+        for finding in findings
+        if finding.severity is Severity.ERROR
+        for binding in finding.fix.removed
     }
-    left = [each for each in find(snapshot, ANY_BINDING) if each not in redundant]
+    left = [binding for binding in find(snapshot, ANY_BINDING) if binding not in redundant]
     # newline="": the writer of CSV ends lines itself.
     try:
         text = write(left, _FORMATS[path.suffix.lower()])

@@ -40,7 +40,7 @@ class NearMisses:
         if not self._misses:
             return []
         lines = ["near misses, which are other principals for Kafka:"]
-        lines += [f"  {self._line(each)}" for each in self._misses[:SHOWN_MAX]]
+        lines += [f"  {self._line(miss)}" for miss in self._misses[:SHOWN_MAX]]
         more = len(self._misses) - SHOWN_MAX
         return [*lines, f"  and {more} more; --output json has all"] if more > 0 else lines
 
@@ -48,12 +48,12 @@ class NearMisses:
         """Return them for JSON."""
         return [
             {
-                "principal": each.principal,
-                "differences": [difference.name for difference in each.differences],
-                "acls": self._count(each.principal),
-                "superUser": each.principal in self._super_users,
+                "principal": miss.principal,
+                "differences": [difference.name for difference in miss.differences],
+                "acls": self._count(miss.principal),
+                "superUser": miss.principal in self._super_users,
             }
-            for each in self._misses
+            for miss in self._misses
         ]
 
     def _line(self, miss: NearMiss) -> str:

@@ -60,10 +60,10 @@ _NAMED = {
     "delegation_token": ResourceType.DELEGATION_TOKEN,
     "user_principal": ResourceType.USER,
 }
-_PATTERNS = {each.name: each for each in PatternType if each is not PatternType.UNKNOWN}
+_PATTERNS = {member.name: member for member in PatternType if member is not PatternType.UNKNOWN}
 _CLUSTER = ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
-_OPERATIONS = {each.name.replace("_", "").lower(): each for each in AclOperation}
-_OPERATIONS_OF_ACLS = tuple(each for each in AclOperation if each > AclOperation.ANY)
+_OPERATIONS = {member.name.replace("_", "").lower(): member for member in AclOperation}
+_OPERATIONS_OF_ACLS = tuple(member for member in AclOperation if member > AclOperation.ANY)
 
 
 _WORDS = {
@@ -100,7 +100,7 @@ def resource_options(command: Callable[..., Any]) -> Callable[..., Any]:
     pattern = named_option(
         "--resource-pattern-type",
         default="literal",
-        shell_complete=one_of(each.lower() for each in _PATTERNS),
+        shell_complete=one_of(word.lower() for word in _PATTERNS),
         show_default=True,
     )
     for option in reversed((*options_of_resources(multiple=True), pattern)):
@@ -157,20 +157,20 @@ def check(action: str, options: Mapping[str, Any]) -> None:
         "producer": ("operation", *hosts),
         "consumer": ("operation", *hosts),
     }
-    given = {action, *(name.replace("_", "-") for name, value in options.items() if value)}
+    named_options = {action, *(name.replace("_", "-") for name, value in options.items() if value)}
     for one, others in exclusive.items():
         for other in others:
-            if one in given and other in given:
+            if one in named_options and other in named_options:
                 raise ValueError(f'Option "[{one}]" can\'t be used with option "[{other}]"')
-    if action != "list" and "principal" in given:
+    if action != "list" and "principal" in named_options:
         raise ValueError("The --principal option is only available if --list is set")
-    if "producer" in given and "topic" not in given:
+    if "producer" in named_options and "topic" not in named_options:
         raise ValueError("With --producer you must specify a --topic")
-    if "idempotent" in given and "producer" not in given:
+    if "idempotent" in named_options and "producer" not in named_options:
         raise ValueError("The --idempotent option is only available if --producer is set")
-    if "consumer" in given and (
-        not {"topic", "group"} <= given
-        or ("producer" not in given and given & {"cluster", "transactional-id"})
+    if "consumer" in named_options and (
+        not {"topic", "group"} <= named_options
+        or ("producer" not in named_options and named_options & {"cluster", "transactional-id"})
     ):
         raise ValueError(
             "With --consumer you must specify a --topic and a --group and no --cluster or"
@@ -190,16 +190,16 @@ def additions(options: Mapping[str, Any]) -> dict[ResourcePattern, list[AclBindi
         raise ValueError(
             f"A '--resource-pattern-type' value of '{how.name}' is not valid when adding acls."
         )
-    found: dict[ResourcePattern, list[AclBinding]] = {}
+    bindings_by_resource: dict[ResourcePattern, list[AclBinding]] = {}
     for (kind, name, pattern_type), entries in _grants(options).items():
         if not entries:
             raise ValueError(_NO_PRINCIPAL)
         pattern = ResourcePattern(kind, name or "", pattern_type)
-        found[pattern] = [AclBinding(pattern, entry) for entry in entries]
-    for each in (each for bindings in found.values() for each in bindings):
-        if refusal := unencodable(each):
+        bindings_by_resource[pattern] = [AclBinding(pattern, entry) for entry in entries]
+    for binding in (binding for bindings in bindings_by_resource.values() for binding in bindings):
+        if refusal := unencodable(binding):
             raise ValueError(f"{FAILED}{refusal}")
-    return found
+    return bindings_by_resource
 
 
 def removals(options: Mapping[str, Any]) -> dict[ResourcePatternFilter, list[AccessControlEntry]]:
@@ -215,8 +215,8 @@ def filters_of(
     pattern: ResourcePatternFilter, entries: Sequence[AccessControlEntry]
 ) -> list[AclBindingFilter]:
     """Return the filters for these entries of a resource; without entries, for all of them."""
-    wanted = [AccessControlEntryFilter(*each) for each in entries] or [ANY_BINDING.entry]
-    return [AclBindingFilter(pattern, entry) for entry in wanted]
+    entry_filters = [AccessControlEntryFilter(*entry) for entry in entries] or [ANY_BINDING.entry]
+    return [AclBindingFilter(pattern, entry) for entry in entry_filters]
 
 
 class Listing(Struct, frozen=True):
@@ -233,16 +233,16 @@ def listing(options: Mapping[str, Any]) -> Listing:
         ValueError: a principal has no colon.
     """
     patterns = _patterns(options)
-    filters = [AclBindingFilter(each, ANY_BINDING.entry) for each in patterns]
+    filters = [AclBindingFilter(pattern, ANY_BINDING.entry) for pattern in patterns]
     return Listing(tuple(filters or [ANY_BINDING]), tuple(_principals(options["principal"])))
 
 
 def _grants(options: Mapping[str, Any]) -> dict[ResourcePatternFilter, list[AccessControlEntry]]:
-    found: dict[ResourcePatternFilter, dict[AccessControlEntry, None]] = {}
+    entries_by_pattern: dict[ResourcePatternFilter, dict[AccessControlEntry, None]] = {}
 
     def grant(patterns: Iterable[ResourcePatternFilter], entries: Entries) -> None:
         for pattern in patterns:
-            found.setdefault(pattern, {}).update(dict.fromkeys(entries))
+            entries_by_pattern.setdefault(pattern, {}).update(dict.fromkeys(entries))
 
     # --producer and --consumer stand for operations, which check has refused beside them.
     if not options["producer"] and not options["consumer"]:
@@ -262,15 +262,15 @@ def _grants(options: Mapping[str, Any]) -> dict[ResourcePatternFilter, list[Acce
             grant(_of(patterns, ResourceType.TRANSACTIONAL_ID), writing)
             if options["idempotent"]:
                 grant((_CLUSTER,), _entries(options, (AclOperation.IDEMPOTENT_WRITE,)))
-    for pattern, granted in found.items():
+    for pattern, granted in entries_by_pattern.items():
         _check_operations(pattern, granted)
-    return {pattern: list(granted) for pattern, granted in found.items()}
+    return {pattern: list(granted) for pattern, granted in entries_by_pattern.items()}
 
 
 def _of(
     patterns: Iterable[ResourcePatternFilter], resource_type: ResourceType
 ) -> list[ResourcePatternFilter]:
-    return [each for each in patterns if each.resource_type is resource_type]
+    return [pattern for pattern in patterns if pattern.resource_type is resource_type]
 
 
 def _check_operations(
@@ -279,29 +279,29 @@ def _check_operations(
     resource_type = pattern.resource_type
     allowed = {*SUPPORTED_OPERATIONS[resource_type], AclOperation.ALL}
     if not allowed.issuperset(entry.operation for entry in entries):
-        names = ", ".join(sorted(each.name for each in allowed))
+        names = ", ".join(sorted(permission.name for permission in allowed))
         raise ValueError(f"ResourceType {resource_type.name} only supports operations [{names}]")
 
 
 def _some(options: Mapping[str, Any]) -> list[ResourcePatternFilter]:
-    found = _patterns(options)
-    if not found:
+    patterns = _patterns(options)
+    if not patterns:
         raise ValueError(_NO_RESOURCE)
-    return found
+    return patterns
 
 
 def _patterns(options: Mapping[str, Any]) -> list[ResourcePatternFilter]:
     how = _pattern_type(options)
-    found = []
+    patterns = []
     for option, resource_type in _NAMED.items():
         for name in options[option]:
             # The tool strips blanks from all names except transactional ids.
             exact = name if resource_type is ResourceType.TRANSACTIONAL_ID else name.strip()
-            found.append(ResourcePatternFilter(resource_type, exact, how))
+            patterns.append(ResourcePatternFilter(resource_type, exact, how))
     # As in the tool, which ignores --cluster with another pattern type.
     if how is PatternType.LITERAL and (options["cluster"] or options.get("idempotent")):
-        found.append(_CLUSTER)
-    return list(dict.fromkeys(found))
+        patterns.append(_CLUSTER)
+    return list(dict.fromkeys(patterns))
 
 
 def _pattern_type(options: Mapping[str, Any]) -> PatternType:
@@ -315,20 +315,22 @@ def _pattern_type(options: Mapping[str, Any]) -> PatternType:
 
 
 def _entries(options: Mapping[str, Any], operations: Iterable[AclOperation]) -> Entries:
-    found = []
+    entries = []
     for word, permission in (("allow", AclPermissionType.ALLOW), ("deny", AclPermissionType.DENY)):
         for principal in _principals(options[f"{word}_principal"]):
             for host in options[f"{word}_host"] or ("*",):
                 for operation in operations:
                     if operation is AclOperation.ANY:
                         raise ValueError(f"{FAILED}operation must not be ANY")
-                    found.append(AccessControlEntry(principal, host.strip(), operation, permission))
-    return list(dict.fromkeys(found))
+                    entries.append(
+                        AccessControlEntry(principal, host.strip(), operation, permission)
+                    )
+    return list(dict.fromkeys(entries))
 
 
 def _principals(texts: Iterable[str]) -> list[str]:
     try:
-        return list(dict.fromkeys(str(Principal.parse(each.strip())) for each in texts))
+        return list(dict.fromkeys(str(Principal.parse(text.strip())) for text in texts))
     except ValueError as error:
         raise ValueError(f"{FAILED}{error}") from None
 

@@ -22,7 +22,7 @@ from doorkeeper.cli.vocabulary.options import named_option
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
-_TYPES = [each.name.lower() for each in ResourceType if each > ResourceType.ANY]
+_TYPES = [kind.name.lower() for kind in ResourceType if kind > ResourceType.ANY]
 
 whole_option = named_option("--whole", is_flag=True)
 
@@ -88,7 +88,7 @@ class Ownership(Struct, frozen=True):
         """Say whether a binding is owned."""
         return self.part is not None and self.part.selects(binding)
 
-    def plan(self, present: Iterable[AclBinding], wanted: Iterable[AclBinding]) -> Plan:
+    def plan(self, present: Iterable[AclBinding], desired: Iterable[AclBinding]) -> Plan:
         """Return the plan, after a line on stderr about other ACLs: how many stay, or go.
 
         Raises:
@@ -96,29 +96,29 @@ class Ownership(Struct, frozen=True):
         """
         present = set(present)
         if self.part is None:
-            found = plan_additions(present, wanted)
-            if found.foreign:
+            additions = plan_additions(present, desired)
+            if additions.foreign:
                 say(
-                    f"note: {found.foreign} ACLs that are not wanted stay: without owns: in a"
+                    f"note: {additions.foreign} ACLs that are not wanted stay: without owns: in a"
                     " file, --own-... or --whole, ACLs are only added"
                 )
-            return found
+            return additions
         if self.part == EVERYTHING:
             # Before the plan: a long one scrolls its summary away.
-            surplus = len(present.difference(wanted))
+            surplus = len(present.difference(desired))
             say(f"note: --whole removes {surplus} of the {len(present)} ACLs that are there")
         # All that is wanted must be owned then, as the options say.
         if not self.is_partial:
-            return plan(present, wanted, self.part)
+            return plan(present, desired, self.part)
         # The ACLs of files without ownership are only added, and never removed.
-        wanted = list(wanted)
-        owned = [each for each in wanted if self.part.selects(each)]
+        desired = list(desired)
+        owned = [binding for binding in desired if self.part.selects(binding)]
         own = plan(present, owned, self.part)
         # Wanted ACLs that no file owns are added, and stay when they are not wanted any more.
-        others = plan_additions(present, set(wanted).difference(owned))
+        others = plan_additions(present, set(desired).difference(owned))
         added = tuple(sorted((*own.added, *others.added)))
-        kept = own.unchanged + others.unchanged
-        return Plan(added, own.removed, kept, own.foreign - others.unchanged)
+        unchanged = own.unchanged + others.unchanged
+        return Plan(added, own.removed, unchanged, own.foreign - others.unchanged)
 
 
 def ownership_of(

@@ -55,11 +55,6 @@ apply refuses, or a broken rule of --assert, with the reason on stderr; 2 wrong 
 plan_output_option = named_option(
     "--output", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True
 )
-_FAILURES = {
-    "removal": "ACLs, topics, users or quotas are removed",
-    "widening": "requests are allowed that were denied, as --effective shows them",
-    "unowned": "ADDRESS has ACLs that are neither wanted nor owned; they are shown, with !",
-}
 
 
 def fail_on_option(*failures: str) -> Callable[[Command], Command]:
@@ -121,14 +116,14 @@ class PlanReport(Struct, frozen=True):
             yield from ("", *self.rules.markdown(), "", *code_block(self.policy.lines(), "text"))
 
     def _record(self) -> dict[str, Any]:
-        found = acl_plans.document_of_plan(self.plan, *self.sides, self.entities)
+        document = acl_plans.document_of_plan(self.plan, *self.sides, self.entities)
         if self.unowned is not None:
-            found["unowned"] = list(records(self.unowned))
+            document["unowned"] = list(records(self.unowned))
         if self.effective is not None:
-            found |= record_of_difference(self.effective)
+            document |= record_of_difference(self.effective)
         if self.rules is not None and self.policy is not None:
-            found |= {"rules": self.rules.record(), "policy": self.policy.record()}
-        return found
+            document |= {"rules": self.rules.record(), "policy": self.policy.record()}
+        return document
 
 
 def widening_of(
@@ -141,14 +136,18 @@ def widening_of(
 
 
 def show_effective(
-    found: EffectiveDifference, before: Side, after: Side, examined: Examined, output: str
+    difference: EffectiveDifference, before: Side, after: Side, examined: Examined, output: str
 ) -> None:
     """Print the decisions that change between two sides in a format of ``plan_output_option``."""
     if output == "json":
         sides = {"before": before.record(), "after": after.record()}
-        show_json(sides | examined.record() | record_of_difference(found))
+        show_json(sides | examined.record() | record_of_difference(difference))
     else:
-        show(markdown_of_difference(found) if output == "markdown" else lines_of_difference(found))
+        show(
+            markdown_of_difference(difference)
+            if output == "markdown"
+            else lines_of_difference(difference)
+        )
 
 
 def exit_with_status(
@@ -164,7 +163,7 @@ def exit_with_status(
     there are changes of the kind that was asked for; None: those of ACLs.
     """
     plan, entities = report.plan, report.entities
-    reasons = [f"apply refuses this plan: {each}" for each in refusals]
+    reasons = [f"apply refuses this plan: {refusal}" for refusal in refusals]
     if "removal" in failures and plan.removed:
         reasons.append(f"--fail-on removal: {len(plan.removed)} ACLs are removed")
     if "removal" in failures and entities.removals:

@@ -85,11 +85,11 @@ def change_lines(
     phases = Phases.of(entities)
     return [
         *map(line_of, phases.first),
-        *(f"+ {row(each)}" for each in plan.added),
+        *(f"+ {row(binding)}" for binding in plan.added),
         *map(line_of, phases.quotas),
-        *(f"- {row(each)}" for each in plan.removed),
+        *(f"- {row(binding)}" for binding in plan.removed),
         *map(line_of, phases.removals),
-        *(f"! {row(each)}" for each in unowned),
+        *(f"! {row(binding)}" for binding in unowned),
     ]
 
 
@@ -120,14 +120,16 @@ def difference(plan: Plan, entities: EntityPlan, left: Side, right: Side) -> str
 
 def numbers_of_difference(plan: Plan, left: str, right: str) -> str:
     """Return how many ACLs are only on one side, and how many on both."""
-    added, removed, kept = len(plan.added), len(plan.removed), plan.unchanged
+    added, removed, common = len(plan.added), len(plan.removed), plan.unchanged
     if not plan:
-        return f"No difference: {left} and {right} have the same {kept} ACLs"
-    return f"Difference: {added} only in {right} (+), {removed} only in {left} (-); {kept} in both"
+        return f"No difference: {left} and {right} have the same {common} ACLs"
+    return (
+        f"Difference: {added} only in {right} (+), {removed} only in {left} (-); {common} in both"
+    )
 
 
 def examined(
-    plan: Plan, entities: EntityPlan, present: Side, wanted: Side, *, owned: int = 0
+    plan: Plan, entities: EntityPlan, present: Side, goal: Side, *, owned: int = 0
 ) -> Examined:
     """Return the number of ACLs, topics, users and quotas that were compared.
 
@@ -137,7 +139,7 @@ def examined(
     others = (
         len(entities.changes) + entities.unchanged + len(entities.staying) + len(entities.foreign)
     )
-    nothing = f"nothing was compared: neither {present} nor {wanted} has ACLs that are selected"
+    nothing = f"nothing was compared: neither {present} nor {goal} has ACLs that are selected"
     return Examined(acls + others + owned, nothing)
 
 
@@ -183,9 +185,9 @@ def side_of(location: Location, contents: AclContents) -> Side:
     return Side(location.canonical(), contents.revision, location.name)
 
 
-def show_plan(found: Plan, entities: EntityPlan = NO_ENTITIES) -> None:
+def show_plan(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> None:
     """Print a plan as lines."""
-    for line in lines(change_lines(found, entities), summary(found, entities)):
+    for line in lines(change_lines(plan, entities), summary(plan, entities)):
         click.echo(line)
 
 
@@ -198,18 +200,18 @@ class SavedPlan(Struct, frozen=True):
     entities: EntityPlan = NO_ENTITIES
 
 
-def text_of(plan: Plan, present: Side, wanted: Side, entities: EntityPlan = NO_ENTITIES) -> str:
+def text_of(plan: Plan, present: Side, goal: Side, entities: EntityPlan = NO_ENTITIES) -> str:
     """Return the file of a plan, which makes the present side equal to the wanted one."""
-    document = document_of_plan(plan, present, wanted, entities)
+    document = document_of_plan(plan, present, goal, entities)
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
 def document_of_plan(
-    plan: Plan, present: Side, wanted: Side, entities: EntityPlan = NO_ENTITIES
+    plan: Plan, present: Side, goal: Side, entities: EntityPlan = NO_ENTITIES
 ) -> dict[str, Any]:
     """Return the document in the file of a plan."""
-    sides = {**present.record(), "wanted": wanted.record()}
-    number = examined(plan, entities, present, wanted).record()
+    sides = {**present.record(), "wanted": goal.record()}
+    number = examined(plan, entities, present, goal).record()
     return {**sides, **record(plan), **number, **record_of_plan(entities)}
 
 
@@ -247,10 +249,10 @@ def plan_of(text: str) -> SavedPlan:
     both = sorted(set(parts["added"]) & set(parts["removed"]))
     if both:
         raise FormatError(f"added and removed: both have {row(both[0])}")
-    kept, foreign = document["kept"], document["foreign"]
-    if not isinstance(kept, int) or not isinstance(foreign, int):
+    unchanged, foreign = document["kept"], document["foreign"]
+    if not isinstance(unchanged, int) or not isinstance(foreign, int):
         raise FormatError("kept, foreign: expected are whole numbers")
-    plan = Plan(tuple(parts["added"]), tuple(parts["removed"]), kept, foreign)
+    plan = Plan(tuple(parts["added"]), tuple(parts["removed"]), unchanged, foreign)
     return SavedPlan(plan, address, revision, entities)
 
 
@@ -282,8 +284,8 @@ def apply_plan(
             contents = await repository.read()
             report_unknown(contents)
             entities = await planner.plan_at(repository)
-            found = await _show_new_plan(make_plan, contents.bindings, precondition, None, entities)
-            (await verdict_of(repository, contents, found, entities, acceptance)).require()
+            plan = await _show_new_plan(make_plan, contents.bindings, precondition, None, entities)
+            (await verdict_of(repository, contents, plan, entities, acceptance)).require()
             return None
         # The session stays open during the question: in an embedded store no server starts
         # meanwhile, so that the plan that was shown is the plan that is applied.
@@ -292,20 +294,20 @@ def apply_plan(
             known = known_bindings(present)
             report_unknown(AclContents(known, unknown=len(present) - len(known)))
             entities = await planner.plan(session)
-            found = await _show_new_plan(make_plan, known, precondition, session, entities)
-            if not found and not entities:
+            plan = await _show_new_plan(make_plan, known, precondition, session, entities)
+            if not plan and not entities:
                 return None
-            cluster = await session.live_cluster(frozenset(known), found)
+            cluster = await session.live_cluster(frozenset(known), plan)
             scram = await session.own_credential() if entities.removals else None
-            say_host_notes(found, networks=cluster.matches_networks)
-            verdict = judge(acceptance, cluster, known, found, entities, scram)
+            say_host_notes(plan, networks=cluster.matches_networks)
+            verdict = judge(acceptance, cluster, known, plan, entities, scram)
             verdict.require()
             # Before the question: a missing password is no reason to end halfway.
             passwords = passwords_of(entities)
             if asks:
                 require_yes("Apply this plan?")
-            progress_.start(found, entities)
-            work = _Work(found, entities, known, verdict.rules)
+            progress_.start(plan, entities)
+            work = _Work(plan, entities, known, verdict.rules)
             return await _apply_all(work, session, passwords, progress_)
 
     try:
@@ -340,15 +342,15 @@ def _report(outcome: _Outcome) -> None:
     say(text)
     problems = [f"{line_of(change)}: {error}" for change, error in outcome.failed]
     # One fault of the cluster, not one of each row.
-    fault = missing_authorizer(each.error for each in acls.failed)
+    fault = missing_authorizer(failure.error for failure in acls.failed)
     if fault is not None:
         problems.append(f"{acls.failed[0].error} ({len(acls.failed)} ACLs): {fault}")
     else:
         problems += [
-            f"{'adding' if each.added else 'removing'} {row(each.binding)}: {each.error}"
-            for each in acls.failed
+            f"{'adding' if failure.added else 'removing'} {row(failure.binding)}: {failure.error}"
+            for failure in acls.failed
         ]
-    problems += [f"not changed after that: {each.reason}" for each in acls.held]
+    problems += [f"not changed after that: {held.reason}" for held in acls.held]
     problems += [
         f"{line_of(change)}: not removed, because other changes failed"
         for change in outcome.held_back
@@ -396,7 +398,7 @@ async def _apply_all(
 async def verdict_of(
     repository: AclRepository,
     contents: AclContents,
-    found: Plan,
+    plan: Plan,
     entities: EntityPlan,
     acceptance: Acceptance,
 ) -> Verdict:
@@ -409,15 +411,15 @@ async def verdict_of(
     if repository.address.is_live:
         async with repository.change() as session:
             present = frozenset(contents.bindings)
-            cluster = await session.live_cluster(present, found) if found else LiveCluster()
+            cluster = await session.live_cluster(present, plan) if plan else LiveCluster()
             scram = await session.own_credential() if entities.removals else None
     elif repository.address.is_store:
         policy = contents.policy if contents.authorizer is None else None
         cluster = live_cluster_of(networks=contents.networks, policy=policy)
     else:
         return Verdict(Rules(), ())
-    say_host_notes(found, networks=cluster.matches_networks)
-    return judge(acceptance, cluster, contents.bindings, found, entities, scram)
+    say_host_notes(plan, networks=cluster.matches_networks)
+    return judge(acceptance, cluster, contents.bindings, plan, entities, scram)
 
 
 async def _show_new_plan(
@@ -427,12 +429,12 @@ async def _show_new_plan(
     session: ClusterSession | None,
     entities: EntityPlan,
 ) -> Plan:
-    found = make_plan(present)
+    plan = make_plan(present)
     if precondition is not None:
-        await precondition(found, session)
-    show_plan(found, entities)
-    say_staying(entities, (*set(present).difference(found.removed), *found.added))
-    return found
+        await precondition(plan, session)
+    show_plan(plan, entities)
+    say_staying(entities, (*set(present).difference(plan.removed), *plan.added))
+    return plan
 
 
 class _Progress:

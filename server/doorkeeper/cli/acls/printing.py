@@ -52,13 +52,13 @@ def binding_text(binding: AclBinding) -> str:
 
 def entries_text(entries: Iterable[AccessControlEntry]) -> str:
     """Return entries as the tool writes them, a line each."""
-    return "\n".join(f"\t{entry_text(each)}" for each in entries)
+    return "\n".join(f"\t{entry_text(entry)}" for entry in entries)
 
 
 def kafka_listing(bindings: Sequence[AclBinding]) -> Iterator[str]:
     """Yield sorted bindings as the tool lists them: a text for each resource."""
-    for resource, of_one in groupby(bindings, key=lambda each: each.pattern):
-        entries = entries_text(each.entry for each in of_one)
+    for resource, of_one in groupby(bindings, key=lambda binding: binding.pattern):
+        entries = entries_text(binding.entry for binding in of_one)
         yield f"Current ACLs for resource `{resource_text(resource)}`:\n{entries}\n"
 
 
@@ -118,7 +118,7 @@ def as_json(bindings: Sequence[AclBinding], address: str, revision: int | None) 
 def code_block(lines: Sequence[str], language: str) -> list[str]:
     """Return lines as a block of Markdown, in which no name is a link or mentions a user."""
     # Its fence is longer than those in names.
-    longest = max((len(each) for each in re.findall("`+", "\n".join(lines))), default=0)
+    longest = max((len(fence) for fence in re.findall("`+", "\n".join(lines))), default=0)
     fence = "`" * max(3, longest + 1)
     return [f"{fence}{language}", *lines, fence]
 

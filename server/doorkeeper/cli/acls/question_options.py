@@ -31,12 +31,12 @@ Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 def _operation(value: str) -> AclOperation:
     """Return the operation that a word of kafka-acls.sh names: ``Read``, ``describe_configs``."""
     try:
-        found = operation(value)
+        does = operation(value)
     except FormatError as error:
         raise click.BadParameter(str(error)) from error
-    if found is AclOperation.ALL:
+    if does is AclOperation.ALL:
         raise click.BadParameter("All is an operation of ACLs; a request has one operation")
-    return found
+    return does
 
 
 def _host(value: str) -> str:
@@ -51,10 +51,10 @@ def _host(value: str) -> str:
             )
         return str(network)
     # "::1" is "0:0:0:0:0:0:0:1" in Java, and an ACL for the one does not match the other.
-    found = java_host(value)
-    if found is None:
+    address = java_host(value)
+    if address is None:
         raise click.BadParameter(f"found {value!r}; allowed: an address, a network, or *")
-    return found
+    return address
 
 
 class Resource(NamedTuple):
@@ -86,7 +86,9 @@ principal_option = named_option("--principal", type=principal, required=True)
 operation_option = named_option(
     "--operation",
     type=_operation,
-    shell_complete=one_of(kafkas_word(each) for each in AclOperation if each > AclOperation.ALL),
+    shell_complete=one_of(
+        kafkas_word(member) for member in AclOperation if member > AclOperation.ALL
+    ),
 )
 host_option = named_option("--host", type=_host, default=ANY_HOST, show_default=True)
 network_option = named_option("--host", type=_host, default_text="all hosts")
@@ -94,7 +96,7 @@ network_option = named_option("--host", type=_host, default_text="all hosts")
 
 def has_resource(options: dict[str, Any]) -> bool:
     """Say whether options name a resource."""
-    return options["cluster"] or any(options[each] is not None for each in _NAMED)
+    return options["cluster"] or any(options[option] is not None for option in _NAMED)
 
 
 def resource_type_of(options: dict[str, Any]) -> ResourceType:
@@ -105,8 +107,8 @@ def resource_type_of(options: dict[str, Any]) -> ResourceType:
 
 def remove_resource(options: dict[str, Any]) -> None:
     """Take the options that name resources out of the dictionary."""
-    for each in (*_NAMED, "cluster"):
-        del options[each]
+    for option in (*_NAMED, "cluster"):
+        del options[option]
 
 
 def check_name(resource_type: ResourceType, name: str, *, is_prefixed: bool) -> None:
@@ -146,27 +148,27 @@ def take_resource(
         click.UsageError: there is not one, or no request has the operation on its type, or no
             topic has the name.
     """
-    given = {kind: options.pop(option) for option, kind in _NAMED.items()}
-    found = [Resource(kind, name) for kind, name in given.items() if name is not None]
+    name_by_kind = {kind: options.pop(option) for option, kind in _NAMED.items()}
+    resources = [Resource(kind, name) for kind, name in name_by_kind.items() if name is not None]
     if options.pop("cluster"):
-        found.append(Resource(ResourceType.CLUSTER, CLUSTER_NAME))
+        resources.append(Resource(ResourceType.CLUSTER, CLUSTER_NAME))
     # An empty variable in a script would otherwise ask about a resource that cannot exist.
     for option, kind in _NAMED.items():
-        if given[kind] == "":
+        if name_by_kind[kind] == "":
             raise click.UsageError(f"--{option.replace('_', '-')} is empty; a resource has a name")
-    if len(found) != 1:
-        names = ", ".join(f"--{each.replace('_', '-')}" for each in _NAMED)
-        raise click.UsageError(f"give one of {names}, --cluster; found {len(found)}")
-    check_name(*found[0], is_prefixed=is_prefixed)
-    supported = SUPPORTED_OPERATIONS[found[0].resource_type]
+    if len(resources) != 1:
+        names = ", ".join(f"--{option.replace('_', '-')}" for option in _NAMED)
+        raise click.UsageError(f"give one of {names}, --cluster; found {len(resources)}")
+    check_name(*resources[0], is_prefixed=is_prefixed)
+    supported = SUPPORTED_OPERATIONS[resources[0].resource_type]
     # Every such answer would be "denied", and the reason would be missed.
     if operation not in supported:
         allowed = ", ".join(map(kafkas_word, supported))
         raise click.UsageError(
             f"no request has the operation {kafkas_word(operation)} on a"
-            f" {found[0].resource_type.name}; allowed: {allowed}"
+            f" {resources[0].resource_type.name}; allowed: {allowed}"
         )
-    return found[0]
+    return resources[0]
 
 
 NOT_KNOWN: Final = "not known"

@@ -219,7 +219,7 @@ def _say_if_prefix(snapshot: Snapshot, need: TaskNeed) -> None:
     kind, name = need.resource_type, need.names.text
     prefix = ResourcePattern(kind, name, PatternType.PREFIXED)
     if name.endswith(("-", ".", "_")) or any(
-        each.pattern == prefix for each in find(snapshot, ANY_BINDING)
+        binding.pattern == prefix for binding in find(snapshot, ANY_BINDING)
     ):
         say(
             f"note: the answer is about the name {printable(name)!r} alone; for all names that"
@@ -243,13 +243,14 @@ def login_note(login: str, snapshot: Snapshot) -> str | None:
     """Return what follows from the answer of a cluster to a login that no ACL allows to ask."""
     cluster = (AclOperation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME)
     if any(
-        each.principal in (login, WILDCARD_PRINCIPAL)
-        for each in principals_with(Policy(), snapshot, *cluster)
+        access.principal in (login, WILDCARD_PRINCIPAL)
+        for access in principals_with(Policy(), snapshot, *cluster)
     ):
         return None
     # Where an ACL is about the cluster, allow.everyone.if.no.acl.found decides nothing there.
     is_decided = any(
-        each.pattern.resource_type is ResourceType.CLUSTER for each in find(snapshot, ANY_BINDING)
+        binding.pattern.resource_type is ResourceType.CLUSTER
+        for binding in find(snapshot, ANY_BINDING)
     )
     other = "" if is_decided else f", or {ALLOW_EVERYONE_IF_NO_ACL_FOUND} is true"
     return f"{printable(login)} may describe the ACLs, and none allows it: a super user{other}"
@@ -257,7 +258,7 @@ def login_note(login: str, snapshot: Snapshot) -> str | None:
 
 def snapshot_of(bindings: Iterable[AclBinding]) -> Snapshot:
     """Return a snapshot of these bindings, with empty ids."""
-    return load(("", each) for each in bindings)
+    return load(("", binding) for binding in bindings)
 
 
 @click.command(
@@ -312,15 +313,15 @@ def explain(
     policy = state.policy.policy
     if not asked.is_plain or "/" in host:
         snapshot = _change(state.snapshot, added, removed)
-        found = task_answer(policy, snapshot, principal, _client_of(host), asked.needs)
+        task = task_answer(policy, snapshot, principal, _client_of(host), asked.needs)
         misses = near_misses_in(policy, snapshot, principal)
         if output == "json":
-            record = record_of_answer(found) | {"nearMisses": misses.records()}
+            record = record_of_answer(task) | {"nearMisses": misses.records()}
             show_json(record | state.record())
         else:
-            lines = lines_of_answer(found, principal, host, policy, snapshot)
+            lines = lines_of_answer(task, principal, host, policy, snapshot)
             show([*lines, *misses.lines(), *state.lines()])
-        if exit_status and found.verdict is not Verdict.ALWAYS:
+        if exit_status and task.verdict is not Verdict.ALWAYS:
             raise SystemExit(DENIED)
         return
     question = _question_of(asked.needs[0], principal, host)
@@ -358,12 +359,12 @@ def _answer(state: AclState, snapshot: Snapshot, question: Question) -> Answer:
 
 
 def _change(snapshot: Snapshot, added: Sequence[str], removed: Sequence[str]) -> Snapshot:
-    old = [each for text in removed for each in _bindings_of(text)]
-    new = [each for text in added for each in _bindings_of(text)]
+    old = [binding for text in removed for binding in _bindings_of(text)]
+    new = [binding for text in added for binding in _bindings_of(text)]
     # Removing an absent ACL changes nothing, which is more likely a typing error than a wish.
-    for each in old:
-        if each not in snapshot:
-            say(f"--without: there is no ACL {row(each)}")
+    for binding in old:
+        if binding not in snapshot:
+            say(f"--without: there is no ACL {row(binding)}")
     return apply_change(snapshot, new, old)
 
 
@@ -419,35 +420,37 @@ def who_can(
         return
     policy, snapshot = state.policy.policy, state.snapshot
     client = WILDCARD if host is None else _client_of(host)
-    found = task_access(policy, snapshot, client, asked.needs)
+    accesses = task_access(policy, snapshot, client, asked.needs)
     if output == "json":
-        rows = [record_of_access(each, policy, snapshot) for each in found]
+        rows = [record_of_access(access, policy, snapshot) for access in accesses]
         show_json({"who": rows, **state.record()})
         return
-    lines = [line for each in found for line in lines_of_access(each, policy, snapshot)]
+    lines = [line for access in accesses for line in lines_of_access(access, policy, snapshot)]
     show([*(lines or ["none"]), "", *state.lines()])
 
 
 def _list_principals(state: AclState, need: TaskNeed, output: str) -> None:
     assert need.names is not None
     policy = state.policy.policy
-    found = principals_with(
+    accesses = principals_with(
         policy, state.snapshot, need.operation, need.resource_type, need.names.text
     )
     if output == "json":
         rows = [
             {
-                "principal": each.principal,
-                "everywhere": each.everywhere,
-                "hosts": list(each.hosts),
-                "notFrom": list(each.not_from),
-                "superUser": each.principal in policy.super_users,
+                "principal": access.principal,
+                "everywhere": access.everywhere,
+                "hosts": list(access.hosts),
+                "notFrom": list(access.not_from),
+                "superUser": access.principal in policy.super_users,
             }
-            for each in found
+            for access in accesses
         ]
         show_json({"who": rows, **state.record()})
         return
-    lines = [_access_line(each, is_super=each.principal in policy.super_users) for each in found]
+    lines = [
+        _access_line(access, is_super=access.principal in policy.super_users) for access in accesses
+    ]
     show([*(lines or ["none"]), "", *state.lines()])
 
 
@@ -464,7 +467,7 @@ def _hosts(access: Access) -> str:
     return "from all hosts"
 
 
-_TYPES = [each.name.lower().replace("_", "-") for each in ResourceType if each > ResourceType.ANY]
+_TYPES = [kind.name.lower().replace("_", "-") for kind in ResourceType if kind > ResourceType.ANY]
 
 
 @click.command(
@@ -512,25 +515,25 @@ def what_can(
     policy, snapshot = state.policy.policy, state.snapshot
     if needs is not None:
         _say_if_prefix(snapshot, needs[0])
-        found = task_answer(policy, snapshot, principal, _client_of(host), needs)
+        task = task_answer(policy, snapshot, principal, _client_of(host), needs)
         if output == "json":
-            show_json(record_of_answer(found) | state.record())
+            show_json(record_of_answer(task) | state.record())
         else:
-            of_needs = lines_of_needs(found, policy, snapshot)
+            of_needs = lines_of_needs(task, policy, snapshot)
             show([*of_needs, "", f"permissions of {_subject(principal, host)}", *state.lines()])
         return
-    kinds = [ResourceType[each.upper().replace("-", "_")] for each in resource_types]
+    kinds = [ResourceType[word.upper().replace("-", "_")] for word in resource_types]
     powers = [
-        each
+        power
         for kind in dict.fromkeys(kinds or [ResourceType.ANY])
-        for each in permissions_of(policy, snapshot, principal, host, kind)
+        for power in permissions_of(policy, snapshot, principal, host, kind)
     ]
     if output == "json":
         show_json({"can": _records(powers), **state.record()})
         return
     lines = [*map(_power_line, powers)] or ["none"]
     notes = []
-    if not any(each.entry.principal == principal for each in find(snapshot, ANY_BINDING)):
+    if not any(binding.entry.principal == principal for binding in find(snapshot, ANY_BINDING)):
         notes.append(f"note: no ACL names {printable(principal)}")
         notes += near_misses_in(policy, snapshot, principal).lines()
     if host == ANY_HOST and names_hosts(snapshot, principal):
@@ -569,14 +572,14 @@ def _needs_of_all_operations(
     kind = resource_type_of(options)
     first, *others = SUPPORTED_OPERATIONS[kind]
     [need] = take_needs(options, first).needs
-    return [need, *(replace(need, operation=each) for each in others)]
+    return [need, *(replace(need, operation=host) for host in others)]
 
 
 def _power_line(power: Power) -> str:
     (kind, name, how), operations, sometimes = power
-    words = ", ".join(each.name for each in operations) or "none"
+    words = ", ".join(operation.name for operation in operations) or "none"
     if sometimes:
-        words += f"; from some of the hosts {', '.join(each.name for each in sometimes)}"
+        words += f"; from some of the hosts {', '.join(operation.name for operation in sometimes)}"
     return f"{kind.name} {how.name} {paint(printable(name), 'cyan')}  {words}"
 
 
@@ -586,8 +589,8 @@ def _records(powers: Iterable[Power]) -> list[dict[str, Any]]:
             "resourceType": kind.name,
             "name": name,
             "patternType": how.name,
-            "operations": [each.name for each in operations],
-            "sometimes": [each.name for each in sometimes],
+            "operations": [operation.name for operation in operations],
+            "sometimes": [operation.name for operation in sometimes],
         }
         for (kind, name, how), operations, sometimes in powers
     ]

@@ -17,12 +17,12 @@ _SHOWN_MAX = 5
 
 
 def removal_notes(
-    wanted: Mapping[ResourcePatternFilter, Sequence[AccessControlEntry]],
+    by_resource: Mapping[ResourcePatternFilter, Sequence[AccessControlEntry]],
     present: Collection[AclBinding],
     removed: Collection[AclBinding],
 ) -> Iterator[str]:
     """Yield a sentence for each filter that removed nothing, and for ACLs of the same name."""
-    for resource, entries in wanted.items():
+    for resource, entries in by_resource.items():
         kind, name, pattern_type = resource
         if name is None:
             continue
@@ -32,13 +32,13 @@ def removal_notes(
             if (binding.pattern.resource_type, binding.pattern.name) == (kind, name)
         ]
         what = f"{kind.name} {printable(name)}"
-        if not any(pattern_matches(resource, each.pattern) for each in removed):
+        if not any(pattern_matches(resource, binding.pattern) for binding in removed):
             yield from _nothing_removed(resource, entries, of_name, what)
         others = [
-            each
-            for each in of_name
+            binding
+            for binding in of_name
             if pattern_type in (PatternType.LITERAL, PatternType.PREFIXED)
-            and each.pattern.pattern_type is not pattern_type
+            and binding.pattern.pattern_type is not pattern_type
         ]
         if others:
             other = others[0].pattern.pattern_type.name
@@ -63,7 +63,7 @@ def _nothing_removed(
         if not others:
             yield f"0 removed: no ACL on {what} is for {who}"
             continue
-        shown = [f"{each.permission_type.name} {each.operation.name}" for each in sorted(others)]
+        shown = [f"{entry.permission_type.name} {entry.operation.name}" for entry in sorted(others)]
         more = f" and {len(shown) - _SHOWN_MAX} more" if len(shown) > _SHOWN_MAX else ""
         yield (
             f"0 removed: {who} has {_counted(len(others), 'other ACL')} on {what}:"

@@ -52,8 +52,10 @@ class Rules(Struct, frozen=True):
 
     def check(self, now: DecisionState, past: DecisionState | None) -> RuleChecks:
         """Return the questions that break each rule; see ``need_past`` for a past of None."""
-        found = [Checked(line, rule, counterexamples(now, rule, past)) for line, rule in self.rules]
-        return RuleChecks(self.path, found, now)
+        checked = [
+            Checked(line, rule, counterexamples(now, rule, past)) for line, rule in self.rules
+        ]
+        return RuleChecks(self.path, checked, now)
 
 
 class Checked(Struct, frozen=True):
@@ -74,7 +76,7 @@ class RuleChecks(Struct, frozen=True):
     @property
     def broken(self) -> int:
         """Return the number of broken rules."""
-        return sum(bool(each.broken_by) for each in self.checked)
+        return sum(bool(checked.broken_by) for checked in self.checked)
 
     def summary(self) -> str:
         """Return the numbers of rules."""
@@ -83,20 +85,20 @@ class RuleChecks(Struct, frozen=True):
 
     def lines(self) -> Iterator[str]:
         """Yield a line for each rule, and counterexamples of the broken ones."""
-        for each in self.checked:
-            yield from _lines(self.path, each, self.state)
+        for checked in self.checked:
+            yield from _lines(self.path, checked, self.state)
 
     def markdown(self) -> Iterator[str]:
         """Yield the numbers, and a block of the broken rules."""
         yield f"**{self.summary()}**"
-        broken = (each for each in self.checked if each.broken_by)
-        lines = [line for each in broken for line in _lines(self.path, each, self.state)]
+        broken = (checked for checked in self.checked if checked.broken_by)
+        lines = [line for checked in broken for line in _lines(self.path, checked, self.state)]
         if lines:
             yield from ("", *code_block(lines, "text"))
 
     def record(self) -> list[dict[str, Any]]:
         """Return the rules for JSON."""
-        return [_record(each, self.state) for each in self.checked]
+        return [_record(checked, self.state) for checked in self.checked]
 
 
 def read_rules(path: Path) -> Rules:
@@ -143,14 +145,14 @@ def _record(checked: Checked, state: DecisionState) -> dict[str, Any]:
         "holds": not checked.broken_by,
         "counterexamples": [
             {
-                "principal": each.principal,
-                "host": each.host,
-                "operation": each.operation.name,
-                "resourceType": each.resource_type.name,
-                "name": each.name,
-                **decision_record(explain(*state, each)),
+                "principal": question.principal,
+                "host": question.host,
+                "operation": question.operation.name,
+                "resourceType": question.resource_type.name,
+                "name": question.name,
+                **decision_record(explain(*state, question)),
             }
-            for each in checked.broken_by
+            for question in checked.broken_by
         ],
     }
 
@@ -158,8 +160,8 @@ def _record(checked: Checked, state: DecisionState) -> dict[str, Any]:
 def rule_words(rule: Assertion) -> str:
     """Return a rule as a sentence."""
     principals = ", ".join(
-        "every principal" if each == WILDCARD_PRINCIPAL else printable(each)
-        for each in rule.principals
+        "every principal" if principal == WILDCARD_PRINCIPAL else printable(principal)
+        for principal in rule.principals
     )
     where = "" if rule.host == WILDCARD else f", from {rule.host}"
     what = f"{_permissions(rule)}{where}"
@@ -175,13 +177,19 @@ def rule_words(rule: Assertion) -> str:
 
 def _permissions(rule: Assertion) -> str:
     if len(rule.operations) == len(SUPPORTED_OPERATIONS) and rule.names == ALL_NAMES:
-        every = {each.name for _, operations in rule.operations for each in operations}
-        whole = {each.name for operations in SUPPORTED_OPERATIONS.values() for each in operations}
+        every = {operation.name for _, operations in rule.operations for operation in operations}
+        whole = {
+            operation.name
+            for operations in SUPPORTED_OPERATIONS.values()
+            for operation in operations
+        }
         return "everything" if every == whole else ", ".join(sorted(every))
     parts = []
     for kind, operations in rule.operations:
         is_all = operations == SUPPORTED_OPERATIONS[kind]
         names = printable(extent_words(kind, rule.names))
-        words = "do anything with" if is_all else ", ".join(each.name for each in operations)
+        words = (
+            "do anything with" if is_all else ", ".join(operation.name for operation in operations)
+        )
         parts.append(f"{words} {names}")
     return "; ".join(parts)

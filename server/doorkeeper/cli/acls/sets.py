@@ -168,7 +168,7 @@ def diff(
             raise click.UsageError("--to and --at are the same: give one of them")
         options["at"] = until
     places = ("address", "bootstrap_server", "bootstrap_controller", "file")
-    if all(options[each] is None for each in places):
+    if all(options[option] is None for option in places):
         if since is None and not options["overrides"]:
             raise click.UsageError(
                 "RIGHT is missing; to compare LEFT with its own past, give --from MOMENT, and"
@@ -188,9 +188,9 @@ def diff(
     # Without ownership, which both sides have been reduced to: a plan refuses a wanted ACL that is
     # not owned, a comparison just ignores it.
     before = with_topic_prefix(left_contents.bindings, left_topic_prefix)
-    present = [each for each in before if owned.selects(each)]
-    wanted = [each for each in right_contents.bindings if owned.selects(each)]
-    found = plan_changes(present, wanted)
+    present = [binding for binding in before if owned.selects(binding)]
+    desired = [binding for binding in right_contents.bindings if owned.selects(binding)]
+    changes = plan_changes(present, desired)
     entities = _differing_entities(
         other, location, left_contents.entities or right_contents.entities, owned
     )
@@ -199,16 +199,16 @@ def diff(
         options,
         left_contents,
         right_contents,
-        (present, wanted),
-        wanted=effective or "widening" in failures,
+        (present, desired),
+        asked=effective or "widening" in failures,
     )
     sides = side_of(other, left_contents), side_of(location, right_contents)
     decisions = None if states is None else states.difference()
     report = PlanReport(
-        found,
+        changes,
         sides,
-        acl_plans.difference(found, entities, *sides),
-        acl_plans.examined(found, entities, *sides),
+        acl_plans.difference(changes, entities, *sides),
+        acl_plans.examined(changes, entities, *sides),
         entities,
         widening=widening_of(decisions, failures),
     )
@@ -273,26 +273,26 @@ def plan(
     """
     selector, whole = selector_of(options), options["whole"]
     asserted = None if rules is None else read_rules(rules)
-    wanted = take_wanted(options)
-    location = take_location(options, *wanted)
-    _refuse_stdin_twice(*wanted, location.address)
+    sources = take_wanted(options)
+    location = take_location(options, *sources)
+    _refuse_stdin_twice(*sources, location.address)
     try:
-        source = _location_of(wanted, location)
+        source = _location_of(sources, location)
         goal = read_contents(source, is_wanted=True)
         owned = ownership_of(selector, goal.owned, whole=whole)
         planner = planner_of(goal.entities, removals_max, options)
         present = read_contents(location)
-        found = owned.plan(present.bindings, goal.bindings)
+        changes = owned.plan(present.bindings, goal.bindings)
         entities = asyncio.run(planner.plan_at(location.repository()))
         sides = side_of(location, present), side_of(source, goal)
         # Before it is shown: a reader of the output may close the pipe, and the file must exist.
         if out_file is not None:
-            write_whole(out_file, acl_plans.text_of(found, *sides, entities).encode())
+            write_whole(out_file, acl_plans.text_of(changes, *sides, entities).encode())
     except PlanError as error:
         fail_without_plan(error)
     except OSError as error:
         fail([f"{out_file}: {error.strerror}"])
-    rest = set(present.bindings).difference(found.removed)
+    rest = set(present.bindings).difference(changes.removed)
     unowned, failures = None, options["failures"]
     if "unowned" in failures:
         unowned = tuple(sorted(rest.difference(goal.bindings)))
@@ -300,16 +300,16 @@ def plan(
         options,
         present,
         goal,
-        (present.bindings, rest.union(found.added)),
-        wanted=effective or asserted is not None or "widening" in failures,
+        (present.bindings, rest.union(changes.added)),
+        asked=effective or asserted is not None or "widening" in failures,
     )
     needs_difference = effective or "widening" in failures
     decisions = states.difference() if states is not None and needs_difference else None
     report = PlanReport(
-        found,
+        changes,
         sides,
-        acl_plans.summary(found, entities, sides),
-        acl_plans.examined(found, entities, *sides, owned=len(goal.entities.owned)),
+        acl_plans.summary(changes, entities, sides),
+        acl_plans.examined(changes, entities, *sides, owned=len(goal.entities.owned)),
         entities,
         unowned,
         effective=decisions if effective else None,
@@ -318,7 +318,7 @@ def plan(
         policy=states.policies[1] if states is not None else None,
     )
     report.show(output)
-    say_staying(entities, (*rest, *found.added))
+    say_staying(entities, (*rest, *changes.added))
     refusals = _refusals(location, present, report, Acceptance(accepted, removals_max))
     if out_file is not None:
         say(f"the plan is written to {out_file}")
@@ -377,8 +377,8 @@ def apply(
     --own-..., --whole) ACLs are only added.
     """
     selector, whole = selector_of(options), options["whole"]
-    wanted = take_wanted(options)
-    location = take_location(options, *wanted)
+    sources = take_wanted(options)
+    location = take_location(options, *sources)
     refuse_file(location.address)
     selects = None
     if is_plan:
@@ -390,21 +390,21 @@ def apply(
             raise click.UsageError(
                 "--plan excludes --delete-topics and --new-password: they are for the plan"
             )
-        if len(wanted) > 1:
+        if len(sources) > 1:
             raise click.UsageError("--plan takes the file of one plan")
-        saved = _load_plan(wanted[0], None if other_address else location.canonical())
+        saved = _load_plan(sources[0], None if other_address else location.canonical())
         make_plan = partial(rest_of, saved.plan)
         planner = planner_of_rest(saved.entities, removals_max)
         if if_revision == _PLANS_REVISION:
             if_revision = saved.revision
             if if_revision is None:
-                fail([f"{wanted[0]}: the plan has no revision"])
+                fail([f"{sources[0]}: the plan has no revision"])
     else:
-        goal = read_contents(_location_of(wanted, location), is_wanted=True)
+        goal = read_contents(_location_of(sources, location), is_wanted=True)
         owned = ownership_of(selector, goal.owned, whole=whole)
         if not owned.only_adds:
             selects = owned.selects
-        make_plan = partial(owned.plan, wanted=goal.bindings)
+        make_plan = partial(owned.plan, desired=goal.bindings)
         planner = planner_of(goal.entities, removals_max, options)
     if if_revision == _PLANS_REVISION:
         raise click.UsageError("--if-revision plan needs --plan")
@@ -441,10 +441,10 @@ Examples:
 @location_options(has_wanted=True)
 def import_acls(*, dry_run: bool, accepted: frozenset[Rule], **options: Any) -> None:
     """Add the ACLs of WANTED, files or another address, to those at ADDRESS; remove none."""
-    wanted = take_wanted(options)
-    location = take_location(options, *wanted)
+    sources = take_wanted(options)
+    location = take_location(options, *sources)
     refuse_file(location.address)
-    goal = read_contents(_location_of(wanted, location), is_wanted=True)
+    goal = read_contents(_location_of(sources, location), is_wanted=True)
     make_plan = partial(plan_additions, desired=goal.bindings)
     # Without owners: what is there stays as it is.
     planner = planner_of(replace(goal.entities, owned=()), 0, {})
@@ -478,17 +478,17 @@ def _precondition_of(
         )
 
     async def check(plan: Plan, session: ClusterSession | None) -> None:
-        patterns = {each.pattern for each in (*plan.added, *plan.removed)}
+        patterns = {binding.pattern for binding in (*plan.added, *plan.removed)}
         concerns = selects or (lambda binding: binding.pattern in patterns)
         try:
             async with open_history(location.address, location.overrides) as store:
                 newest = (await store.position()).revision
-                found = await changes_since(store, revision, concerns)
+                later = await changes_since(store, revision, concerns)
         except StorageError as error:
             raise RepositoryError(str(error)) from error
-        if found:
-            numbers = ", ".join(str(each.revision) for each in found[:10])
-            more = f" and {len(found) - 10} more" if len(found) > 10 else ""
+        if later:
+            numbers = ", ".join(str(revision.revision) for revision in later[:10])
+            more = f" and {len(later) - 10} more" if len(later) > 10 else ""
             raise RepositoryError(
                 f"nothing was changed: since revision {revision}, other changes concern the plan:"
                 f" {numbers}{more} (doorkeeper history show REVISION)"
@@ -504,20 +504,20 @@ def rest_of(saved: Plan, present: list[AclBinding]) -> Plan:
     """Return the changes of a plan that are still to make."""
     # Others may have made some of the changes since, or an earlier apply was interrupted.
     there = set(present)
-    added = tuple(each for each in saved.added if each not in there)
-    removed = tuple(each for each in saved.removed if each in there)
+    added = tuple(binding for binding in saved.added if binding not in there)
+    removed = tuple(binding for binding in saved.removed if binding in there)
     return replace(saved, added=added, removed=removed, unchanged=len(saved.added) - len(added))
 
 
-def _location_of(wanted: Sequence[Address], location: Location) -> Location:
-    return Location(wanted[0], location.command_config, others=tuple(wanted[1:]))
+def _location_of(sources: Sequence[Address], location: Location) -> Location:
+    return Location(sources[0], location.command_config, others=tuple(sources[1:]))
 
 
-def _load_plan(wanted: Address, address: str | None) -> SavedPlan:
+def _load_plan(source: Address, address: str | None) -> SavedPlan:
     """Return the plan in a file if it was made for this address; None accepts any."""
-    name = str(wanted)
+    name = str(source)
     try:
-        text = sys.stdin.read() if wanted.is_stdin else Path(name).read_text("utf-8")
+        text = sys.stdin.read() if source.is_stdin else Path(name).read_text("utf-8")
         saved = acl_plans.plan_of(text)
     except (FormatError, UnicodeDecodeError) as error:
         fail([f"{name}: {error}"])

@@ -80,7 +80,7 @@ def take_needs(
         extent = Extent(name) if is_prefixed else single(name)
         return TaskQuestion([TaskNeed(operation, kind, extent)], not is_prefixed)
     named = {kind: options.pop(option) for kind, option in _OPTIONS.items()}
-    others = [options.pop(each) for each in ("delegation_token", "user_principal", "cluster")]
+    others = [options.pop(option) for option in ("delegation_token", "user_principal", "cluster")]
     if "" in named.values():
         raise click.UsageError("a resource has a name; found an empty one")
     for kind, name in named.items():
@@ -92,7 +92,7 @@ def take_needs(
         return TaskQuestion(_needs_of_role(task, named, parameters, is_prefixed=is_prefixed), False)
     # No request of a task has the cluster's permissions: IDEMPOTENT_WRITE follows from WRITE.
     needed = dict(TASKS[task])
-    unneeded = [each for each in named if named[each] is not None and each not in needed]
+    unneeded = [kind for kind in named if named[kind] is not None and kind not in needed]
     if unneeded or (names_needed and named[ResourceType.TOPIC] is None):
         which = ", of which --topic is needed" if names_needed else ""
         raise click.UsageError(f"--task {task} takes {_words_of(needed)}{which}")
@@ -117,7 +117,7 @@ def _unless(role: str, kind: ResourceType, operation: AclOperation) -> str:
 
 
 def _words_of(kinds: Iterable[ResourceType]) -> str:
-    return ", ".join(f"--{_OPTIONS[each].replace('_', '-')}" for each in kinds)
+    return ", ".join(f"--{_OPTIONS[kind].replace('_', '-')}" for kind in kinds)
 
 
 def _needs_of_role(
@@ -146,13 +146,13 @@ def _needs_of_role(
     return list(
         dict.fromkeys(
             TaskNeed(
-                each,
+                operation,
                 binding.pattern.resource_type,
                 extent_of(*binding.pattern[1:]),
-                _unless(role, binding.pattern.resource_type, each),
+                _unless(role, binding.pattern.resource_type, operation),
             )
             for binding in bindings
-            for each in _operations(binding)
+            for operation in _operations(binding)
         )
     )
 
@@ -170,22 +170,22 @@ def need_words(need: TaskNeed) -> str:
 
 
 def lines_of_answer(
-    found: TaskAnswer, principal: str, host: str, policy: Policy, snapshot: Snapshot
+    task: TaskAnswer, principal: str, host: str, policy: Policy, snapshot: Snapshot
 ) -> Iterator[str]:
     """Yield the verdict of a task, then that of each need with its cases."""
     where = "" if host == ANY_HOST else f" from {host}"
-    head = f"{found.verdict.name}: {printable(principal)}{where}"
-    yield paint(head, COLOURS[found.verdict], bold=True)
-    yield from lines_of_needs(found, policy, snapshot)
+    head = f"{task.verdict.name}: {printable(principal)}{where}"
+    yield paint(head, COLOURS[task.verdict], bold=True)
+    yield from lines_of_needs(task, policy, snapshot)
 
 
-def lines_of_needs(found: TaskAnswer, policy: Policy, snapshot: Snapshot) -> Iterator[str]:
+def lines_of_needs(task: TaskAnswer, policy: Policy, snapshot: Snapshot) -> Iterator[str]:
     """Yield the verdict of each need, with its cases."""
-    for need, cases, verdict in found.needs:
+    for need, cases, verdict in task.needs:
         unless = f" (not counted: {need.unless})" if need.unless else ""
         yield f"{verdict.value}: {need.operation.name} {need_words(need)}{unless}"
         # The address of all cases is in the first line already.
-        shows_host = len({each.question.host for each in cases}) > 1
+        shows_host = len({case.question.host for case in cases}) > 1
         for case in cases[:_CASES_MAX]:
             yield from case_lines(policy, snapshot, case.question, shows_host=shows_host)
         if len(cases) > _CASES_MAX:
@@ -211,15 +211,15 @@ def lines_of_access(access: TaskAccess, policy: Policy, snapshot: Snapshot) -> I
     verdict = paint(access.verdict.value, COLOURS[access.verdict])
     yield f"{printable(access.principal)}  {verdict}{note}"
     examples = (*access.allowed, *(() if access.denied is None else (access.denied,)))
-    shows_host = any(each.host != ANY_HOST for each in examples)
-    for each in examples:
-        yield from case_lines(policy, snapshot, each, shows_host=shows_host)
+    shows_host = any(question.host != ANY_HOST for question in examples)
+    for question in examples:
+        yield from case_lines(policy, snapshot, question, shows_host=shows_host)
 
 
-def record_of_answer(found: TaskAnswer) -> dict[str, Any]:
+def record_of_answer(task: TaskAnswer) -> dict[str, Any]:
     """Return the verdicts and cases for JSON."""
     return {
-        "verdict": found.verdict.value,
+        "verdict": task.verdict.value,
         "needs": [
             {
                 "operation": need.operation.name,
@@ -235,7 +235,7 @@ def record_of_answer(found: TaskAnswer) -> dict[str, Any]:
                     for question, decision in cases
                 ],
             }
-            for need, cases, verdict in found.needs
+            for need, cases, verdict in task.needs
         ],
     }
 
@@ -249,12 +249,12 @@ def record_of_access(access: TaskAccess, policy: Policy, snapshot: Snapshot) -> 
         "superUser": access.principal in policy.super_users,
         "cases": [
             {
-                "operation": each.operation.name,
-                "resourceType": each.resource_type.name,
-                "name": each.name,
-                "host": each.host,
-                **decision_record(explain(policy, snapshot, each)),
+                "operation": question.operation.name,
+                "resourceType": question.resource_type.name,
+                "name": question.name,
+                "host": question.host,
+                **decision_record(explain(policy, snapshot, question)),
             }
-            for each in (*access.allowed, *denied)
+            for question in (*access.allowed, *denied)
         ],
     }

@@ -36,9 +36,9 @@ _RANGE = re.compile(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?")
 
 
 def _revisions(text: str) -> tuple[int, int]:
-    found = _RANGE.fullmatch(text)
-    first = int(found[1]) if found else 0
-    last = int(found[2] or first) if found else 0
+    match = _RANGE.fullmatch(text)
+    first = int(match[1]) if match else 0
+    last = int(match[2] or first) if match else 0
     if not 0 < first <= last:
         raise click.BadParameter(
             f"found {text!r}; allowed: a revision, FIRST..LAST, or --since MOMENT",
@@ -136,15 +136,15 @@ def undo(
         first, last = named or await _since(store, since)
         return await read_undo(store, first, last) if first <= last else None
 
-    found = read_history(history, read)
-    if found is None:
+    changes = read_history(history, read)
+    if changes is None:
         say(f"nothing to undo: no change since {since}")
         return
-    for kind in found.other_kinds:
+    for kind in changes.other_kinds:
         say(f"note: changes of the kind {kind} are not undone")
-    for each in found.overlaps:
-        say(f"note: a later change overlaps: {line_of(each)}")
-    apply_plan(repository, found.plan, Acceptance(accepted), dry_run=dry_run, asks=not yes)
+    for revision in changes.overlaps:
+        say(f"note: a later change overlaps: {line_of(revision)}")
+    apply_plan(repository, changes.plan, Acceptance(accepted), dry_run=dry_run, asks=not yes)
 
 
 async def _cluster_id(repository: AclRepository) -> str:

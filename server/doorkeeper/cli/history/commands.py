@@ -52,10 +52,10 @@ def history_address(text: str) -> Address:
     Raises:
         click.BadParameter: it is another one.
     """
-    found = address(text)
-    if not found.is_store and found.kind is not AddressKind.BACKUP:
+    store = address(text)
+    if not store.is_store and store.kind is not AddressKind.BACKUP:
         raise click.BadParameter(f"found {text!r}; a history has {STORES}, or backup:FILE")
-    return found
+    return store
 
 
 def store_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -160,8 +160,8 @@ async def _time_of(store: Portable, when: Moment | None) -> int | None:
     if when is None or when.revision is None:
         return None if when is None else when.time_ms
     number = await revision_at(store, when)
-    found = await read_revisions(store, number - 1, number)
-    return found[0].time_ms if found else (await store.position()).base.time_ms
+    revisions = await read_revisions(store, number - 1, number)
+    return revisions[0].time_ms if revisions else (await store.position()).base.time_ms
 
 
 def line_of(revision: Revision) -> str:
@@ -203,27 +203,27 @@ def show_revision(revision: int, output: str, **options: Any) -> None:
     store = _store_of(options)
 
     async def read(portable: Portable) -> Revision | None:
-        found = await read_revisions(portable, revision - 1, revision)
-        return found[0] if found else None
+        revisions = await read_revisions(portable, revision - 1, revision)
+        return revisions[0] if revisions else None
 
-    found = read_history(store, read)
-    if found is None:
+    recorded = read_history(store, read)
+    if recorded is None:
         fail([f"{store}: the log has no revision {revision}"])
     if output == "json":
-        show_json(found.record())
+        show_json(recorded.record())
         return
-    author = found.author
+    author = recorded.author
     facts = {
-        "revision": found.revision,
-        "time": time_text(found.time_ms),
+        "revision": recorded.revision,
+        "time": time_text(recorded.time_ms),
         "author": author.principal,
         "address": author.host,
         "listener": author.listener,
         "client id": author.client_id,
         "software": author.software,
         "correlation id": author.correlation_id,
-        "node": found.node_id,
-        "hash": found.hash,
+        "node": recorded.node_id,
+        "hash": recorded.hash,
     }
     lines = [
         f"{name}: {printable(str(value))}"
@@ -231,7 +231,7 @@ def show_revision(revision: int, output: str, **options: Any) -> None:
         if value not in (None, "")
     ]
     changes = [
-        paint(printable(row.text()), "red" if row.deleted else "green") for row in found.rows
+        paint(printable(row.text()), "red" if row.deleted else "green") for row in recorded.rows
     ]
     show([*lines, *changes])
 
@@ -239,21 +239,21 @@ def show_revision(revision: int, output: str, **options: Any) -> None:
 def _take_hashes(
     _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
 ) -> list[RecordedHash]:
-    found = []
+    recorded = []
     for value in values:
         hashes = recorded_hashes(value)
-        if [str(each) for each in hashes] != [value]:
+        if [str(recorded_hash) for recorded_hash in hashes] != [value]:
             raise click.BadParameter(
                 f"found {value!r}; allowed: REVISION:HASH, as verify prints it"
             )
-        found += hashes
-    return found
+        recorded += hashes
+    return recorded
 
 
 def _take_files(
     _context: click.Context, _parameter: click.Parameter, values: tuple[Path, ...]
 ) -> list[RecordedHash]:
-    found = []
+    recorded = []
     for file in values:
         try:
             hashes = recorded_hashes(file.read_text("utf-8", "replace"))
@@ -262,8 +262,8 @@ def _take_files(
         # A wrong file would look like one whose hashes are all right.
         if not hashes:
             raise click.BadParameter(f"{file}: has no REVISION:HASH, as a server's log has")
-        found += hashes
-    return found
+        recorded += hashes
+    return recorded
 
 
 @command.command(
@@ -307,18 +307,22 @@ def verify(
     async def read(portable: Portable) -> Verification:
         return await verify_chain(portable, [*recorded, *recorded_in])
 
-    found = read_history(store, read)
-    examined = Examined(found.examined, f"{store}: nothing was verified: the log has no revision")
+    verification = read_history(store, read)
+    examined = Examined(
+        verification.examined, f"{store}: nothing was verified: the log has no revision"
+    )
     if output == "json":
-        show_json(asdict(found) | examined.record())
-    elif examined.number and not found.findings:
-        what = f"revisions {found.first} to {found.last}"
+        show_json(asdict(verification) | examined.record())
+    elif examined.number and not verification.findings:
+        what = f"revisions {verification.first} to {verification.last}"
         lines = [paint(f"{what}: as they were written", "green")]
-        if found.pruned:
-            lines.append(f"note: {found.pruned} recorded hashes are of revisions that were pruned")
-        if found.hash:
-            lines.append(f"recorded: {RecordedHash(found.last, found.hash)}")
+        if verification.pruned:
+            lines.append(
+                f"note: {verification.pruned} recorded hashes are of revisions that were pruned"
+            )
+        if verification.hash:
+            lines.append(f"recorded: {RecordedHash(verification.last, verification.hash)}")
         show(lines)
-    if found.findings:
-        fail(found.findings)
+    if verification.findings:
+        fail(verification.findings)
     examined.fail_if_nothing()

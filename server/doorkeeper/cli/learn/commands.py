@@ -69,10 +69,10 @@ class _Report(Struct, frozen=True):
         if self.present is None:
             say(NOT_COMPARED)
         else:
-            regions = self.present.new_access(each.binding for each in needed)
+            regions = self.present.new_access(acl.binding for acl in needed)
             if not self.allow_wider:
                 refuse(regions)
-            lines = [f"# newly allows: {each}" for each in regions]
+            lines = [f"# newly allows: {region}" for region in regions]
         self.write(needed, lines)
         return needed
 
@@ -199,7 +199,9 @@ def command(
     _end_without_requests(run)
     accesses = _of_principal(run.accesses, name)
     counted = [
-        each for each in accesses if each.allowed == (enforced is None) and report.counts(each)
+        access
+        for access in accesses
+        if access.allowed == (enforced is None) and report.counts(access)
     ]
     if enforced is None:
         _report_created_topics(report.write_compared(counted))
@@ -254,8 +256,8 @@ def _end_without_requests(run: Run) -> None:
 def _numbers_by_principal(accesses: Iterable[RecordedAccess]) -> str:
     """Return the principals with the most requests, each with its number; empty without any."""
     uses: Counter[str] = Counter()
-    for each in accesses:
-        uses[each.question.principal] += each.uses
+    for access in accesses:
+        uses[access.question.principal] += access.uses
     shown = [f"{number} of {printable(name)}" for name, number in uses.most_common(_SHOWN_MAX)]
     if len(uses) > _SHOWN_MAX:
         shown.append(f"those of {len(uses) - _SHOWN_MAX} more principals")
@@ -272,14 +274,18 @@ def _learn_from_logs(paths: Sequence[Path], principal: str | None, report: _Repo
         logged.read(path)
     if logged.unreadable:
         say(f"note: {len(logged.unreadable)} unreadable; the first: {logged.unreadable[0]}")
-    found = logged.accesses()
-    accesses = [each for each in found if principal in (None, each.question.principal)]
-    allowed = [each for each in accesses if each.allowed]
-    refused = sum(each.uses for each in accesses if not each.allowed and each.reported)
-    examined = Examined(len(allowed), _nothing_learned(found, principal, logged.lines, refused))
+    logged_accesses = logged.accesses()
+    accesses = [
+        access for access in logged_accesses if principal in (None, access.question.principal)
+    ]
+    allowed = [access for access in accesses if access.allowed]
+    refused = sum(access.uses for access in accesses if not access.allowed and access.reported)
+    examined = Examined(
+        len(allowed), _nothing_learned(logged_accesses, principal, logged.lines, refused)
+    )
     # Before anything is written: a file without ACLs would look like an answer.
     examined.fail_if_nothing()
-    report.write_compared([each for each in allowed if report.counts(each)])
+    report.write_compared([access for access in allowed if report.counts(access)])
     if refused:
         say(f"note: {refused} refused requests in the log are left out")
 
@@ -331,42 +337,47 @@ def _read_set(path: Path) -> AclSet:
 
 
 def _only_principal(bindings: Iterable[AclBinding]) -> str:
-    found = sorted({each.entry.principal for each in bindings} - {WILDCARD_PRINCIPAL})
-    if len(found) > 1:
+    principals = sorted({binding.entry.principal for binding in bindings} - {WILDCARD_PRINCIPAL})
+    if len(principals) > 1:
         raise click.UsageError(
-            f"the file has ACLs of {len(found)} principals: {', '.join(found)};"
+            f"the file has ACLs of {len(principals)} principals: {', '.join(principals)};"
             " name one of them with --principal"
         )
-    return found[0] if found else str(ANONYMOUS)
+    return principals[0] if principals else str(ANONYMOUS)
 
 
 def _rename(bindings: Iterable[AclBinding], old: str, new: str) -> list[AclBinding]:
     """Return the bindings of one principal with another name, and those of all users."""
     return [
-        each._replace(entry=each.entry._replace(principal=new))
-        if each.entry.principal == old
-        else each
-        for each in _relevant(bindings, old)
+        binding._replace(entry=binding.entry._replace(principal=new))
+        if binding.entry.principal == old
+        else binding
+        for binding in _relevant(bindings, old)
     ]
 
 
 def _relevant(bindings: Iterable[AclBinding], principal: str) -> list[AclBinding]:
-    return [each for each in bindings if each.entry.principal in (principal, WILDCARD_PRINCIPAL)]
+    return [
+        binding
+        for binding in bindings
+        if binding.entry.principal in (principal, WILDCARD_PRINCIPAL)
+    ]
 
 
 def _of_principal(accesses: Iterable[RecordedAccess], principal: str) -> list[RecordedAccess]:
     """Return the accesses with a principal: on the wire everyone is ANONYMOUS."""
     return [
-        replace(each, question=each.question._replace(principal=principal)) for each in accesses
+        replace(access, question=access.question._replace(principal=principal))
+        for access in accesses
     ]
 
 
 def _report_created_topics(needed: Iterable[NeededAcl]) -> None:
     created = [
-        each.binding.pattern.name
-        for each in needed
-        if each.binding.entry.operation is AclOperation.CREATE
-        and any(one.api == "Metadata" for one in each.reasons)
+        acl.binding.pattern.name
+        for acl in needed
+        if acl.binding.entry.operation is AclOperation.CREATE
+        and any(one.api == "Metadata" for one in acl.reasons)
     ]
     if created:
         say(
@@ -378,10 +389,10 @@ def _report_created_topics(needed: Iterable[NeededAcl]) -> None:
 def _report_check(missing: Sequence[NeededAcl], unneeded: Sequence[AclBinding]) -> None:
     if missing:
         say(f"{len(missing)} missing")
-    if any(each.binding.entry.operation is AclOperation.IDEMPOTENT_WRITE for each in missing):
+    if any(acl.binding.entry.operation is AclOperation.IDEMPOTENT_WRITE for acl in missing):
         say(
             "note: IDEMPOTENT_WRITE is for a producer that was refused before it named a topic;"
             " WRITE on its topic allows that too, and is needed anyway"
         )
-    for each in unneeded:
-        say(f"never needed: {row(each)}")
+    for binding in unneeded:
+        say(f"never needed: {row(binding)}")

@@ -53,12 +53,12 @@ class ClusterSession:
 
     async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
         """Return the bindings that match any of the filters, sorted, each once."""
-        found: dict[AclBinding, None] = {}
+        bindings: dict[AclBinding, None] = {}
         with self._translate_errors():
-            for wanted in filters:
-                found.update(dict.fromkeys(await self._client.describe_acls(wanted)))
+            for filter in filters:
+                bindings.update(dict.fromkeys(await self._client.describe_acls(filter)))
         # The client has sorted the answer to one filter.
-        return list(found) if len(filters) == 1 else sorted(found)
+        return list(bindings) if len(filters) == 1 else sorted(bindings)
 
     def refuse_after(self, revision: int, concerns: Callable[[AclBinding], bool]) -> None:
         """Refuse changes after those of others, of ACLs of a condition, behind a revision."""
@@ -76,18 +76,20 @@ class ClusterSession:
 
         What the login may not read is not known.
         """
-        found = LiveCluster()
+        cluster = LiveCluster()
         changed = (*plan.added, *plan.removed)
-        if any("/" in each.entry.host for each in (*present, *plan.added)):
-            found = replace(found, matches_networks=await self.matches_networks())
-        administers = any(each.pattern.resource_type is ResourceType.CLUSTER for each in changed)
+        if any("/" in binding.entry.host for binding in (*present, *plan.added)):
+            cluster = replace(cluster, matches_networks=await self.matches_networks())
+        administers = any(
+            binding.pattern.resource_type is ResourceType.CLUSTER for binding in changed
+        )
         if plan.removed or administers:
-            found = replace(found, open_by_default=await self._open_by_default())
+            cluster = replace(cluster, open_by_default=await self._open_by_default())
         if administers:
             identity = await identity_of(self._config)
             logins = None if identity.principal is None else (identity.principal,)
-            found = replace(found, logins=logins, login_doubt=identity.doubt)
-        return found
+            cluster = replace(cluster, logins=logins, login_doubt=identity.doubt)
+        return cluster
 
     async def own_credential(self) -> ScramLogin | None:
         """Return the credential of SCRAM that this session logs in with; None without one."""
@@ -100,7 +102,7 @@ class ClusterSession:
         except ClientError:
             return None
 
-    async def entities(self, wanted: EntitySet) -> list[Entity] | None:
+    async def entities(self, desired: EntitySet) -> list[Entity] | None:
         """Return the present topics, credentials and quotas of the wanted or owned kinds.
 
         None if only ACLs can be read and changed there.
@@ -109,29 +111,31 @@ class ClusterSession:
         if self._config.controllers:
             return None
         with self._translate_errors():
-            return await self._client.describe_entities(wanted)
+            return await self._client.describe_entities(desired)
 
     async def alter_entities(
         self, changes: Sequence[EntityChange], passwords: Mapping[str, str]
     ) -> list[ApiError | None]:
         """Make changes; return the error of each, or None. ``passwords`` are by reference."""
         with self._translate_errors():
-            return [each.error for each in await self._client.alter_entities(changes, passwords)]
+            return [
+                altered.error for altered in await self._client.alter_entities(changes, passwords)
+            ]
 
     async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         """Create bindings; return the error of each, or None, in order."""
         with self._translate_errors():
-            return [each.error for each in await self._client.create_acls(bindings)]
+            return [created.error for created in await self._client.create_acls(bindings)]
 
     async def remove_matching(self, filters: Sequence[AclBindingFilter]) -> list[ApiError | None]:
         """Delete the bindings that match filters; return the first error of each, or None."""
         with self._translate_errors():
             results = await self._client.delete_acls(filters)
         return [
-            each.error or next((one.error for one in each.removed if one.error), None)
-            for each in results
+            result.error or next((one.error for one in result.removed if one.error), None)
+            for result in results
         ]
 
     async def remove(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         """Delete exactly these bindings; return the error of each, or None, in order."""
-        return await self.remove_matching([exactly(each) for each in bindings])
+        return await self.remove_matching([exactly(binding) for binding in bindings])

@@ -127,7 +127,7 @@ def _check_config(file: Path | None, overrides: tuple[str, ...], listener: str |
     if listener is not None:
         raise click.UsageError("--config is missing: the server.properties with --listener")
     # DOORKEEPER_JAAS_FILE may be in the environment.
-    if any(not each.startswith(f"{JAAS_FILE_KEY}=") for each in overrides):
+    if any(not override.startswith(f"{JAAS_FILE_KEY}=") for override in overrides):
         raise click.UsageError("--config is missing: the server.properties that --override changes")
 
 

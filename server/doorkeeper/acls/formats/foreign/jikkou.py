@@ -40,7 +40,7 @@ _CONVERT: Final = "jikkou get kafkaprincipalauthorizations > acls.yaml"
 
 def is_jikkou(source: Source) -> bool:
     """Return whether a resource of a text is one of Jikkou."""
-    versions = (mapping_at(each).get("apiVersion") for each in source.documents)
+    versions = (mapping_at(document).get("apiVersion") for document in source.documents)
     return any(
         isinstance(version, str) and version.partition("/")[0].endswith("jikkou.io")
         for version in versions
@@ -55,7 +55,7 @@ def read(source: Source) -> AclSet:
     """
     rows = Rows(source.line_of)
     manifests = list(manifests_of(source))
-    roles = {each.name: each for each in manifests if each.kind == _ROLE}
+    roles = {manifest.name: manifest for manifest in manifests if manifest.kind == _ROLE}
     count = 0
     for manifest in manifests:
         if manifest.kind == _OLD:
@@ -89,12 +89,12 @@ def _add_authorization(rows: Rows, manifest: Manifest, roles: Mapping[object, Ma
 
 
 def _add_acls(rows: Rows, manifest: Manifest, where: str, principal: str) -> None:
-    place: Path = (*manifest.path, "spec", "acls")
+    path: Path = (*manifest.path, "spec", "acls")
     acls = manifest.spec.get("acls") or []
     if not isinstance(acls, list):
-        raise rows.error(place, where, "acls: expected is a list")
+        raise rows.error(path, where, "acls: expected is a list")
     for index, acl in enumerate(acls):
-        _add_acl(rows, (*place, index), f"{where}: acl {index + 1}", acl, principal)
+        _add_acl(rows, (*path, index), f"{where}: acl {index + 1}", acl, principal)
 
 
 def _add_acl(rows: Rows, path: Path, where: str, acl: object, principal: str) -> None:

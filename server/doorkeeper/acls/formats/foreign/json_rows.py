@@ -108,10 +108,10 @@ def read_julie_state(source: Source) -> AclSet:
 def _read(source: Source, layout: _Layout) -> AclSet:
     rows = Rows(source.line_of)
     document, path = source.first, (0, *((layout.member,) if layout.member else ()))
-    found = mapping_at(document)[layout.member] if layout.member else document
-    assert isinstance(found, list)
-    for index, each in enumerate(found):
-        body = mapping_at(each)
+    items = mapping_at(document)[layout.member] if layout.member else document
+    assert isinstance(items, list)
+    for index, item in enumerate(items):
+        body = mapping_at(item)
         row = {
             word: body.get(name, layout.defaults.get(word)) for word, name in layout.words.items()
         }

@@ -49,7 +49,7 @@ class Manifest(Struct, frozen=True):
 
 def has_manifests(source: Source) -> bool:
     """Return whether a document of a text is a resource."""
-    return any(_is_manifest(each) for each in source.documents)
+    return any(_is_manifest(document) for document in source.documents)
 
 
 def manifests_of(source: Source) -> Iterator[Manifest]:

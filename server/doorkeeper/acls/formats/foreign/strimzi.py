@@ -74,7 +74,7 @@ def _add_user(rows: Rows, user: Manifest) -> None:
     if not isinstance(name, str):
         raise rows.error(path, where, "metadata.name is missing: the principal follows from it")
     labels = mapping_at(mapping_at(user.body.get("metadata")).get("labels"))
-    cluster = next((labels[each] for each in _CLUSTER_LABELS if each in labels), "")
+    cluster = next((labels[label] for label in _CLUSTER_LABELS if label in labels), "")
     rows.check_cluster(path, where, str(cluster))
     authorization = user.spec.get("authorization")
     if authorization is None:
@@ -85,11 +85,13 @@ def _add_user(rows: Rows, user: Manifest) -> None:
         raise rows.error((*path, "spec", "authorization"), where, text)
     principal = _principal(rows, user, name)
     acls = mapping_at(authorization).get("acls", [])
-    place: Path = (*path, "spec", "authorization", "acls")
+    acls_path: Path = (*path, "spec", "authorization", "acls")
     if not isinstance(acls, list):
-        raise rows.error(place, where, "acls: expected is a list")
+        raise rows.error(acls_path, where, "acls: expected is a list")
     for index, acl in enumerate(acls):
-        _add_acl(rows, (*place, index), f"{where}: acl {index + 1}", acl, principal, user.version)
+        _add_acl(
+            rows, (*acls_path, index), f"{where}: acl {index + 1}", acl, principal, user.version
+        )
 
 
 def _principal(rows: Rows, user: Manifest, name: str) -> str:

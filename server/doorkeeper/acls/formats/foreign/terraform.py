@@ -108,14 +108,14 @@ def read(source: Source) -> AclSet:
 
 
 def _resources(source: Source, document: Mapping[str, Any]) -> Iterator[_Resource]:
-    shown = next((each for each in reversed(_SHOWN) if each in document), None)
+    shown = next((word for word in reversed(_SHOWN) if word in document), None)
     if shown is not None:
         yield from _shown((0, shown, "root_module"), mapping_at(document[shown]).get("root_module"))
         return
     if document.get("version") != _VERSION:
-        found = short_text(document.get("version"))
+        version = short_text(document.get("version"))
         raise FormatError(
-            f"a state of Terraform in version {found}; expected is {_VERSION}, which a newer"
+            f"a state of Terraform in version {version}; expected is {_VERSION}, which a newer"
             " Terraform writes: terraform state pull > state.json",
             source.line_of((0, "version")),
         )
@@ -138,20 +138,20 @@ def _resources(source: Source, document: Mapping[str, Any]) -> Iterator[_Resourc
 def _shown(path: Path, root: object) -> Iterator[_Resource]:
     modules: list[tuple[Path, object]] = [(path, root)]
     while modules:
-        place, module = modules.pop()
+        module_path, module = modules.pop()
         body = mapping_at(module)
         for index, resource in enumerate(_list(body.get("resources"))):
-            found = mapping_at(resource)
-            if found.get("mode") == "managed":
-                kind = str(found.get("type"))
+            values = mapping_at(resource)
+            if values.get("mode") == "managed":
+                kind = str(values.get("type"))
                 yield _Resource(
-                    (*place, "resources", index),
+                    (*module_path, "resources", index),
                     kind,
-                    short_text(found.get("address", kind)),
-                    mapping_at(found.get("values")),
+                    short_text(values.get("address", kind)),
+                    mapping_at(values.get("values")),
                 )
         children = enumerate(_list(body.get("child_modules")))
-        modules += reversed([((*place, "child_modules", n), each) for n, each in children])
+        modules += reversed([((*module_path, "child_modules", n), child) for n, child in children])
 
 
 def _cluster_of(attributes: Mapping[str, Any]) -> str:
