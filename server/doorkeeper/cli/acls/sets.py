@@ -163,20 +163,7 @@ def diff(
     With --effective, show the decisions that change from LEFT to RIGHT: allowed (+) and denied (-).
     """
     owned = selector_of(options)
-    if until is not None:
-        if options["at"] is not None:
-            raise click.UsageError("--to and --at are the same: give one of them")
-        options["at"] = until
-    places = ("address", "bootstrap_server", "bootstrap_controller", "file")
-    if all(options[option] is None for option in places):
-        if since is None and not options["overrides"]:
-            raise click.UsageError(
-                "RIGHT is missing; to compare LEFT with its own past, give --from MOMENT, and"
-                " --to MOMENT if it is not to be compared with now"
-            )
-        if since is not None:
-            options["address"] = left
-    location = take_location(options, left)
+    location = _take_right(options, left, since, until)
     overrides = location.overrides if location.address == left else ()
     other = Location(left, location.command_config, overrides, at=since)
     _refuse_stdin_twice(left, location.address)
@@ -218,6 +205,30 @@ def diff(
         exit_with_status(report, failures, changes=bool(decisions.changes))
     report.show(output)
     exit_with_status(report, failures)
+
+
+def _take_right(
+    options: dict[str, Any], left: Address, since: Moment | None, until: Moment | None
+) -> Location:
+    """Return the location of RIGHT; without one, and with a moment of LEFT, that of LEFT.
+
+    Raises:
+        click.UsageError: there is none.
+    """
+    if until is not None:
+        if options["at"] is not None:
+            raise click.UsageError("--to and --at are the same: give one of them")
+        options["at"] = until
+    addresses = ("address", "bootstrap_server", "bootstrap_controller", "file")
+    if all(options[option] is None for option in addresses):
+        if since is None and not options["overrides"]:
+            raise click.UsageError(
+                "RIGHT is missing; to compare LEFT with its own past, give --from MOMENT, and"
+                " --to MOMENT if it is not to be compared with now"
+            )
+        if since is not None:
+            options["address"] = left
+    return take_location(options, left)
 
 
 def _differing_entities(
@@ -293,18 +304,17 @@ def plan(
     except OSError as error:
         fail([f"{out_file}: {error.strerror}"])
     rest = set(present.bindings).difference(changes.removed)
-    unowned, failures = None, options["failures"]
-    if "unowned" in failures:
-        unowned = tuple(sorted(rest.difference(goal.bindings)))
+    failures = options["failures"]
+    compares = effective or "widening" in failures
+    unowned = tuple(sorted(rest.difference(goal.bindings))) if "unowned" in failures else None
     states = take_states(
         options,
         present,
         goal,
         (present.bindings, rest.union(changes.added)),
-        asked=effective or asserted is not None or "widening" in failures,
+        asked=compares or asserted is not None,
     )
-    needs_difference = effective or "widening" in failures
-    decisions = states.difference() if states is not None and needs_difference else None
+    decisions = states.difference() if states is not None and compares else None
     report = PlanReport(
         changes,
         sides,

@@ -70,17 +70,17 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings; --help is the last one."""
-        rows: dict[str, list[tuple[str, str]]] = {each: [] for each in HEADINGS}
+        rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in HEADINGS}
         for parameter in self.get_params(ctx):
             # --help is Click's own.
             if isinstance(parameter, click.Option) and (row := parameter.get_help_record(ctx)):
                 rows[getattr(parameter, "heading", OUTPUT)].append(row)
-        sections = [(heading, found) for heading, found in rows.items() if found]
+        sections = [(heading, options) for heading, options in rows.items() if options]
         if len(sections) == 1:
             sections = [(OPTIONS, sections[0][1])]
-        for heading, found in sections:
+        for heading, heading in sections:
             with formatter.section(heading):
-                formatter.write_dl(found)
+                formatter.write_dl(heading)
 
 
 class Group(click.Group):

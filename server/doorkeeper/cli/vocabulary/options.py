@@ -447,7 +447,9 @@ def named_option(*declarations: str, **attributes: Any) -> Callable[[Decorated],
 
     ``attributes`` are those of ``click.option`` and ``Option``, without the metavar and the text.
     """
-    name = next(each for each in declarations if each.startswith("--")).partition("/")[0]
+    name = next(
+        declaration for declaration in declarations if declaration.startswith("--")
+    ).partition("/")[0]
     meaning = VOCABULARY[name]
     shows_choices = isinstance(attributes.get("type"), click.Choice) and name != "--task"
     return click.option(
