@@ -86,10 +86,15 @@ def stored_columns(table: Table) -> tuple[Column, ...]:
 
 
 def stored_schema(table: Table) -> pa.Schema:
-    """Return the schema of a table's files for Arrow."""
+    """Return the schema of a table's files for Arrow; in Delta meanings are comments of columns."""
     import pyarrow as pa  # noqa: PLC0415 - see the module
 
-    return pa.schema([_arrow_field(pa, column) for column in stored_columns(table)])
+    columns = stored_columns(table)
+    plain = pa.schema([_arrow_field(pa, column) for column in columns])
+    return pa.schema(
+        field.with_metadata({"comment": column.meaning})
+        for field, column in zip(plain, columns, strict=True)
+    )
 
 
 def polars_schema(table: Table) -> pl.Schema:

@@ -12,6 +12,7 @@ that was killed: its commits are passed over when tables are read, and undone by
 from __future__ import annotations
 
 import bisect
+import datetime as dt
 import json
 import os
 import re
@@ -52,7 +53,8 @@ class DataFile:
 
     ``days`` are the first and the last day of its rows where the table has days, and is not
     partitioned by them: with them readers pass over files. ``partition`` has the value of each
-    column by which the table is partitioned, which its rows have too.
+    column by which the table is partitioned, which its rows have too. ``stats`` are Delta's, of a
+    file that is new.
     """
 
     table: str
@@ -62,6 +64,7 @@ class DataFile:
     modified_ms: int
     days: tuple[str, str] | None = None
     partition: tuple[tuple[str, str], ...] = ()
+    stats: str = ""
 
 
 class Tables:
@@ -356,6 +359,7 @@ def write_part(root: str, table: str, frame: pl.DataFrame, name: str) -> DataFil
         modified_ms=written.modified_ms,
         days=days,
         partition=tuple((column, str(frame[column][0])) for column in partitioned_by),
+        stats=_stats_of(table, frame),
     )
 
 
@@ -384,7 +388,7 @@ def _write(
             dict(part.partition),
             part.modified_ms,
             data_change=True,
-            stats=_stats(part),
+            stats=part.stats or _stats(part),
         )
         for part in new
     ]
@@ -420,6 +424,37 @@ def _beginning_with(prefix: str, parts: list[DataFile]) -> list[DataFile]:
             break
         found.append(part)
     return found
+
+
+def _stats_of(table: str, frame: pl.DataFrame) -> str:
+    """Return the statistics of a file: with them readers pass over files of other times.
+
+    Of texts there are none: the log of a table would keep names that its rows have no more.
+    """
+    found: dict[str, Any] = {
+        "numRecords": len(frame), "minValues": {}, "maxValues": {}, "nullCount": {},
+    }  # fmt: skip
+    for column in stored_columns(TABLES[table]):
+        name, kind = column.name, column.type
+        if not isinstance(kind, str) or name in TABLES[table].partitioned_by:
+            continue
+        values = frame[name]
+        found["nullCount"][name] = values.null_count()
+        if kind in _ORDERED and values.null_count() < len(values):
+            found["minValues"][name] = _stat(values.min())
+            # Readers take times of statistics for whole milliseconds.
+            found["maxValues"][name] = _stat(values.max(), up=dt.timedelta(microseconds=999))
+    return json.dumps(found)
+
+
+_ORDERED = ("int16", "int32", "int64", "date", "timestamp")
+
+
+def _stat(value: object, up: dt.timedelta = dt.timedelta(0)) -> object:
+    if isinstance(value, dt.datetime):
+        at = (value + up).astimezone(dt.UTC)
+        return f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03}Z"
+    return value.isoformat() if isinstance(value, dt.date) else value
 
 
 def _stats(part: DataFile) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper_pipeline.columns import stored_columns
+from doorkeeper_pipeline.schemas import TABLES
 from testkit.checkout import ROOT
 from testkit.kafka_jars import other_jars
 from testkit.load import scaled
@@ -160,3 +162,55 @@ def test_complete_versions(
         assert all(count == names for count, names in (each[table] for each in seen))
     with capsys.disabled():
         sys.stdout.write(f"\n{commits} commits, {len(seen)} looks at both tables\n")
+
+
+CATALOG = """
+import json, sys
+from pathlib import Path
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+spark.sql("CREATE SCHEMA access")
+found = {}
+for log in sorted(Path(sys.argv[1]).glob("*/*/_delta_log")):
+    name = f"access.{log.parent.name}"
+    spark.sql(f"CREATE TABLE {name} USING DELTA LOCATION '{log.parent}'")
+    rows = spark.sql(f"DESCRIBE TABLE {name}").collect()
+    named = [row for row in rows if row.col_name and not row.col_name.startswith("#")]
+    found[name] = {row.col_name: row.comment for row in named}
+asked = "SELECT sum(count) FROM access.decisions WHERE day = '2026-11-22' AND minute {}"
+sums = [spark.sql(asked.format(each)).first()[0] for each in (
+    ">= '2026-11-22T03:00:00Z'", "< '2026-11-22T03:00:00Z'", "> '2026-11-23'"
+)]
+print(json.dumps([found, sums]))
+spark.stop()
+"""
+
+
+@pytest.mark.timeout(1200)
+def test_tables_in_a_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each table can be registered by its folder; columns have comments; statistics hide no row."""
+    for name, value in spark_options().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    logs, out = tmp_path / "logs", tmp_path / "out"
+    logs.mkdir()
+    commit(logs, out, 0)
+    (tmp_path / "reader.py").write_text(CATALOG)
+
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "reader.py"), str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        timeout=scaled(300),
+    )
+
+    assert done.returncode == 0, done.stderr[-3000:]
+    found, sums = json.loads(done.stdout.splitlines()[-1])
+    assert found.keys() >= {"access.decisions", "access.grant_usage", "access.denied"}
+    for name, comments in found.items():
+        declared = {column.name: column.meaning for column in stored_columns(TABLES[name[7:]])}
+        assert comments == declared, name
+    assert sums == [2 * LINES, 3 * LINES, None]

@@ -15,6 +15,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from doorkeeper_pipeline.errors import Busy, PipelineError, Unreadable
+from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import Change, Tables, clean, files_of, read
 from testkit.load import scaled
@@ -252,3 +253,34 @@ def test_a_log_of_versions_that_is_damaged(tmp_path: Path) -> None:
 
     with pytest.raises(Unreadable, match="gold/denied"):
         read(tmp_path, "denied")
+
+
+def test_comments_and_statistics(tmp_path: Path) -> None:
+    """Columns say what they mean; readers pass over files of other times; the log has no names."""
+    changed(tmp_path, 1, "User:a", "User:b")
+
+    table = DeltaTable(str(tmp_path / "gold" / "denied"))
+    comments = {field.name: field.metadata.get("comment") for field in table.schema().fields}
+    assert comments["principal"] == next(
+        column.meaning for column in TABLES["denied"].columns if column.name == "principal"
+    )
+    assert all(comments.values())
+    actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+    assert [each["min.first_ts"] for each in actions] == [NOON]
+    assert [each["max.count"] for each in actions] == [1]
+    assert [each["null_count.principal"] for each in actions] == [0]
+    log = next((tmp_path / "gold" / "denied" / "_delta_log").glob("*0.json"))
+    assert "User:" not in log.read_text()
+
+
+def test_times_of_statistics(tmp_path: Path) -> None:
+    """A part of a millisecond is in the range: a reader that asks for it does not pass over it."""
+    at = NOON + dt.timedelta(microseconds=1)
+    change = Change(Tables(tmp_path))
+    change.replace("runs", runs(1).with_columns(finished=pl.lit(at).cast(pl.Datetime("us", "UTC"))))
+    change.commit()
+
+    table = DeltaTable(str(tmp_path / "manifest" / "runs"))
+    (action,) = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+    assert action["max.finished"] == NOON + dt.timedelta(milliseconds=1)
+    assert pl.scan_delta(table).filter(pl.col("finished") > NOON).collect().height == 1
