@@ -299,6 +299,7 @@ def plan(
         # Before it is shown: a reader of the output may close the pipe, and the file must exist.
         if out_file is not None:
             write_whole(out_file, acl_plans.text_of(changes, *sides, entities).encode())
+            say(f"the plan is written to {out_file}")
     except PlanError as error:
         fail_without_plan(error)
     except OSError as error:
@@ -314,7 +315,7 @@ def plan(
         (present.bindings, rest.union(changes.added)),
         asked=compares or asserted is not None,
     )
-    decisions = states.difference() if states is not None and compares else None
+    decisions = states.difference() if states and compares else None
     report = PlanReport(
         changes,
         sides,
@@ -330,8 +331,6 @@ def plan(
     report.show(output)
     say_staying(entities, (*rest, *changes.added))
     refusals = _refusals(location, present, report, Acceptance(accepted, removals_max))
-    if out_file is not None:
-        say(f"the plan is written to {out_file}")
     exit_with_status(report, failures, refusals=refusals)
 
 

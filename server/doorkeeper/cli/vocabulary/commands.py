@@ -75,12 +75,12 @@ class Command(click.Command):
             # --help is Click's own.
             if isinstance(parameter, click.Option) and (row := parameter.get_help_record(ctx)):
                 rows[getattr(parameter, "heading", OUTPUT)].append(row)
-        sections = [(heading, options) for heading, options in rows.items() if options]
+        sections = [(heading, records) for heading, records in rows.items() if records]
         if len(sections) == 1:
             sections = [(OPTIONS, sections[0][1])]
-        for heading, heading in sections:
+        for heading, records in sections:
             with formatter.section(heading):
-                formatter.write_dl(heading)
+                formatter.write_dl(records)
 
 
 class Group(click.Group):
