@@ -25,8 +25,6 @@ REFERENCE = questions(PAGE) + questions((ROOT / "README.md").read_text(encoding=
 SHOWN = [
     *REFERENCE,
     *questions(page("whoami.md")),
-    *questions(page("prove-pii-readers.md")),
-    *questions(page("review-acl-changes.md")),
 ]
 
 

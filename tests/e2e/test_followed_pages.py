@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 LOG_LINE = re.compile(r"(?ms)^```text\n(Principal = .*?)\n```$")
 SLOW = (
-    *("acl-sets.md", "audit.md", "history.md", "acls-in-git.md", "production.md", "report.md"),
-    *("pipeline.md", "pipeline-answers.md", "clean-up-grants.md", "remove-unused-grants.md"),
+    *("acl-sets.md", "acl-files.md", "audit.md", "history.md", "acls-in-git.md", "production.md"),
+    *("pipeline.md", "pipeline-reference.md", "clean-up-grants.md"),
     "compare-tools.md",
     "why-no-access.md",
     *("test-your-application.md", "migrate-from-a-cluster.md", "an-authorizer-of-your-own.md"),
@@ -41,13 +41,13 @@ def test_what_is_shown_is_printed(name: str, tmp_path: Path) -> None:
     text = page(name)
     folder = tmp_path / "page"
     folder.mkdir()
-    for linked in {"examples", *re.findall(r"\$PWD/(\w+)", text)}:
+    for linked in set(re.findall(r"\$PWD/(\w+)", text)):
         (folder / linked).symlink_to(ROOT / linked)
 
     with Reader(folder, tmp_path / "bin", HOME=str(folder), **AUTHOR) as reader:
         printed = reader.follow(text)
         logged = [line["event"] for line in reader.serving.lines] if reader.serving else []
 
-    assert len(printed) >= 4
+    assert printed
     assert comparable(printed) == comparable(commands(text))
     assert set(LOG_LINE.findall(text)) <= set(logged)

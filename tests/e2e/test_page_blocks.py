@@ -66,7 +66,7 @@ def test_the_policy_of_the_page_refuses(tmp_path: Path) -> None:
 
 def test_the_script_of_managed_spark_is_the_command(tmp_path: Path) -> None:
     """Its arguments are those of the command, which knows all words that the services get."""
-    text = page("pipeline-clusters.md")
+    text = page("pipeline-reference.md")
     (code,) = blocks(text, "python")
     (tmp_path / "access.py").write_text(code, encoding="utf-8")
 

@@ -85,7 +85,7 @@ def command(
 
     The first page says what changed since the last run, what to decide, and what is safe to do.
     Then come causes of refusals, every grant with its verdict, the last proposal and backtest, and
-    unreadable input. See docs/reference/report.md.
+    unreadable input. See docs/reference/pipeline-reference.md.
 
     \b
     Examples:

@@ -86,7 +86,7 @@ def command(
     The answer has the rule that decided, the reason, age and use of the grant, and examples of the
     history. A GRANT is a row as doorkeeper acls prints it:
     KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host. Options name
-    grants too. The rules: docs/reference/pipeline-answers.md.
+    grants too. The rules: docs/reference/pipeline-reference.md.
 
     \b
     Examples:
