@@ -8,7 +8,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
+from doorkeeper.acls.formats.choosing import Format, read
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
@@ -46,3 +48,17 @@ def test_the_unit_keeps_passwords_from_other_users() -> None:
         "Environment=DOORKEEPER_JAAS_FILE=%d/kafka.jaas",
     ):
         assert line in text.splitlines()
+
+
+def test_the_shelf_of_roles_is_listed() -> None:
+    """The page has a row for each file: the program, its release, and how many ACLs it needs."""
+    rows = []
+    for path in sorted((ROOT / "examples" / "roles").glob("*.yaml")):
+        text = path.read_text(encoding="utf-8")
+        head, number = yaml.safe_load(text)["x-learned"], len(list(read(text, Format.YAML)))
+        link = f"[{path.name}](../../examples/roles/{path.name})"
+        rows.append(f"| {link} | {head['program']} {head['release']} | {number} | {head['did']} |")
+
+    page = (ROOT / "docs" / "how-to" / "learn.md").read_text(encoding="utf-8")
+
+    assert [line for line in page.splitlines() if "(../../examples/roles/" in line] == rows

@@ -48,6 +48,7 @@ QUICK = (
     "admin/test_foreign_clients.py",
     "admin/test_same_kafka_acls.py",
     "applications/test_java_clients.py",
+    "applications/test_shelf.py",
     "brokers/test_config_rules.py",
     "brokers/test_same_random_requests.py",
     "logins/test_whoami.py",

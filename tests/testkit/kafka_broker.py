@@ -14,6 +14,31 @@ from testkit.kafka_jars import Jars
 
 START_S = 60
 
+LOG4J = """
+<Configuration status="error">
+  <Appenders>
+    <Console name="out"><PatternLayout pattern="[%d] %p %m (%c)%n"/></Console>
+    <File name="authorizer" fileName="{log}"><PatternLayout pattern="[%d] %p %m (%c)%n"/></File>
+  </Appenders>
+  <Loggers>
+    <Root level="warn"><AppenderRef ref="out"/></Root>
+    <Logger name="kafka.authorizer.logger" level="trace" additivity="false">
+      <AppenderRef ref="authorizer"/>
+    </Logger>
+  </Loggers>
+</Configuration>
+"""
+
+
+def authorizer_log_options(log: Path) -> tuple[str, ...]:
+    """Return options for a broker that writes ``kafka-authorizer.log`` whole, in Kafka's layout.
+
+    Its jars must be those of ``logging_by_log4j``.
+    """
+    config = log.with_suffix(".xml")
+    config.write_text(LOG4J.format(log=log))
+    return (f"-Dlog4j2.configurationFile={config}", "-Duser.timezone=UTC")
+
 
 def free_port() -> int:
     """Return a port that nobody listened on a moment ago."""

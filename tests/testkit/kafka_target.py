@@ -7,12 +7,19 @@ run against Kafka instead, which is how its expectations were found.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from doorkeeper.acls.entities.model import TopicEntity
 from testkit.doorkeeper_server import DoorkeeperServer
-from testkit.kafka_broker import KafkaBroker, free_port, jaas, listeners
-from testkit.kafka_jars import broker_jars
+from testkit.kafka_broker import (
+    KafkaBroker,
+    authorizer_log_options,
+    free_port,
+    jaas,
+    listeners,
+)
+from testkit.kafka_jars import broker_jars, logging_by_log4j
 
 USERS: Mapping[str, str] = {
     "admin": "admin-secret",
@@ -65,10 +72,24 @@ RELEASES: Mapping[str, str] = {"3.9.1": "4.3", "4.3.1": "4.3", "4.4.0": "4.4"}
 """The release whose rules a Doorkeeper follows beside a broker of a version."""
 
 
-def kafka_target(version: str = "4.3.1", *, audit_level: str = "warn", **overrides: str) -> Target:
-    """Start a real broker. Underscores in a key of ``overrides`` stand for dots."""
+def kafka_target(
+    version: str = "4.3.1",
+    *,
+    audit_level: str = "warn",
+    authorizer_log: Path | None = None,
+    **overrides: str,
+) -> Target:
+    """Start a real broker. Underscores in a key of ``overrides`` stand for dots.
+
+    With ``authorizer_log`` it writes each decision there, in Kafka's layout.
+    """
+    jars = broker_jars(version)
     broker = KafkaBroker(
-        broker_jars(version), users=USERS, overrides=dotted(overrides), audit_level=audit_level
+        jars if authorizer_log is None else logging_by_log4j(jars),
+        users=USERS,
+        overrides=dotted(overrides),
+        audit_level=audit_level,
+        options=() if authorizer_log is None else authorizer_log_options(authorizer_log),
     )
     try:
         broker.start()

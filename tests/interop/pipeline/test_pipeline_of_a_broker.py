@@ -25,7 +25,7 @@ from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper_pipeline.evaluation.literals import bindings_of
 from doorkeeper_pipeline.tables import delta
 from synthetic.deciding import Acls
-from testkit.kafka_broker import KafkaBroker
+from testkit.kafka_broker import KafkaBroker, authorizer_log_options
 from testkit.kafka_jars import jars, logging_by_log4j
 from testkit.kafka_tools import KafkaTools
 from testkit.load import scaled
@@ -39,20 +39,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
-LOG4J = """
-<Configuration status="error">
-  <Appenders>
-    <Console name="out"><PatternLayout pattern="[%d] %p %m (%c)%n"/></Console>
-    <File name="authorizer" fileName="{log}"><PatternLayout pattern="[%d] %p %m (%c)%n"/></File>
-  </Appenders>
-  <Loggers>
-    <Root level="warn"><AppenderRef ref="out"/></Root>
-    <Logger name="kafka.authorizer.logger" level="trace" additivity="false">
-      <AppenderRef ref="authorizer"/>
-    </Logger>
-  </Loggers>
-</Configuration>
-"""
 LINE = re.compile(
     r"\[([\d-]+ \d\d:\d\d):[\d,]+\] [A-Z]+ Principal = (\S+) is (Allowed|Denied) operation = (\w+)"
     r" from host = (\S+) on resource = (\w+):LITERAL:(.*) for request = (\w+)"
@@ -83,15 +69,14 @@ ASKED = (
 def log(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """Give the log of a broker that real clients have used, and its list of ACLs."""
     folder = tmp_path_factory.mktemp("broker")
-    file, config = folder / "kafka-authorizer.log", folder / "log4j2.xml"
-    config.write_text(LOG4J.format(log=file))
+    file = folder / "kafka-authorizer.log"
     release = or_skip(lambda: logging_by_log4j(jars("4.3.1")))
     users = {"alice": "alice-secret", "bob": "bob-secret", "admin": "admin-secret"}
     broker = KafkaBroker(
         release,
         users=users,
         overrides={},
-        options=(f"-Dlog4j2.configurationFile={config}", "-Duser.timezone=UTC"),
+        options=authorizer_log_options(file),
     )
     try:
         broker.start()

@@ -74,8 +74,8 @@ def counted_request(
             # With a topic the cluster-wide ACL is one too many.
             return CountedRequest(any_topic(question), reported, on_any=True)
         return CountedRequest(question, reported)
-    if log_if_denied is None:
-        log_if_denied = log_if_allowed
+    if log_if_denied is None and not log_if_allowed:
+        log_if_denied = False
     return CountedRequest(question, is_reported(api_key, question, log_if_denied=log_if_denied))
 
 
@@ -86,19 +86,21 @@ def any_topic(question: Question) -> Question:
     )
 
 
-def is_reported(api_key: int | None, question: Question, *, log_if_denied: bool) -> bool:
+def is_reported(api_key: int | None, question: Question, *, log_if_denied: bool | None) -> bool:
     """Return whether a denial of an API's question is an error that the client sees.
 
     Where an API asks the same question for two purposes, one of which has an error, it is reported.
     A denial that Kafka does not log is none: CreateTopics creates a topic whose settings it hides.
+    ``log_if_denied`` is None where a log does not tell: then the purposes of the API do.
     """
-    if not log_if_denied:
+    if log_if_denied is False:
         return False
     # -1 is no API: without the request each row of a log counts.
     rows = [
         row
         for row in REQUIRED.get(-1 if api_key is None else api_key, ())
-        if row.log_if_denied
-        and (row.operation, row.resource) == (question.operation.name, question.resource_type.name)
+        if (row.operation, row.resource) == (question.operation.name, question.resource_type.name)
     ]
-    return not rows or any(row.refusal for row in rows)
+    logged = [row for row in rows if row.log_if_denied]
+    unknown = not rows if log_if_denied is None else not logged
+    return unknown or any(row.refusal for row in logged)
