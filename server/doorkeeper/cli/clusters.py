@@ -1,4 +1,4 @@
-"""``doorkeeper clusters``: compare Kafka clusters with the ACLs of a store, change and adopt them.
+"""``doorkeeper clusters``: compare Kafka clusters with the ACLs of a store, and adopt them.
 
 The desired ACLs are those of the store, read beside its server; every broker of a cluster is read.
 """
@@ -13,9 +13,8 @@ from typing import Any, Final
 
 import click
 from msgspec import Struct
-from msgspec.structs import replace
 
-from doorkeeper.acls.live_changes import Rule, binding_text
+from doorkeeper.acls.live_changes import binding_text
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls.addresses import Location
@@ -26,15 +25,13 @@ from doorkeeper.cli.options import load_settings, output_option
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.stores import open_for_reading, place_of
-from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
+from doorkeeper.cli.terminal import fail, paint, printable, show, show_json
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.state.store import StorageError
-from doorkeeper.sync.config import ACCEPTED, ClusterConfig, Foreign, Mode, load
-from doorkeeper.sync.drift import NO_BINDINGS, ignored_text
-from doorkeeper.sync.enforcement import Enforcement
-from doorkeeper.sync.remote import ClusterError, RemoteCluster
+from doorkeeper.sync.config import ClusterConfig, load
+from doorkeeper.sync.drift import ignored_text
 
 DRIFT: Final = 3
 """The status of a cluster that does not enforce the desired ACLs."""
@@ -170,53 +167,6 @@ def _numbers(comparison: ClusterComparison, desired: Desired) -> Plan:
 
 
 @command.command(
-    name="sync",
-    epilog=f"""
-DENY is added before ALLOW, and removed after it; nothing outside the scope is touched. A cluster in
-mode observe is changed too, if it belongs to the store (store: of its entry).
-{_STATUSES}
-\b
-Examples:
-  doorkeeper clusters sync --config server.properties --cluster production
-  doorkeeper clusters sync --config server.properties --accept size
-""",
-)
-@clusters_options
-@named_option("--accept", "accepted", type=click.Choice(ACCEPTED), multiple=True)
-@output_option
-def synchronize(file: Path, names: tuple[str, ...], accepted: tuple[str, ...], output: str) -> None:
-    """Change clusters until they have the ACLs of the store, in their order."""
-    clusters = _clusters_of(file, names)
-
-    async def run() -> tuple[Desired, list[ClusterComparison]]:
-        desired = await _read_store(file)
-        for cluster in sorted(clusters, key=lambda config: config.order):
-            config = replace(
-                cluster,
-                mode=Mode.ENFORCE,
-                foreign=Foreign.REVERT,
-                accepted=cluster.accepted | set(map(Rule, accepted)),
-            )
-            if not await _synchronize(config, desired):
-                # The next ones come after this one.
-                break
-        return await _compare(file, clusters)
-
-    desired, comparisons = asyncio.run(run())
-    if output == "json":
-        show_json({"clusters": [comparison.record(desired.revision) for comparison in comparisons]})
-    else:
-        show(
-            [
-                line
-                for comparison in comparisons
-                for line in _status_lines(comparison, desired.revision)
-            ]
-        )
-    _end(comparisons)
-
-
-@command.command(
     name="adopt",
     epilog="""
 Nothing is changed: the operator of the clusters file decides. A store that is restored from a
@@ -272,53 +222,6 @@ class Desired(Struct, frozen=True):
     def of(self, config: ClusterConfig) -> frozenset[AclBinding]:
         """Return the bindings that a cluster should have."""
         return frozenset(filter(config.scope.selects, self.bindings))
-
-
-async def _synchronize(config: ClusterConfig, desired: Desired) -> bool:
-    """Change one cluster; return whether all brokers enforce the desired ACLs then."""
-    before = await compare_cluster(config, desired.of(config), desired.store_id)
-    if before.drifts and before.drift:
-        remote = RemoteCluster(config)
-        try:
-            await _change(config, desired, before, remote)
-        except ClusterError as error:
-            say(f"{config.name}: {error}")
-            return False
-        finally:
-            await remote.close()
-    ends_s = time.monotonic() + config.interval_s
-    while True:
-        comparison = await compare_cluster(config, desired.of(config), desired.store_id)
-        # Brokers apply changes a little after the controller has acknowledged them.
-        if comparison.is_in_force or not before.drift or time.monotonic() >= ends_s:
-            return comparison.is_in_force
-        await asyncio.sleep(_LOOK_S)
-
-
-async def _change(
-    config: ClusterConfig, desired: Desired, comparison: ClusterComparison, remote: RemoteCluster
-) -> None:
-    """Make the changes that may be made, and say which are not."""
-    enforcement, drift, goal = Enforcement(config), comparison.drift, desired.of(config)
-    live = replace((await remote.facts(0)), other_owner=comparison.refusal)
-    while True:
-        edits = enforcement.plan(drift, goal, live, 0)
-        is_refused = False
-        async for sent in remote.send(edits.stages):
-            added, removed = (
-                sent.successes if sent.adds is adds else NO_BINDINGS for adds in (True, False)
-            )
-            drift = drift.after_edit(goal, added, removed)
-            if sent.failures:
-                enforcement.refuse(sent.failures, sent.refusal, 0)
-                is_refused = True
-                break
-        for text in edits.warnings:
-            say(f"{config.name}: {text}")
-        if not is_refused:
-            for hold in edits.holds:
-                say(f"{config.name}: {hold.reason}")
-            return
 
 
 async def _compare(

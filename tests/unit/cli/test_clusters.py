@@ -106,10 +106,9 @@ def test_adopt_prints_the_line_that_gives_a_cluster_to_the_store(
     config: Path, kafka: DoorkeeperServer
 ) -> None:
     """And what the store would change; until the line is in the file, nothing is changed."""
-    code, text, errors = run("clusters", "sync", "--config", str(config))
-    assert (code, set(kafka.acls())) == (3, {BOB, CAROL})
-    assert "a: the cluster belongs to no store, and this is store " in errors
-    assert "the cluster belongs to no store" in text
+    code, text, _ = run("clusters", "status", "--config", str(config))
+    assert code == 3
+    assert "a (enforce): the cluster belongs to no store, and this is store " in text
 
     code, text, _ = run(*ADOPT, str(config))
     *rows, sentence, line = text.splitlines()
@@ -130,24 +129,25 @@ def test_adopt_prints_the_line_that_gives_a_cluster_to_the_store(
     # The same ACLs in another folder are another store.
     rmtree(config.parent / "data")
     asyncio.run(fill(config.parent / "data", edit(ACL, set=[StoredBinding("a" * 22, ALICE)])))
-    code, _, errors = run("clusters", "sync", "--config", str(config))
-    assert (code, set(kafka.acls())) == (3, {BOB, CAROL})
-    assert f"a: the cluster belongs to store {store_id}, and this is store " in errors
+    code, text, _ = run("clusters", "status", "--config", str(config))
+    assert code == 3
+    assert f"the cluster belongs to store {store_id}, and this is store " in text
 
 
-def test_sync_changes_a_cluster(config: Path, kafka: DoorkeeperServer) -> None:
-    """Removals beyond the limit need a word; then every broker enforces the store."""
+def test_a_store_is_applied_to_a_cluster_once(config: Path, kafka: DoorkeeperServer) -> None:
+    """By acls apply; then every broker enforces the store."""
     adopt(config, kafka)
-    code, text, errors = run("clusters", "sync", "--config", str(config))
-    assert (code, set(kafka.acls())) == (3, {ALICE, BOB, CAROL})
-    assert "a: 1 ACLs would be removed; the limit is 0" in errors
-    assert text == "a (enforce): broker 1: 0 missing, 1 extra\n"
+    code, text, _ = run("clusters", "status", "--config", str(config))
+    assert (code, text) == (3, "a (enforce): broker 1: 1 missing, 1 extra\n")
 
-    code, text, _ = run("clusters", "sync", "--config", str(config), "--accept", "size")
-    assert (code, set(kafka.acls())) == (0, {ALICE, CAROL})
-    assert text == "a (enforce): revision 1 is in force on brokers 1\n"
+    code, _, errors = run(
+        *("acls", "apply", f"config:{config}", f"kafka://{kafka.bootstrap_servers}"),
+        *("--own-prefix", "pay-", "--yes"),
+    )
+    assert (code, set(kafka.acls())) == (0, {ALICE, CAROL}), errors
 
-    assert run("clusters", "status", "--config", str(config), "--wait", "1")[0] == 0
+    code, text, _ = run("clusters", "status", "--config", str(config), "--wait", "1")
+    assert (code, text) == (0, "a (enforce): revision 1 is in force on brokers 1\n")
     code, _, errors = run(
         "clusters", "status", "--config", str(config), "--wait", "2", "--timeout", "0.1"
     )
