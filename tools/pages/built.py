@@ -1,6 +1,6 @@
 """The parts of pages that are made when the site is built, and are not committed.
 
-A page in ``docs/reference`` says ``<!-- generated: apis -->`` where ``pages.apis.text()`` belongs.
+A page says ``<!-- generated: apis -->`` where ``pages.apis.text()`` belongs.
 A quotation right above it is for readers of the source, and is not on the site.
 """
 

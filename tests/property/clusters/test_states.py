@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from doorkeeper.sync import synchronization
 from doorkeeper.sync.config import Mode
 from doorkeeper.sync.states import TRANSITIONS, Event, Pace, Role, State, next_state
+from pages import cluster_states
 from testkit.acl import READ, allow, topic
 from testkit.lagging_cluster import STORE_ID, Lagging, kept
 from testkit.load import scaled
@@ -73,6 +74,17 @@ def test_an_observer_cannot_send(role: Role) -> None:
     assert State.SENDING not in TRANSITIONS[role]
     with pytest.raises(KeyError):
         next_state(role, State.JUDGING, Event.SENDABLE)
+
+
+def test_the_page_has_each_transition() -> None:
+    """In the row of its state and the column of its role."""
+    rows = [line.strip("| ").split(" | ") for line in cluster_states.text().splitlines()]
+    heads, cells = rows[0], {row[0]: row for row in rows if len(row) == len(rows[0])}
+
+    for role, table in TRANSITIONS.items():
+        for state, moves in table.items():
+            expected = "<br>".join(f"{event.name} → {after.name}" for event, after in moves.items())
+            assert cells[state.name][heads.index(role.name)] == (expected or "-")
 
 
 @given(
