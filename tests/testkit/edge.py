@@ -275,7 +275,7 @@ def connection(
     made = Connection(
         peer,
         node=cast("Node", EdgeNode(properties)),
-        apis=APIS.get,
+        apis=APIS,
         mechanisms=offers.mechanisms,
         builder=offers.builder,
         limits=limits or Limits(),
@@ -407,7 +407,7 @@ async def edge(
         guarded,
         cast("Services", services),
         log,
-        apis=APIS.get,
+        apis=APIS,
         clock=clock,
         requests=requests,
     )

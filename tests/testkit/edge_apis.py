@@ -39,6 +39,7 @@ from doorkeeper.server.api.node import (
     Update,
     UpdateOperation,
 )
+from doorkeeper.server.api.registry import ApiTable
 from doorkeeper.server.authorizer.result_checks import CREATION
 from doorkeeper.server.state.state import EMPTY
 from doorkeeper_wire.errors import Malformed
@@ -167,9 +168,8 @@ def binding(creation: AclCreation) -> AclBinding:
     )
 
 
-APIS: dict[int, Api] = {
-    api.key: api
-    for api in (
+APIS = ApiTable(
+    (
         api_versions.API,
         sasl_handshake.API,
         sasl_authenticate.API,
@@ -185,7 +185,7 @@ APIS: dict[int, Api] = {
             _refuse_delete_topics,
         ),
     )
-}
+)
 
 
 _settings_of = cache(settings_of)

@@ -121,16 +121,25 @@ def broker_jars(version: str) -> Jars:
 def client_jars(release: str, program: Path = CLIENTS) -> Jars:
     """Return the Java clients of any release of Kafka, and the program of ours that uses them.
 
+    From 3.3 on a program with a pom of its own gets the jars of that pom.
+
     Raises:
         Unavailable: as ``jars``.
     """
     _require_java()
-    home = CACHE / f"clients-{release}"
+    own = program / "pom.xml"
+    pom = own if own.exists() and not _is_before_3_3(release) else CLIENTS / "pom.xml"
+    home = CACHE / f"{pom.parent.name.removeprefix('kafka_')}-{release}"
     home.mkdir(parents=True, exist_ok=True)
     with _locked(home / "lock"):
-        lib = _fetched(home, release, CLIENTS / "pom.xml")
+        lib = _fetched(home, release, pom)
         classes = _compiled(home, lib, program)
     return Jars(version=release, lib=lib, classes=classes)
+
+
+def _is_before_3_3(release: str) -> bool:
+    """Return whether a release has no features of KRaft."""
+    return tuple(map(int, release.split("."))) < (3, 3)
 
 
 def program_jars(program: Path) -> Jars:

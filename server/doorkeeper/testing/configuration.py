@@ -19,9 +19,13 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.base.credentials import DIGESTS, credential_of
+from doorkeeper.base.values import NotAllowed
+from doorkeeper.server.config.kafka_versions import TEST_API_VERSIONS
+from doorkeeper.server.config.store_keys import KAFKA_RELEASE
 from doorkeeper.server.schema.acls import BindingIds, StoredBinding
 from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import ACL, CREDENTIAL, TOPIC, StoredCredential, StoredTopic
+from doorkeeper.server.schema.features import LEVELS, OLDEST
 from doorkeeper.testing.acl_options import bindings_of
 from doorkeeper.testing.options import Groups, Options, Topics
 
@@ -74,6 +78,7 @@ class Configuration:
     mechanisms: tuple[str, ...]
     records: bool
     learn: bool
+    kafka: str
     properties: Mapping[str, str] = field(repr=False)
 
     @property
@@ -97,7 +102,8 @@ def configuration_of(options: Options) -> Configuration:
 
     Raises:
         ValueError: a listener or mechanism is unknown; a record or file of ACLs is wrong; there are
-            users but no listener with SASL; a topic cannot be; a list is a single text.
+            users but no listener with SASL; a topic cannot be; a list is a single text; a release
+            of Kafka is unknown.
         TypeError: an option is unknown.
     """
     unknown = sorted(options.keys() - Options.__annotations__.keys())
@@ -121,6 +127,7 @@ def configuration_of(options: Options) -> Configuration:
         mechanisms=mechanisms,
         records=options.get("records", False),
         learn=options.get("learn", False),
+        kafka=_versions_of(options.get("kafka", "")),
         properties=dict(options.get("properties", {})),
     )
     stored_topics(config)
@@ -173,6 +180,7 @@ def keys_of(
     }
     if config.records:
         keys["doorkeeper.test.broker"] = "true"
+    keys |= _release_keys(config.kafka)
     if config.authenticates:
         keys["sasl.enabled.mechanisms"] = ",".join(config.mechanisms)
         keys["sasl.mechanism.inter.broker.protocol"] = config.mechanisms[0]
@@ -186,6 +194,16 @@ def keys_of(
     if groups_file is not None:
         keys["doorkeeper.groups.file"] = str(groups_file)
     return {**keys, **config.properties}
+
+
+def _release_keys(kafka: str) -> dict[str, str]:
+    """Return the keys of a server that clients take for a release of Kafka."""
+    if not kafka:
+        return {}
+    release = TEST_API_VERSIONS.parse(kafka).release
+    # The store follows the same rules: of the releases that it can follow, the nearest.
+    rules = {KAFKA_RELEASE.name: release if release in LEVELS else OLDEST} if release else {}
+    return {TEST_API_VERSIONS.name: kafka, **rules}
 
 
 def initial_change(config: Configuration, credentials: Iterable[StoredCredential]) -> Change:
@@ -229,6 +247,21 @@ def stored_topics(config: Configuration) -> list[StoredTopic]:
 
     rows = [{_TOPIC_WORDS.get(key, key): each[key] for key in each} for each in config.topics]
     return initial_topics(entities_of({"topics": rows}, str).entities, os.urandom)
+
+
+def _versions_of(kafka: object) -> str:
+    """Return the option ``kafka`` as it was given.
+
+    Raises:
+        ValueError: it is no text, or names no release or API.
+    """
+    if not isinstance(kafka, str):
+        raise ValueError(f'kafka: found {kafka!r}; expected is a text, as "2.8"')
+    try:
+        TEST_API_VERSIONS.parse(kafka)
+    except NotAllowed as error:
+        raise ValueError(f"kafka: found {', '.join(error.elements)!r}; allowed: {error}") from None
+    return kafka
 
 
 def _jaas(config: Configuration, mechanism: str) -> str:

@@ -34,6 +34,8 @@ class Options(TypedDict, total=False):
     mechanisms      of SASL; default: PLAIN and both of SCRAM
     records         whether producers and consumers work too: ``doorkeeper.test.broker``
     learn           whether everything is allowed, so that ``least_acls`` sees all requests
+    kafka           the release of Kafka whose versions of APIs clients meet, as in ``2.8``, and
+                    highest versions of single APIs: ``doorkeeper.test.api.versions``
     properties      other keys of server.properties
     """
 
@@ -48,6 +50,7 @@ class Options(TypedDict, total=False):
     mechanisms: Sequence[str]
     records: bool
     learn: bool
+    kafka: str
     properties: Mapping[str, str]
 
 

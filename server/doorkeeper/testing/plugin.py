@@ -34,6 +34,7 @@ _INI = (
     ("principals", "linelist", "principals that do not log in, and are named all the same"),
     ("listeners", "args", "PLAINTEXT, SASL_PLAINTEXT, SSL, SASL_SSL, MTLS"),
     ("mechanisms", "args", "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"),
+    ("kafka", "string", "the release of Kafka whose versions of APIs clients meet, as 2.8"),
     ("properties", "linelist", "other keys of server.properties, a line each: key=value"),
 )
 
@@ -52,6 +53,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for name, help_text in _FLAGS:
         text = f"doorkeeper_server: {help_text}"
         parser.addini(f"doorkeeper_{name}", text, type="bool", default=None)
+    parser.getgroup("doorkeeper").addoption(
+        "--doorkeeper-kafka",
+        metavar="RELEASE",
+        help="doorkeeper_server: the release of Kafka whose versions of APIs clients meet, before"
+        " that of the ini file",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -79,9 +86,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 class Servers:
-    """Starts servers, and stops them at the end of the test. Defaults come from the ini file."""
+    """Starts servers, and stops them at the end of the test."""
 
     def __init__(self, defaults: Options) -> None:
+        """``defaults`` come from ini file and command line."""
         self._defaults = defaults
         self._servers: list[DoorkeeperServer | DoorkeeperProcess] = []
 
@@ -107,9 +115,12 @@ class Servers:
 
 @pytest.fixture
 def doorkeeper_server(request: pytest.FixtureRequest) -> Iterator[DoorkeeperServer]:
-    """Provide a server in this process, new for each test, configured by ini file and markers."""
+    """Provide a server in this process, new for each test.
+
+    Ini file, command line and markers configure it.
+    """
     config = request.config
-    options = ini_options(config)
+    options = usual_options(config)
     for marker in reversed(list(request.node.iter_markers(MARKER))):
         if marker.args:
             pytest.fail("the marker doorkeeper takes keywords only: users={...}", pytrace=False)
@@ -123,7 +134,7 @@ def doorkeeper_server(request: pytest.FixtureRequest) -> Iterator[DoorkeeperServ
 @pytest.fixture
 def doorkeeper_servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
     """Provide a function that starts servers, for tests with several or with other options."""
-    servers = Servers(ini_options(request.config))
+    servers = Servers(usual_options(request.config))
     yield servers
     servers.close()
 
@@ -141,8 +152,8 @@ def _server_of(pool: list[DoorkeeperServer], options: Options) -> DoorkeeperServ
     return new_server
 
 
-def ini_options(config: pytest.Config) -> Options:
-    """Return the options of the ini file; relative files are relative to it."""
+def usual_options(config: pytest.Config) -> Options:
+    """Return the options of the command line and the ini file; files are relative to the latter."""
     options: dict[str, Any] = {}
     for name in (*(name for name, _, _ in _INI), *(name for name, _ in _FLAGS)):
         value = config.getini(f"doorkeeper_{name}")
@@ -153,6 +164,9 @@ def ini_options(config: pytest.Config) -> Options:
         elif name in ("users", "properties"):
             value = dict(_pair(name, line) for line in value)
         options[name] = value
+    kafka = config.getoption("--doorkeeper-kafka")
+    if kafka is not None:
+        options["kafka"] = kafka
     return options  # type: ignore[return-value]
 
 

@@ -92,7 +92,7 @@ class Pair:
             Connection(
                 peer,
                 node=assembly.node,
-                apis=registry.apis().get,
+                apis=registry.apis(),
                 mechanisms=None,
                 builder=Named(user),
                 limits=Limits(),

@@ -198,3 +198,42 @@ def test_the_plugin_costs_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == ["doorkeeper", "doorkeeper.testing", "doorkeeper.testing.plugin"]
+
+
+MEETS = """
+        def test_it(doorkeeper_server):
+            assert doorkeeper_server.configuration.kafka == "{}"
+"""
+MARKED = """
+        import pytest
+
+        @pytest.mark.doorkeeper(kafka="3.3")
+        def test_it(doorkeeper_server):
+            assert doorkeeper_server.configuration.kafka == "3.3"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "ini", "words"),
+    [
+        (MEETS.format(""), "", ()),
+        (MEETS.format("2.8"), "doorkeeper_kafka = 2.8", ()),
+        (MEETS.format("3.0"), "doorkeeper_kafka = 2.8", ("--doorkeeper-kafka=3.0",)),
+        (MARKED, "doorkeeper_kafka = 2.8", ("--doorkeeper-kafka=3.0",)),
+    ],
+)
+def test_marker_command_line_and_ini_file(
+    run: Run, text: str, ini: str, words: tuple[str, ...]
+) -> None:
+    """The marker counts before the command line, and that before the ini file."""
+    result = run(text, ini, *words)
+
+    result.assert_outcomes(passed=1)
+
+
+def test_the_plugin_names_a_wrong_release(run: Run) -> None:
+    """In one line, as any other option."""
+    result = run(MEETS.format(""), "", "--doorkeeper-kafka=2.9")
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*doorkeeper_server: kafka: found '2.9'; allowed: one release*"])

@@ -11,7 +11,8 @@ Needs no permission, and is answered before authentication too.
           one differs, the answer is 129 REBOOTSTRAP_REQUIRED, on listeners for brokers only
 
 Later versions are answered in the layout of version 0, with error 35 and the range of this API
-alone; the client retries with a version that is served.
+alone; the client retries with a version that is served. A broker before 2.4 lists nothing in that
+answer, and so does a server with its versions (``doorkeeper.test.api.versions``).
 
 Source: KIP-35, KIP-511, KIP-584, KIP-1242; ``handleApiVersionsRequest`` of the broker 4.4.0.
 """
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.server.api.declaration import declare
+from doorkeeper.server.config.kafka_versions import TEST_API_VERSIONS
 from doorkeeper.server.config.keys import TEST_BROKER
 from doorkeeper.server.schema.features import (
     LOWEST_LEVEL,
@@ -47,8 +49,14 @@ _SOFTWARE_TEXT = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 
 _LOWEST_ZERO_FROM = 4
 
+NAMES_SOFTWARE_FROM = 3
+"""The version with which a broker began to list its range beside error 35 (KIP-511)."""
+
 FEATURES_EPOCH = 0
 """Features change only while no node runs; a negative epoch would mean that they are unknown."""
+
+Feature = tuple[str, int, int]
+"""The name of a feature, its lowest level, and its present one, which is the highest."""
 
 
 def handle(request: ApiVersionsRequest, context: RequestContext, node: Node) -> ApiVersionsResponse:
@@ -60,11 +68,7 @@ def handle(request: ApiVersionsRequest, context: RequestContext, node: Node) -> 
     # A broker checks it, a controller does not.
     if not context.controller_listener and _is_misrouted(request, node):
         return refuse(request, version, ApiError(ErrorCode.REBOOTSTRAP_REQUIRED))
-    # Clients derive the release of the cluster from the level: kafka-ui needs it to show its ACL
-    # editor.
-    features = [(METADATA_VERSION, LOWEST_LEVEL, metadata_level(node.state.features))]
-    if node.settings[TEST_BROKER]:
-        features.append((TRANSACTION_VERSION, 0, TRANSACTION_LEVEL))
+    features = _features(node)
     return ApiVersionsResponse(
         api_keys=tuple(
             ApiVersion(
@@ -85,6 +89,17 @@ def handle(request: ApiVersionsRequest, context: RequestContext, node: Node) -> 
     )
 
 
+def _features(node: Node) -> list[Feature]:
+    # Clients derive the release of the cluster from the level: kafka-ui needs it to show its ACL
+    # editor.
+    features = [(METADATA_VERSION, LOWEST_LEVEL, metadata_level(node.state.features))]
+    if node.settings[TEST_BROKER]:
+        features.append((TRANSACTION_VERSION, 0, TRANSACTION_LEVEL))
+    cap = node.settings[TEST_API_VERSIONS]
+    found = ((name, cap.feature(name, low, high)) for name, low, high in features)
+    return [(name, *levels) for name, levels in found if levels is not None]
+
+
 def _is_valid(request: ApiVersionsRequest, version: int) -> bool:
     # KIP-1242: a client sends both or neither.
     if version >= 5 and (request.cluster_id is None) != (request.node_id == -1):
@@ -101,16 +116,22 @@ def _is_misrouted(request: ApiVersionsRequest, node: Node) -> bool:
     )
 
 
-def refuse(request: ApiVersionsRequest, version: int, error: BaseException) -> ApiVersionsResponse:
+def refuse(
+    request: ApiVersionsRequest,
+    version: int,
+    error: BaseException,
+    *,
+    max_version: int = ApiVersionsRequest.MAX_VERSION,
+) -> ApiVersionsResponse:
     """Answer an error; for an unknown version, with the range that is served."""
     code, _ = answer_of(error)
-    if code is not ErrorCode.UNSUPPORTED_VERSION:
+    if code is not ErrorCode.UNSUPPORTED_VERSION or max_version < NAMES_SOFTWARE_FROM:
         return ApiVersionsResponse(error_code=code.value)
     # KIP-511: the client reads the highest version from this row and asks again.
     own = ApiVersion(
         api_key=ApiVersionsRequest.API_KEY,
         min_version=ApiVersionsRequest.MIN_VERSION,
-        max_version=ApiVersionsRequest.MAX_VERSION,
+        max_version=max_version,
     )
     return ApiVersionsResponse(error_code=code.value, api_keys=(own,))
 

@@ -1,19 +1,22 @@
 """The registry of APIs, by key: all of this package, each declared at the end of its module.
 
 ApiVersions is answered from it, so that it lists exactly the APIs served. Another package adds its
-APIs to the table of one server with ``ApiTable.with_apis``: the test broker does.
+APIs to the table of one server with ``ApiTable.with_apis``: the test broker does. A server for
+tests of clients may serve the versions of an older release alone: ``ApiTable.capped``.
 
 All are imported at the start, in 16 ms: a first request would hold up all others meanwhile.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
 from doorkeeper.server.api.node import ApiRange
+from doorkeeper.server.config.kafka_versions import VersionCap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,20 +28,28 @@ class RegisteredTwice(ValueError):
     """Two handlers claim one API key."""
 
 
+API_VERSIONS: Final = 18
+_NO_CAP: Final = VersionCap()
+
+
 class ApiTable(dict[int, "Api"]):
     """APIs by key, in the order of the keys."""
 
-    def __init__(self, apis: Iterable[Api]) -> None:
-        """Take the APIs, in any order.
+    def __init__(self, apis: Iterable[Api], cap: VersionCap = _NO_CAP) -> None:
+        """Take the APIs, in any order, as far as their versions may be listed.
 
         Raises:
             RegisteredTwice: a key occurs twice.
         """
         super().__init__()
-        for api in sorted(apis, key=lambda api: api.key):
-            if api.key in self:
-                raise RegisteredTwice(f"key {api.key}: {self[api.key].name} and {api.name}")
-            self[api.key] = api
+        self._cap = cap
+        for declared in sorted(apis, key=lambda api: api.key):
+            if declared.key in self:
+                names = f"{self[declared.key].name} and {declared.name}"
+                raise RegisteredTwice(f"key {declared.key}: {names}")
+            api = capped(declared, cap)
+            if api is not None:
+                self[api.key] = api
         self._ranges = {
             controller: tuple(
                 ApiRange(api.key, api.min_version, api.max_version)
@@ -59,8 +70,37 @@ class ApiTable(dict[int, "Api"]):
             RegisteredTwice: two of them have the same key.
         """
         # Their handlers may change what is theirs: always on the event loop.
-        added = ApiTable(replace(api, in_thread=False) for api in apis)
-        return ApiTable((self | added).values())
+        added = ApiTable((replace(api, in_thread=False) for api in apis), self._cap)
+        return ApiTable((self | added).values(), self._cap)
+
+    def capped(self, cap: VersionCap) -> ApiTable:
+        """Return the table of a server that serves no other versions, of added APIs neither."""
+        return ApiTable(self.values(), cap)
+
+    def refusing(self, key: int) -> Api | None:
+        """Return the API that refuses versions without a handler; None if Kafka has none of them.
+
+        Of a server that serves the versions of a release alone, Kafka is that release.
+        """
+        # Imported when such a request arrives: it would cost every start.
+        from doorkeeper.server.api.unserved import api_of  # noqa: PLC0415
+
+        api = api_of(key)
+        return None if api is None else capped(api, self._cap)
+
+
+def capped(api: Api, cap: VersionCap) -> Api | None:
+    """Return an API with the versions that may be listed; None if there are none."""
+    versions = cap.versions(api.key, api.min_version, api.max_version)
+    if versions == (api.min_version, api.max_version):
+        return api
+    if versions is None:
+        return None
+    low, high = versions
+    refuse: Any = api.refuse
+    if api.key == API_VERSIONS:
+        refuse = partial(refuse, max_version=high)
+    return replace(api, min_version=low, max_version=high, refuse=refuse)
 
 
 def _declared(module: str) -> Api:

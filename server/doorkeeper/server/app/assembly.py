@@ -408,7 +408,7 @@ class Assembly:
             self.guarded,
             services,
             self._logs.logger("doorkeeper.net"),
-            apis=self.node.apis.get,
+            apis=self.node.apis,
             connect=self._connect,
             requests=None if settings.http is None else RequestMeter(self.meters),
             audit_log=self.audit_log,

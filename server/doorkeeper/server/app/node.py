@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from msgspec.structs import replace
 
 from doorkeeper.server.api import registry
+from doorkeeper.server.config.kafka_versions import TEST_API_VERSIONS
 from doorkeeper.server.config.keys import BROKER_RACK, CLIENTS_JOIN_GROUP
 from doorkeeper.server.config.store_keys import (
     BROKER_HEARTBEAT_INTERVAL_MS,
@@ -70,6 +71,9 @@ class LiveNode:
         self.settings = settings
         self.apis = registry.apis(optional=settings[CLIENTS_JOIN_GROUP])
         """The APIs that this node serves."""
+        cap = settings[TEST_API_VERSIONS]
+        if cap:
+            self.apis = self.apis.capped(cap)
         self.node_id = settings.node_id
         self.controller_id = settings.node_id
         """The lowest id of all live nodes."""

@@ -14,6 +14,8 @@ the rows of keys (``doorkeeper.base.key`` says what a row is):
 keys             all keys that have an effect; those of groups are in audit_keys, http_keys,
                  sasl_keys, store_keys and test_broker_keys, and in ``doorkeeper.base.tls.keys``
 kafka_keys       all other keys of a Kafka broker, from ``kafka_keys.json``
+kafka_versions   the versions of APIs that releases of Kafka list, from ``kafka_versions.json``,
+                 and the key by which a server lists the same
 naming           lookup of a key by name; suggestions for unknown names
 
 from entries to values:

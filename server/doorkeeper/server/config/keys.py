@@ -29,6 +29,7 @@ from doorkeeper.base.values import INT_MAX, LONG_MAX, KeyType, NotAllowed, at_le
 from doorkeeper.server.config import (
     audit_keys,
     http_keys,
+    kafka_versions,
     sasl_keys,
     store_keys,
     test_broker_keys,
@@ -359,7 +360,9 @@ LOG_LEVELS: Final = Key(
     applies=Applies.DYNAMIC,
 )
 
-_MODULES: Final = (sasl_keys, tls_keys, store_keys, http_keys, audit_keys, test_broker_keys)
+_MODULES: Final = (
+    *(sasl_keys, tls_keys, store_keys, http_keys, audit_keys, test_broker_keys, kafka_versions),
+)
 
 TEST_BROKER_KEYS: Final = frozenset(
     key.name for key in vars(test_broker_keys).values() if isinstance(key, Key)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from doorkeeper.acls.model import Principal
-    from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.api.node import Node, Services
+    from doorkeeper.server.api.registry import ApiTable
     from doorkeeper.server.authorizer.guard import GuardedAuthorizer
     from doorkeeper.server.net.context import Accepted, AuditLog
     from doorkeeper.server.net.limits import Limits
@@ -67,14 +67,14 @@ class Server:
         services: Services,
         logger: Logger,
         *,
-        apis: Callable[[int], Api | None],
+        apis: ApiTable,
         clock: Callable[[], float] | None = None,
         connect: Callable[..., Connection] = Connection,
         requests: RequestMeter | None = None,
         audit_log: AuditLog | None = None,
         request_log: RequestLog | None = None,
     ) -> None:
-        """``apis`` is the registry's lookup, ``clock`` a monotonic one in seconds.
+        """``apis`` are those that are served, ``clock`` a monotonic one in seconds.
 
         ``requests`` counts requests for metrics; updates wait for ``audit_log``, which also records
         logins; ``request_log`` may be switched on at run time. ``connect`` constructs the protocol

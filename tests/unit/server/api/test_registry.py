@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
-from doorkeeper.base.errors import ApiError
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server import api as handlers
 from doorkeeper.server.api import registry
 from doorkeeper.server.api.node import ApiRange
@@ -23,6 +23,7 @@ from doorkeeper.server.api.registry import (
     apis,
 )
 from doorkeeper.server.api.unserved import api_of
+from doorkeeper.server.config.kafka_versions import TEST_API_VERSIONS
 from doorkeeper_wire.api_keys import API_NAMES
 from doorkeeper_wire.declared import tree
 from doorkeeper_wire.errors import Malformed
@@ -299,3 +300,45 @@ async def test_either_of_two_permissions_will_do() -> None:
     assert passed["markers"][0]["topics"][0]["partitions"][0]["error_code"] == 35
     assert (denied["markers"][0]["producer_id"], list(found("error_code", denied))) == (9, [31])
     assert [line.split()[0] for line in nothing.lines()] == ["TRACE", "INFO"]
+
+
+def test_a_capped_table_has_the_versions_of_a_release() -> None:
+    """Of APIs that a package adds too; what no version is left of is absent; one caps no others."""
+    table = APIS.capped(TEST_API_VERSIONS.parse("2.8"))
+    fetch = replace(APIS[3], key=1, name="Fetch", min_version=4, max_version=18, in_thread=False)
+    heartbeat = replace(APIS[3], key=68, name="ConsumerGroupHeartbeat", max_version=1)
+
+    added = table.with_apis([fetch, heartbeat])
+
+    ranges = {each.api_key: each for each in added.ranges(controller=False)}
+    assert ranges[1] == ApiRange(1, 4, 12)
+    assert ranges[18] == ApiRange(18, 0, 3)
+    assert ranges[29] == ApiRange(29, 0, 2)
+    assert 68 not in added
+    assert 69 not in added
+    assert APIS[29].max_version == 3
+
+
+def test_a_capped_table_refuses_what_its_release_had() -> None:
+    """Of the APIs without a handler: Fetch up to version 12 in 2.8, and none that came later."""
+    table = APIS.capped(TEST_API_VERSIONS.parse("2.8"))
+
+    fetch = table.refusing(1)
+
+    assert fetch is not None
+    assert (fetch.min_version, fetch.max_version) == (4, 12)
+    assert table.refusing(68) is None
+    assert APIS.refusing(68) is api_of(68)
+
+
+@pytest.mark.parametrize(("text", "listed"), [("2.8", [(18, 0, 3)]), ("2.3", [])])
+def test_a_capped_table_names_its_own_range_of_api_versions(
+    text: str, listed: list[tuple[int, int, int]]
+) -> None:
+    """Beside 35; a broker before 2.4 named nothing (KIP-511)."""
+    api = APIS.capped(TEST_API_VERSIONS.parse(text))[18]
+
+    refused: Any = api.refuse(None, 4, ApiError(ErrorCode.UNSUPPORTED_VERSION))
+
+    assert refused.error_code == 35
+    assert [(row.api_key, row.min_version, row.max_version) for row in refused.api_keys] == listed

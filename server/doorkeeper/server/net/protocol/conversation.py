@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.api.node import Node, Response
+    from doorkeeper.server.api.registry import ApiTable
     from doorkeeper.server.authorizer.one_request import RequestAuthorizer
     from doorkeeper.server.net.limits import Limits
     from doorkeeper.server.net.protocol.exchange import Advance, AnyBytes, Peer
@@ -111,7 +112,7 @@ class Conversation:
         peer: Peer,
         *,
         node: Node,
-        apis: Callable[[int], Api | None],
+        apis: ApiTable,
         mechanisms: Mapping[str, OfferedMechanism] | None,
         builder: PrincipalBuilder,
         limits: Limits,
@@ -142,9 +143,9 @@ class Conversation:
 
     def api(self, header: RequestHeader) -> Api:
         """Return the API if this listener serves it, or has a refusal for it."""
-        api = self._apis(header.api_key)
+        api = self._apis.get(header.api_key)
         if api is None or not api.min_version <= header.api_version <= api.max_version:
-            api = _refusing_api(header, api)
+            api = _refusing_api(header, api, self._apis)
         if api is None or not (api.on_controller if self.peer.controller else api.on_broker):
             raise disabled_api(header)
         return api
@@ -456,14 +457,11 @@ class Conversation:
         return outcome
 
 
-def _refusing_api(header: RequestHeader, served: Api | None) -> Api | None:
+def _refusing_api(header: RequestHeader, served: Api | None, apis: ApiTable) -> Api | None:
     """Return the API that refuses this version, if Kafka has it; else ``served``."""
     if header.api_key == API_VERSIONS:
         return served
-    # Imported when such a request arrives: it would cost every start.
-    from doorkeeper.server.api.unserved import api_of  # noqa: PLC0415
-
-    api = api_of(header.api_key)
+    api = apis.refusing(header.api_key)
     if served is None or (api and api.min_version <= header.api_version <= api.max_version):
         return api
     return served
