@@ -29,7 +29,7 @@ from doorkeeper.acls.operations import SUPPORTED_OPERATIONS, operations_of
 from doorkeeper.acls.partition import collapse, fresh_name, host_classes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.index import Names
@@ -219,17 +219,6 @@ def probe(snapshot: Snapshot, pattern: ResourcePattern) -> str:
         return name
     stem = "" if pattern_type is PatternType.LITERAL else name
     return _unlisted_name(snapshot.types[resource_type].patterns, stem)
-
-
-def probes(snapshot: Snapshot, pattern: ResourcePattern) -> Iterator[str]:
-    """Yield names such that a principal may use one of these if any that the pattern covers.
-
-    It is one name, as ``probe`` returns. The pattern with the empty prefix has a second one: it
-    covers names that the literal ``*`` does not, see ``names.wildcard_covers``.
-    """
-    yield probe(snapshot, pattern)
-    if pattern.pattern_type is PatternType.PREFIXED and not pattern.name:
-        yield _unlisted_name(snapshot.types[pattern.resource_type].patterns, WILDCARD)
 
 
 def _unlisted_name(patterns: Names[V], stem: str) -> str:

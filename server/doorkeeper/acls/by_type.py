@@ -21,7 +21,7 @@ from doorkeeper.acls.model import (
 from doorkeeper.acls.operations import DENY_TESTS, EXACT_ALLOW_TESTS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from doorkeeper.acls.index import Cell, Names
     from doorkeeper.acls.snapshot import Snapshot
@@ -68,19 +68,31 @@ def may_write_some_topic(snapshot: Snapshot, principal: str, host: str) -> bool:
 
     Source: KIP-679; ``KafkaApis.handleInitProducerIdRequest``.
     """
-    topics, write = ResourceType.TOPIC, AclOperation.WRITE
-    hosts: set[str] = set()
-    for who in (principal, WILDCARD_PRINCIPAL):
-        cells = snapshot.types[topics].principals.get(who)
-        for _, _, cell in cells.patterns() if cells is not None else ():
-            hosts.update(name for name, _ in masks(cell))
-    clients: tuple[str, ...] = (host,)
+    clients: Iterable[str] = (host,)
     if host == WILDCARD or "/" in host:
-        clients = clients_within(host, frozenset(hosts), networks=snapshot.matches_networks)
-    return bool(clients) and all(
-        allowed_on_some(snapshot, topics, write, principal=principal, host=client)
+        clients = clients_of(snapshot, principal, (ResourceType.TOPIC,), within=host)
+    answers = [
+        allowed_on_some(
+            snapshot, ResourceType.TOPIC, AclOperation.WRITE, principal=principal, host=client
+        )
         for client in clients
-    )
+    ]
+    return bool(answers) and all(answers)
+
+
+def clients_of(
+    snapshot: Snapshot, principal: str, kinds: Iterable[ResourceType], within: str = WILDCARD
+) -> tuple[str, ...]:
+    """Return a client of each class of the clients of a host, for questions about some types."""
+    hosts = {
+        host
+        for kind in kinds
+        for who in (principal, WILDCARD_PRINCIPAL)
+        if (cells := snapshot.types[kind].principals.get(who)) is not None
+        for _, _, cell in cells.patterns()
+        for host, _ in masks(cell)
+    }
+    return clients_within(within, frozenset(hosts), networks=snapshot.matches_networks)
 
 
 def _dominated(

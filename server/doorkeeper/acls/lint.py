@@ -33,8 +33,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from doorkeeper.acls.by_type import may_write_some_topic
-from doorkeeper.acls.consumer_access import readers_without_group
+from doorkeeper.acls.by_type import allowed_on_some, clients_of, may_write_some_topic
 from doorkeeper.acls.host_sets import HostTable
 from doorkeeper.acls.hosts import java_host
 from doorkeeper.acls.misleading_names import misleading_name, misleading_principal
@@ -454,16 +453,40 @@ def _idempotent_writes(snapshot: Snapshot, bindings: Iterable[AclBinding]) -> It
 def _missing_groups(
     policy: Policy, snapshot: Snapshot, bindings: Iterable[AclBinding]
 ) -> Iterator[Finding]:
-    """Yield principals that may read topics but no group, each with such a binding."""
-    for principal, binding, elsewhere in readers_without_group(policy, snapshot, bindings):
-        there = " from there" if elsewhere else ""
-        yield _warning(
-            "W007",
-            f"{principal} may read topics but join no group{there}: consumers that commit"
-            " their offsets need READ on their group",
-            binding,
-            fix=Fix(f"allow {principal} to READ its group"),
-        )
+    """Yield principals that may read topics but, from there, no group; each with such a binding.
+
+    A principal without a colon cannot exist. With ``allow.everyone.if.no.acl.found`` groups without
+    ACLs are open.
+    """
+    if policy.allow_everyone:
+        return
+    topics, groups, read = ResourceType.TOPIC, ResourceType.GROUP, AclOperation.READ
+    reading: dict[str, AclBinding] = {}
+    for binding in bindings:
+        principal, _, operation, _ = binding.entry
+        if binding.pattern.resource_type is not topics or ":" not in principal:
+            continue
+        if operation in (read, AclOperation.ALL) and _is(binding, AclPermissionType.ALLOW):
+            reading.setdefault(principal, binding)
+    for principal, binding in reading.items():
+        if principal in policy.super_users:
+            continue
+        clients = [
+            client
+            for client in clients_of(snapshot, principal, (topics, groups))
+            if allowed_on_some(snapshot, topics, read, principal=principal, host=client)
+        ]
+        if clients and not any(
+            allowed_on_some(snapshot, groups, read, principal=principal, host=client)
+            for client in clients
+        ):
+            yield _warning(
+                "W007",
+                f"{principal} may read topics but join no group: consumers that commit their"
+                " offsets need READ on their group",
+                binding,
+                fix=Fix(f"allow {principal} to READ its group"),
+            )
 
 
 def _without_credentials(

@@ -64,6 +64,25 @@ def test_one_oddity(binding: AclBinding, code: str, fixed: AclBinding | None) ->
         assert (fix.added, fix.removed) == (((), ()) if fixed is None else ((fixed,), (binding,)))
 
 
+@pytest.mark.parametrize(
+    ("groups", "is_missing"),
+    [
+        ([], True),
+        ([allow("a", READ, group("g"), "10.0.0.1")], False),
+        ([allow("a", READ, group("g"), "10.0.0.2")], True),
+        ([allow("User:*", AclOperation.ALL, group("g"))], False),
+        ([allow("b", READ, group("g"))], True),
+        ([allow("a", READ, group("g")), deny("a", READ, group("*"))], True),
+        ([allow("a", DESCRIBE, group("g"))], True),
+    ],
+)
+def test_who_reads_topics_joins_a_group(groups: list[AclBinding], *, is_missing: bool) -> None:
+    """From the same host; a grant to everybody counts, and a DENY."""
+    world = loaded(allow("a", READ, topic("t"), "10.0.0.1"), *groups)
+
+    assert bool(lint(PLAIN, world, {"W007"})) is is_missing
+
+
 def test_what_is_allowed_and_denied_on_one_pattern() -> None:
     """The ALLOW is named with the DENYs against it."""
     allowing, denying = allow("a", READ, topic("t")), deny("a", DESCRIBE, topic("t"))
