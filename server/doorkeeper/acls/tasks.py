@@ -47,16 +47,11 @@ TASKS: Final[Mapping[str, Sequence[tuple[ResourceType, AclOperation]]]] = {
 
 
 class TaskNeed(Struct, frozen=True):
-    """A permission that is needed for all names of an extent; None is a name to choose.
-
-    ``unless`` says when it is needed, where a task mostly works without it: it does not count for
-    the verdict of the task.
-    """
+    """A permission that is needed for all names of an extent; None is a name to choose."""
 
     operation: AclOperation
     resource_type: ResourceType
     names: Extent | None
-    unless: str = ""
 
 
 class NeedAnswer(NamedTuple):
@@ -107,11 +102,7 @@ def task_answer(
             of_client.append(together(_verdict(case) for case in asked))
             its_verdicts.add(of_client[-1])
             its_cases.update(dict.fromkeys(asked))
-        whole.append(
-            _all_of(
-                verdict for need, verdict in zip(needs, of_client, strict=True) if not need.unless
-            )
-        )
+        whole.append(_all_of(of_client))
     answers = [
         NeedAnswer(need, _distinct(its_cases), together(its_verdicts))
         for need, its_cases, its_verdicts in zip(needs, cases_by_need, verdicts, strict=True)
@@ -127,7 +118,6 @@ def task_access(
     Cost: O(patterns of the types), and for each principal with ACLs on these names a decision for
     each class of them.
     """
-    needs = [need for need in needs if not need.unless]
     indexes = [snapshot.types[need.resource_type].principals for need in needs]
     # Principals without ACLs of these types are all alike, but for super users.
     named = policy.super_users.union(*indexes)

@@ -70,7 +70,6 @@ from doorkeeper.cli.acls.tasks import (
     lines_of_access,
     lines_of_answer,
     lines_of_needs,
-    parameter_option,
     pattern_option,
     record_of_access,
     record_of_answer,
@@ -285,7 +284,6 @@ Examples:
 @principal_option
 @operation_option
 @task_option
-@parameter_option
 @resource_option
 @pattern_option
 @host_option
@@ -395,7 +393,6 @@ Examples:
 )
 @operation_option
 @task_option
-@parameter_option
 @resource_option
 @pattern_option
 @network_option
@@ -492,7 +489,6 @@ Examples:
     default_text="all",
 )
 @task_option
-@parameter_option
 @resource_option
 @pattern_option
 @state_options
@@ -558,10 +554,8 @@ def _needs_of_all_operations(
             )
         return take_needs(options, None, names_needed=False).needs
     if not has_resource(options):
-        if options.pop("pattern") != "literal" or options.pop("parameters"):
-            raise click.UsageError(
-                "--resource-pattern-type and --parameter need a resource or task"
-            )
+        if options.pop("pattern") != "literal":
+            raise click.UsageError("--resource-pattern-type needs a resource or task")
         del options["task"]
         remove_resource(options)
         return None

@@ -14,12 +14,7 @@ from msgspec import Struct
 
 from doorkeeper.acls.cases import Verdict
 from doorkeeper.acls.decision import Policy, Question, explain
-from doorkeeper.acls.formats.built_in_roles import BUILT_IN
-from doorkeeper.acls.formats.names import FormatError
-from doorkeeper.acls.formats.records import from_document
-from doorkeeper.acls.model import ANY_HOST, AclBinding, AclOperation, ResourceType
-from doorkeeper.acls.operations import effects
-from doorkeeper.acls.partition import extent_of
+from doorkeeper.acls.model import ANY_HOST, AclOperation, ResourceType
 from doorkeeper.acls.regions import Extent, single
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.acls.tasks import TASKS, TaskAccess, TaskAnswer, TaskNeed
@@ -27,7 +22,6 @@ from doorkeeper.acls.words import extent_words, noun, resource_words
 from doorkeeper.cli.acls.explanations import because, decision_record
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.question_options import check_name, take_resource
-from doorkeeper.cli.options import utf8
 from doorkeeper.cli.terminal import paint, printable
 from doorkeeper.cli.vocabulary.options import named_option
 
@@ -37,14 +31,10 @@ _OPTIONS: Final = {
     ResourceType.GROUP: "group",
     ResourceType.TRANSACTIONAL_ID: "transactional_id",
 }
-_PARAMETERS: Final = {"topic": "topic", "group": "group", "transactional_id": "transactionalId"}
-"""The parameters of roles that options name."""
-
 _CASES_MAX: Final = 20
 COLOURS: Final = {Verdict.ALWAYS: "green", Verdict.NEVER: "red", Verdict.SOMETIMES: "yellow"}
 
-task_option = named_option("--task", type=click.Choice([*TASKS, *BUILT_IN]))
-parameter_option = named_option("--parameter", "parameters", multiple=True, type=utf8)
+task_option = named_option("--task", type=click.Choice(list(TASKS)))
 pattern_option = named_option(
     "--resource-pattern-type",
     "pattern",
@@ -70,11 +60,8 @@ def take_needs(
         click.UsageError: they do not go together.
     """
     task, is_prefixed = options.pop("task"), options.pop("pattern") == _PREFIXED
-    parameters: tuple[str, ...] = options.pop("parameters")
     if (task is None) == (operation is None):
         raise click.UsageError("give one of --operation and --task")
-    if parameters and task not in BUILT_IN:
-        raise click.UsageError(f"--parameter is for roles: {', '.join(BUILT_IN)}")
     if operation is not None:
         kind, name = take_resource(options, operation, is_prefixed=is_prefixed)
         extent = Extent(name) if is_prefixed else single(name)
@@ -88,8 +75,6 @@ def take_needs(
             check_name(kind, name, is_prefixed=is_prefixed)
     if any(others):
         raise click.UsageError(f"--task {task} takes {_words_of(_OPTIONS)}")
-    if task in BUILT_IN:
-        return TaskQuestion(_needs_of_role(task, named, parameters, is_prefixed=is_prefixed), False)
     # No request of a task has the cluster's permissions: IDEMPOTENT_WRITE follows from WRITE.
     needed = dict(TASKS[task])
     unneeded = [kind for kind in named if named[kind] is not None and kind not in needed]
@@ -107,59 +92,8 @@ def take_needs(
     )
 
 
-def _unless(role: str, kind: ResourceType, operation: AclOperation) -> str:
-    """Return when a permission of a role is needed, if its clients mostly work without it."""
-    if (kind, operation) == (ResourceType.CLUSTER, AclOperation.IDEMPOTENT_WRITE):
-        return "since Kafka 2.8 needed only where no topic may be written"
-    if role.endswith("producer") and (kind, operation) == (ResourceType.TOPIC, AclOperation.CREATE):
-        return "needed only where the broker creates topics on first use"
-    return ""
-
-
 def _words_of(kinds: Iterable[ResourceType]) -> str:
     return ", ".join(f"--{_OPTIONS[kind].replace('_', '-')}" for kind in kinds)
-
-
-def _needs_of_role(
-    role: str,
-    named: dict[ResourceType, str | None],
-    parameters: Sequence[str],
-    *,
-    is_prefixed: bool,
-) -> list[TaskNeed]:
-    """Return the permissions of the ACLs that a role stands for."""
-    how = "PREFIXED" if is_prefixed else "LITERAL"
-    # The principal of the grant is of no account: its ACLs are asked about, not made.
-    grant: dict[str, Any] = {"role": role, "principal": "User:any"}
-    for kind, option in _OPTIONS.items():
-        if named[kind] is not None:
-            grant[_PARAMETERS[option]] = {"name": named[kind], "patternType": how}
-    for text in parameters:
-        word, sign, value = text.partition("=")
-        if not sign or not word or not value:
-            raise click.UsageError(f"--parameter: found {text!r}; expected is NAME=VALUE")
-        grant[word] = value
-    try:
-        bindings = from_document({"version": 1, "grants": [grant]})
-    except FormatError as error:
-        raise click.UsageError(f"--task {role}: {error}") from None
-    return list(
-        dict.fromkeys(
-            TaskNeed(
-                operation,
-                binding.pattern.resource_type,
-                extent_of(*binding.pattern[1:]),
-                _unless(role, binding.pattern.resource_type, operation),
-            )
-            for binding in bindings
-            for operation in _operations(binding)
-        )
-    )
-
-
-def _operations(binding: AclBinding) -> tuple[AclOperation, ...]:
-    operation = binding.entry.operation
-    return effects(binding) if operation is AclOperation.ALL else (operation,)
 
 
 def need_words(need: TaskNeed) -> str:
@@ -182,8 +116,7 @@ def lines_of_answer(
 def lines_of_needs(task: TaskAnswer, policy: Policy, snapshot: Snapshot) -> Iterator[str]:
     """Yield the verdict of each need, with its cases."""
     for need, cases, verdict in task.needs:
-        unless = f" (not counted: {need.unless})" if need.unless else ""
-        yield f"{verdict.value}: {need.operation.name} {need_words(need)}{unless}"
+        yield f"{verdict.value}: {need.operation.name} {need_words(need)}"
         # The address of all cases is in the first line already.
         shows_host = len({case.question.host for case in cases}) > 1
         for case in cases[:_CASES_MAX]:
@@ -229,7 +162,6 @@ def record_of_answer(task: TaskAnswer) -> dict[str, Any]:
                 if need.names is not None and need.names.is_single
                 else "PREFIXED",
                 "verdict": verdict.value,
-                "unless": need.unless or None,
                 "cases": [
                     {"name": question.name, "host": question.host, **decision_record(decision)}
                     for question, decision in cases

@@ -87,14 +87,8 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--idempotent": Meaning(QUESTION, None, "With --producer: IdempotentWrite on the cluster too."),
     "--task": Meaning(
         QUESTION,
-        "TASK|ROLE",
-        "All permissions that a task needs, or that a role gives, in place of --operation.",
-    ),
-    "--parameter": Meaning(
-        QUESTION,
-        "NAME=VALUE",
-        "A parameter of the role of --task, such as applicationId=orders-app; --topic, --group and"
-        " --transactional-id are topic, group and transactionalId.",
+        "TASK",
+        "All permissions that a task needs, in place of --operation.",
     ),
     "--with": Meaning(
         QUESTION, "ROW|FILE", "Answer as if this ACL, or those of a file, were added."
@@ -451,7 +445,7 @@ def named_option(*declarations: str, **attributes: Any) -> Callable[[Decorated],
         declaration for declaration in declarations if declaration.startswith("--")
     ).partition("/")[0]
     meaning = VOCABULARY[name]
-    shows_choices = isinstance(attributes.get("type"), click.Choice) and name != "--task"
+    shows_choices = isinstance(attributes.get("type"), click.Choice)
     return click.option(
         *declarations,
         cls=Option,
