@@ -54,10 +54,10 @@ def _key_of(name: str) -> str:
     """Return the key of a variable: three underscores are a hyphen, two an underscore."""
     text = name.removeprefix(_PREFIX).lower()
     return "-".join(
-        "_".join(part.replace("_", ".") for part in each.split("__")) for each in text.split("___")
+        "_".join(part.replace("_", ".") for part in word.split("__")) for word in text.split("___")
     )
 
 
 def _is_key(key: str) -> bool:
-    found = find_key(key)
-    return found.key is not None or found.without_effect or declaration_of(key) is not None
+    named = find_key(key)
+    return named.key is not None or named.without_effect or declaration_of(key) is not None

@@ -43,8 +43,8 @@ NO_CHANGE: Final[Change] = {}
 
 def edit(kind: Kind, *, set: Iterable[Any] = (), deleted: Iterable[Any] = ()) -> dict[Kind, Edit]:
     """Return the change of one kind; an empty one without rows."""
-    found = Edit(tuple(set), tuple(deleted))
-    return {kind: found} if found.set or found.deleted else {}
+    changed = Edit(tuple(set), tuple(deleted))
+    return {kind: changed} if changed.set or changed.deleted else {}
 
 
 # Its positions are columns of the change log.

@@ -140,17 +140,17 @@ def key_text(cells: Sequence[str]) -> str:
 
 
 def _key_getter(names: Sequence[str]) -> Callable[[Any], tuple[str, ...]]:
-    found: Callable[[Any], Any] = attrgetter(*names)
-    return (lambda row: (found(row),)) if len(names) == 1 else found
+    cells: Callable[[Any], Any] = attrgetter(*names)
+    return (lambda row: (cells(row),)) if len(names) == 1 else cells
 
 
 def _row_codec(row: type[Row], columns: tuple[Column, ...], key: int) -> Codec:
     """Return the codec of rows that are structs of the columns."""
     secrets = [at for at, column in enumerate(columns) if column.secret]
 
-    def encode(found: Row) -> Item:
+    def encode(row: Row) -> Item:
         # JSON by json, not msgspec: texts may have lone surrogates, and stores have its numbers.
-        cells = list(to_builtins(found, enc_hook=dict))
+        cells = list(to_builtins(row, enc_hook=dict))
         hidden = [cells[at] for at in secrets]
         for at in secrets:
             cells[at] = None
@@ -174,7 +174,7 @@ def _row_codec(row: type[Row], columns: tuple[Column, ...], key: int) -> Codec:
 
 
 def _list(text: str) -> list[Any]:
-    found = _loads(text)
-    if not isinstance(found, list):
+    value = _loads(text)
+    if not isinstance(value, list):
         raise ValueError("expected a JSON array")
-    return found
+    return value

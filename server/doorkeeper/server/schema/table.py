@@ -41,5 +41,5 @@ class Table(Generic[R]):
                 rows.pop(key_of(row), None)
             for row in set:
                 rows[key_of(row)] = row
-            found = rows.finish()
-        return Table(self._kind, found)
+            changed = rows.finish()
+        return Table(self._kind, changed)

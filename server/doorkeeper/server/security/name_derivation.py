@@ -121,14 +121,17 @@ def derive(listener: Listener, credential: Credential) -> Derivation:
     if isinstance(credential, Certificate):
         return _built(listener, _of_certificate(listener, credential))
     names = _mechanism_names(credential)
-    mechanisms = [each for each in listener.mechanisms if each.name in names]
+    mechanisms = [mechanism for mechanism in listener.mechanisms if mechanism.name in names]
     if not mechanisms:
         key = listener.full_name(SASL_ENABLED_MECHANISMS)
-        offered = ", ".join(each.name for each in listener.mechanisms) or "none that is known here"
+        offered = (
+            ", ".join(mechanism.name for mechanism in listener.mechanisms)
+            or "none that is known here"
+        )
         reason = f"the listener does not offer {' or '.join(names)}; {key}: {offered}"
         return _refused(reason)
     if isinstance(credential, UserName):
-        reason = f"{' or '.join(each.name for each in mechanisms)}: the name of the login"
+        reason = f"{' or '.join(mechanism.name for mechanism in mechanisms)}: the name of the login"
         principal = str(Principal("User", credential.name))
         return _built(mechanisms[0], Derivation(Outcome.PRINCIPAL, principal, reason))
     if isinstance(credential, Ticket):

@@ -54,25 +54,25 @@ class Places:
         offline = tuple(broker for broker in assigned if broker not in self._live)
         return Place(assigned, in_sync[0] if in_sync else NO_LEADER, in_sync, offline)
 
-    def eligible(self, place: Place, min_in_sync: int) -> tuple[int, ...]:
+    def eligible(self, replication: Place, min_in_sync: int) -> tuple[int, ...]:
         """Return the eligible leader replicas (KIP-966).
 
         These are the replicas that left while fewer than ``min_in_sync`` stayed behind.
         """
-        count = len(place.replicas)
-        order = self._by_time_of_fencing(place.offline)
+        count = len(replication.replicas)
+        order = self._by_time_of_fencing(replication.offline)
         eligible = {
             broker
             for number, broker in enumerate(order, 1)
             if count - number < min(min_in_sync, count)
         }
-        return tuple(broker for broker in place.replicas if broker in eligible)
+        return tuple(broker for broker in replication.replicas if broker in eligible)
 
-    def last_leader(self, place: Place) -> tuple[int, ...]:
+    def last_leader(self, replication: Place) -> tuple[int, ...]:
         """Return the broker that led a partition last; nothing while one leads."""
-        if place.leader != NO_LEADER:
+        if replication.leader != NO_LEADER:
             return ()
-        return tuple(self._by_time_of_fencing(place.offline)[-1:])
+        return tuple(self._by_time_of_fencing(replication.offline)[-1:])
 
     def _by_time_of_fencing(self, brokers: Iterable[int]) -> list[int]:
         # The time of a broker that is no longer registered is unknown: assume that it left first.

@@ -89,8 +89,8 @@ class RequestMeter:
         first, count = answered[0], len(answered)
         # Pipelined requests are mostly of one kind: ``count`` is cheaper than a Counter.
         if count > 1 and answered.count(first) != count:
-            for each, times in Counted(answered).items():
-                self._count(each, times, total_s, waited)
+            for answer, times in Counted(answered).items():
+                self._count(answer, times, total_s, waited)
         else:
             self._count(first, count, total_s, waited)
 

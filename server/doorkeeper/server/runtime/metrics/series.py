@@ -112,11 +112,11 @@ class Meters:
         if metric not in self._readers:
             return values
         try:
-            found = self._readers[metric]()
-            if found is None:
+            reading = self._readers[metric]()
+            if reading is None:
                 return values
             # A reader of a metric without labels returns a plain number.
-            read = found if isinstance(found, Mapping) else {(): found}
+            read = reading if isinstance(reading, Mapping) else {(): reading}
             return values | {_checked(metric, name): float(value) for name, value in read.items()}
         except Exception:  # one metric must not cost the others
             self._faults.add()
