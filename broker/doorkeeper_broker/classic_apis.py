@@ -1,8 +1,7 @@
 """JoinGroup, SyncGroup, Heartbeat and LeaveGroup: the members of classic groups.
 
-Each needs READ on the group (30). An empty group id is 24. A declared group cannot be
-joined (23), nor one with members of the newer protocol; a member of a group that does not exist is
-25.
+Each needs READ on the group (30). An empty group id is 24. A group with members of the newer
+protocol cannot be joined (23); a member of a group that does not exist is 25.
 
     JoinGroup 0-9     session time-outs out of ``group.{min,max}.session.timeout.ms`` are 26, and a
                       member beyond ``group.max.size`` 81; from version 4 on a new member joins a
@@ -158,7 +157,7 @@ class ClassicApis:
 
     def _join_error(self, request: JoinGroupRequest, node: Node) -> ErrorCode:
         is_other = self._coordinator.is_of_other_kind(request.group_id, ClassicGroup)
-        if is_other or request.group_id in node.state.groups:
+        if is_other:
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         if request.member_id and self._coordinator.find(request.group_id, ClassicGroup) is None:
             return ErrorCode.UNKNOWN_MEMBER_ID

@@ -9,9 +9,9 @@ its pattern are those that it may describe.
 
 Where ``group.coordinator.rebalance.protocols`` has no ``consumer`` all requests are 35.
 
-A group that does not exist, and one that is declared or has members of the classic protocol, is
-69. An unknown member is 25, an unknown assignor 112, an instance id with a member 111, a pattern
-that cannot be read 128; a request that does not fit is 42 with a text.
+A group that does not exist, and one with members of the classic protocol, is 69. An unknown member
+is 25, an unknown assignor 112, an instance id with a member 111, a pattern that cannot be read 128;
+a request that does not fit is 42 with a text.
 
     v1  patterns; members choose their own ids
 
@@ -114,7 +114,7 @@ class ConsumerApis:
         if request.member_epoch != JOIN and self._coordinator.find(group_id, ConsumerGroup) is None:
             # A commit without members made a classic group, which only a joining member replaces.
             is_other = is_other or bool(node.state.offsets.of_group(group_id))
-        if is_other or group_id in node.state.groups:
+        if is_other:
             text = f"Group {group_id} is not a consumer group."
             raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, text)
         if request.member_epoch == JOIN:

@@ -28,12 +28,12 @@ from msgspec import Struct
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.node import TopicReads
 from doorkeeper.server.resources.cluster import Group, GroupMember, NewerMember
-from doorkeeper.server.resources.consumer_protocol import (
+from doorkeeper.server.security.java_regex import JavaPattern, PatternError
+from doorkeeper_broker.assignors import ASSIGNORS, NO_PARTITIONS, Partition, Partitions, Subscriber
+from doorkeeper_broker.consumer_protocol import (
     assignment_bytes,
     subscription_bytes,
 )
-from doorkeeper.server.security.java_regex import JavaPattern, PatternError
-from doorkeeper_broker.assignors import ASSIGNORS, NO_PARTITIONS, Partition, Partitions, Subscriber
 
 EMPTY: Final = "Empty"
 ASSIGNING: Final = "Assigning"

@@ -23,22 +23,6 @@ REFERENCE = VERSIONS[0]
 
 KAFKA_IS_TARGET = os.environ.get("DOORKEEPER_INTEROP_TARGET", "doorkeeper") == "kafka"
 
-GROUPS = """\
-groups:
-  - id: payments
-    state: Stable
-    protocol: range
-    members:
-      - member_id: reader-1-5a2f
-        client_id: orders-reader
-        host: /127.0.0.1
-        instance_id: reader-1
-        subscription: [orders]
-        assignment:
-          orders: [0, 1]
-"""
-"""What the Doorkeeper under test declares; on a real broker a consumer makes it."""
-
 FIRST_RUN_S = 900
 """The first test that needs a real part may have to fetch it."""
 
@@ -105,9 +89,9 @@ def tools(request: pytest.FixtureRequest, kafka_tools: Callable[[str], KafkaTool
 def start_target() -> Callable[..., Target]:
     """Start a server of the kind under test, with keys of the caller's own; it must be closed."""
 
-    def start(version: str = REFERENCE, *, groups: str | None = None, **overrides: str) -> Target:
+    def start(version: str = REFERENCE, **overrides: str) -> Target:
         if not KAFKA_IS_TARGET:
-            return doorkeeper_target(version, groups=groups, **overrides)
+            return doorkeeper_target(version, **overrides)
         try:
             return kafka_target(version, **overrides)
         except Unavailable as missing:
@@ -126,17 +110,15 @@ def target(
 
     It knows the topic "orders" and the group "payments" with one member.
     """
-    running = start_target(getattr(request, "param", REFERENCE), groups=GROUPS)
+    own = {} if KAFKA_IS_TARGET else {"doorkeeper_test_broker": "true"}
+    running = start_target(getattr(request, "param", REFERENCE), **own)
     try:
         tools, config = kafka_tools(REFERENCE), running.config()
         tools.call("createTopic", config, name="orders", partitions=2)
-        if running.is_kafka:
-            member = {**config, "client.id": "orders-reader", "group.instance.id": "reader-1"}
-            assert tools.call("joinGroup", member, group="payments", topics=["orders"])
-            yield running
-            tools.call("leaveGroup", {}, group="payments")
-        else:
-            yield running
+        member = {**config, "client.id": "orders-reader", "group.instance.id": "reader-1"}
+        assert tools.call("joinGroup", member, group="payments", topics=["orders"])
+        yield running
+        tools.call("leaveGroup", {}, group="payments")
     finally:
         running.close()
 

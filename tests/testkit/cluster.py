@@ -48,13 +48,12 @@ _NOTHING_CHANGED: Final = "The ACLs are as they were"
 
 
 class Cluster:
-    """So many nodes of one database, with the same groups; all is closed with the context."""
+    """So many nodes of one database; all is closed with the context."""
 
     def __init__(
         self,
         database: Database,
         nodes: int,
-        groups: str | None = None,
         properties: Mapping[str, str] | None = None,
         *,
         operations_ports: bool = False,
@@ -62,7 +61,6 @@ class Cluster:
         """``properties`` are set for all nodes, in place of those that are set otherwise."""
         self.database = database
         self._own = dict(properties or {})
-        self._groups = groups
         self._stack = ExitStack()
         self.proxies = [TcpProxy(database.server.port) for _ in range(nodes)]
         self.ports = [free_port() for _ in range(nodes)]
@@ -73,9 +71,7 @@ class Cluster:
         with ExitStack() as undo:
             for number, (proxy, port) in enumerate(zip(self.proxies, self.ports, strict=True), 1):
                 undo.enter_context(proxy)
-                server = DoorkeeperServer(
-                    self._properties(number, proxy, port), ports=(port,), groups=self._groups
-                )
+                server = DoorkeeperServer(self._properties(number, proxy, port), ports=(port,))
                 undo.callback(server.close)
                 self.servers.append(server)
                 server.start()

@@ -12,9 +12,10 @@ from pathlib import Path
 from doorkeeper.acls.entities.model import TopicEntity
 from doorkeeper.server.app.stores import initial_rows
 from doorkeeper.server.config.loading import load_values
+from doorkeeper.server.resources.groups import row_without_partition
 from doorkeeper.server.resources.topics.initial import initial_topics
 from doorkeeper.server.schema.change import edit
-from doorkeeper.server.schema.declared import TOPIC
+from doorkeeper.server.schema.declared import OFFSET, TOPIC
 from doorkeeper.server.state.storage.sqlite import SqliteStore
 from testkit.kafka_broker import wait_for_port
 from testkit.load import scaled
@@ -26,7 +27,7 @@ class DoorkeeperServer:
     """``doorkeeper serve`` with a configuration of the test's own, in a temporary folder.
 
     ``properties`` become the server.properties, None starts it without a file; ``ports`` are those
-    to wait for. ``groups`` is the text of a file of groups; the store begins with ``topics``.
+    to wait for. The store begins with ``topics``, and with ``groups`` without members.
     ``start`` may follow ``stop`` or ``kill``: the data folder stays until ``close``.
     """
 
@@ -35,7 +36,7 @@ class DoorkeeperServer:
         properties: Mapping[str, str] | None,
         *,
         ports: tuple[int, ...],
-        groups: str | None = None,
+        groups: Sequence[str] = (),
         topics: Sequence[TopicEntity] = (),
         environment: Mapping[str, str] | None = None,
     ) -> None:
@@ -51,17 +52,16 @@ class DoorkeeperServer:
     def _configured(
         self,
         properties: Mapping[str, str],
-        groups: str | None,
+        groups: Sequence[str],
         topics: Sequence[TopicEntity],
     ) -> Path:
         whole = {"doorkeeper.data.dir": str(self.folder / "data"), **properties}
-        if groups is not None:
-            file = self.folder / "groups.yaml"
-            file.write_text(groups)
-            whole["doorkeeper.groups.file"] = str(file)
-        if topics:
+        if topics or groups:
             initial = initial_rows(load_values(whole, "the test's").settings)
-            rows = edit(TOPIC, set=initial_topics(topics, os.urandom))
+            rows = {
+                **edit(TOPIC, set=initial_topics(topics, os.urandom)),
+                **edit(OFFSET, set=map(row_without_partition, groups)),
+            }
             folder = self.folder / "data"
             SqliteStore.open(folder, random_bytes=os.urandom, initial={**initial, **rows}).close()
         config = self.folder / "server.properties"

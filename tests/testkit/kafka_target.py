@@ -110,7 +110,7 @@ def doorkeeper_target(
     topics: Sequence[TopicEntity] = (),
     /,
     *,
-    groups: str | None = None,
+    groups: Sequence[str] = (),
     **overrides: str,
 ) -> Target:
     """Start a Doorkeeper with the listeners, users and authorizer of a broker, and its rules."""

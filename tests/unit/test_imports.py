@@ -29,7 +29,6 @@ HEAVY = {
     "argparse", "concurrent.futures.process", "ctypes", "doorkeeper.acls.explanation",
     "doorkeeper.acls.formats", "doorkeeper.client", "doorkeeper.server.api.unserved",
     "doorkeeper.server.operations.audit", "doorkeeper.server.operations.http",
-    "doorkeeper.server.app.declared_groups", "doorkeeper.server.config.document",
     "doorkeeper.server.security.gssapi",
     "doorkeeper.server.security.java_regex", "doorkeeper.server.security.oauth",
     "doorkeeper.server.security.tls.context", "doorkeeper.server.state.postgres",

@@ -61,11 +61,7 @@ COMMANDS: Mapping[str, str] = {
 """The commands of Kafka's own tools for the same."""
 
 TOPICS = (TopicEntity("orders", 1),)
-GROUPS = """\
-groups:
-  - id: payments
-    state: Empty
-"""
+GROUPS = ("payments",)
 
 Calls = dict[str, list[str]]
 

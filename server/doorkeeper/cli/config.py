@@ -170,7 +170,7 @@ def check(
 ) -> None:
     """Print every error and warning of a configuration: of Doorkeeper, or of brokers of Kafka.
 
-    Of Doorkeeper the things that it names are checked too: the authorizer, the groups, login
+    Of Doorkeeper the things that it names are checked too: the authorizer, login
     modules, certificates, keytabs, users files, plug-ins. They are created, configured and closed,
     but not started, and no other server is asked.
     """

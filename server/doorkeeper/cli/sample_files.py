@@ -26,8 +26,8 @@ class Example(Struct, frozen=True):
 
 EXAMPLES: Final = {
     "configuration": Example(
-        "a server.properties, a file of groups, a file of clusters",
-        ("examples/server.properties", "examples/groups.yaml", "examples/clusters.yaml"),
+        "a server.properties, a file of clusters",
+        ("examples/server.properties", "examples/clusters.yaml"),
     ),
     "acls": Example(
         "ACLs as CSV, and a team's ACLs as YAML", ("examples/acls.csv", "examples/team-a.yaml")

@@ -25,7 +25,7 @@ on this machine is a super user.
 
 \b
 SIGTERM and SIGINT: answer the requests in flight, then stop. A second one: stop at once.
-SIGHUP: reload mechanisms, users, certificates, super users, log levels and declared groups.
+SIGHUP: reload mechanisms, users, certificates, super users and log levels.
 
 \b
 Exit statuses: 0 stopped by a signal; 1 it cannot start, with each reason as a line on stderr;

@@ -1,6 +1,7 @@
 """Clusters: the ACLs of real Kafka clusters, kept equal to those of this server.
 
 config           the file of clusters: addresses, modes, scopes, limits
+document         the values of a YAML file, with their lines
 remote           one cluster through its admin API, each broker by itself; what its ACLs lack
 following        the ACLs of a metadata log, and the task that follows it
 drift            the difference between a cluster and the desired ACLs, and its age

@@ -23,7 +23,7 @@ from doorkeeper.acls.plan import EVERYTHING, Selector, SelectorUnion
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.properties import CommandConfigError, client_config_of
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.config.document import FaultyDocument, YamlValue, read
+from doorkeeper.sync.document import FaultyDocument, YamlValue, read
 
 ALL: Final = "everything"
 """The scope of a cluster whose ACLs all belong to Doorkeeper."""

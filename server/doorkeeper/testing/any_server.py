@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 import warnings
 from abc import ABC, abstractmethod
@@ -273,11 +272,7 @@ class AnyServer(ABC):
                 "ssl.truststore.type": "PEM",
                 "ssl.truststore.location": str(self.ca_file),
             }
-        groups_file = None
-        if given.groups:
-            groups_file = self._place() / "groups.yaml"
-            groups_file.write_text(json.dumps({"groups": given.groups}), encoding="utf-8")
-        return keys_of(given, tls=tls, groups_file=groups_file)
+        return keys_of(given, tls=tls)
 
     def _listener(self, name: str | None) -> str:
         names = self.configuration.listeners

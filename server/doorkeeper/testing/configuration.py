@@ -27,7 +27,7 @@ from doorkeeper.server.schema.change import Change, edit
 from doorkeeper.server.schema.declared import ACL, CREDENTIAL, TOPIC, StoredCredential, StoredTopic
 from doorkeeper.server.schema.features import LEVELS, OLDEST
 from doorkeeper.testing.acl_options import bindings_of
-from doorkeeper.testing.options import Groups, Options, Topics
+from doorkeeper.testing.options import Options, Topics
 
 T = TypeVar("T")
 
@@ -73,7 +73,6 @@ class Configuration:
     principals: tuple[str, ...]
     allow_everyone: bool
     topics: tuple[Mapping[str, Any], ...]
-    groups: tuple[Mapping[str, Any], ...]
     listeners: tuple[str, ...]
     mechanisms: tuple[str, ...]
     records: bool
@@ -122,7 +121,6 @@ def configuration_of(options: Options) -> Configuration:
         principals=_several(options.get("principals", ()), "principals"),
         allow_everyone=options.get("allow_everyone", False),
         topics=_entries(options.get("topics", ()), "topics", "name", "partitions"),
-        groups=_entries(options.get("groups", ()), "groups", "id", ""),
         listeners=listeners,
         mechanisms=mechanisms,
         records=options.get("records", False),
@@ -157,9 +155,7 @@ def _binding(value: list[list[Any]]) -> AclBinding:
     )
 
 
-def keys_of(
-    config: Configuration, *, tls: Mapping[str, str], groups_file: Path | None
-) -> dict[str, str]:
+def keys_of(config: Configuration, *, tls: Mapping[str, str]) -> dict[str, str]:
     """Return the keys of server.properties; those of the test come last.
 
     ``tls`` are the keys of the stores, empty if no listener uses TLS.
@@ -191,8 +187,6 @@ def keys_of(
                 keys[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = _jaas(config, mechanism)
         if LISTENERS[name].endswith("SSL"):
             keys[f"{prefix}.ssl.client.auth"] = "required" if name == "MTLS" else "none"
-    if groups_file is not None:
-        keys["doorkeeper.groups.file"] = str(groups_file)
     return {**keys, **config.properties}
 
 
@@ -291,9 +285,7 @@ def _out_of(allowed: Iterable[str], given: Iterable[str], what: str) -> tuple[st
     return found
 
 
-def _entries(
-    values: Topics | Groups, what: str, name: str, number: str
-) -> tuple[Mapping[str, Any], ...]:
+def _entries(values: Topics, what: str, name: str, number: str) -> tuple[Mapping[str, Any], ...]:
     """Return entries as mappings; ``number`` is the field for a bare number."""
     if isinstance(values, Mapping):
         return tuple(

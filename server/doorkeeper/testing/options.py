@@ -17,9 +17,6 @@ Users = Mapping[str, str] | str | Path
 Topics = Mapping[str, int | Mapping[str, Any]] | Iterable[str | Mapping[str, Any]]
 """Topics: names, partitions by name, or mappings; docs/how-to/testing.md has their keys."""
 
-Groups = Mapping[str, Mapping[str, Any]] | Iterable[str | Mapping[str, Any]]
-"""Groups: ids, or the entries of a file of groups; see docs/how-to/groups.md."""
-
 
 class Options(TypedDict, total=False):
     """The options of a server; docs/how-to/testing.md explains each.
@@ -29,7 +26,7 @@ class Options(TypedDict, total=False):
     super_users     principals; default: the administrator of each listener
     principals      who does not log in, and is named in statements all the same
     allow_everyone  for resources without ACLs: ``allow.everyone.if.no.acl.found``
-    topics, groups  see ``Topics`` and ``Groups``
+    topics          see ``Topics``
     listeners       names of ``configuration.LISTENERS``; the first is the default one
     mechanisms      of SASL; default: PLAIN and both of SCRAM
     records         whether producers and consumers work too: ``doorkeeper.test.broker``
@@ -45,7 +42,6 @@ class Options(TypedDict, total=False):
     principals: Iterable[str]
     allow_everyone: bool
     topics: Topics
-    groups: Groups
     listeners: Sequence[str]
     mechanisms: Sequence[str]
     records: bool

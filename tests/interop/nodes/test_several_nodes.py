@@ -16,25 +16,14 @@ REFERENCE = VERSIONS[0]
 WITHIN_S = 60.0
 """What is milliseconds on a quiet machine."""
 
-GROUPS = """\
-groups:
-  - id: payments
-    state: Stable
-    protocol: range
-    members:
-      - member_id: reader-1-5a2f
-        client_id: orders-reader
-        host: /127.0.0.1
-"""
-
 Run = Callable[..., Done]
 
 
 @pytest.fixture(scope="module")
 def cluster(postgres_server: Postgres) -> Iterator[Cluster]:
-    """Two nodes with the same groups."""
+    """Two nodes of one cluster."""
     database = postgres_server.create_database()
-    with Cluster(database, 2, GROUPS) as running:
+    with Cluster(database, 2) as running:
         yield running
     database.drop()
 
@@ -54,6 +43,16 @@ def run(tools: KafkaTools, cluster: Cluster) -> Run:
 
 def config(cluster: Cluster, node: int) -> dict[str, str]:
     return {"bootstrap.servers": f"127.0.0.1:{cluster.ports[node]}"}
+
+
+def begin_group(tools: KafkaTools, address: str) -> None:
+    """Commit an offset of the group payments, which then exists."""
+    at = ("--bootstrap-server", address)
+    made = tools.run("kafka-topics", *at, "--create", "--if-not-exists", "--topic", "orders")
+    assert made.status == 0, made
+    words = ("--group", "payments", "--topic", "orders", "--reset-offsets", "--to-earliest")
+    reset = tools.run("kafka-consumer-groups", *at, *words, "--execute")
+    assert reset.status == 0, reset
 
 
 def becomes(read: Callable[[], Any], expected: Any) -> None:
@@ -90,14 +89,15 @@ def test_acls_of_one_are_those_of_the_other(run: Run, tools: KafkaTools) -> None
         becomes(partial(is_listed, node), expected=False)
 
 
-def test_groups_are_counted_once(run: Run, cluster: Cluster) -> None:
+def test_groups_are_counted_once(run: Run, tools: KafkaTools, cluster: Cluster) -> None:
     """One node lists them; each finds it as the coordinator."""
+    begin_group(tools, config(cluster, 0)["bootstrap.servers"])
     for node in (0, 1):
         assert run(node, "kafka-consumer-groups", "--list").stdout.split() == ["payments"]
         state = "--describe --group payments --state"
         shown = run(node, "kafka-consumer-groups", state).stdout.split("\n")
         coordinator = f"127.0.0.1:{cluster.ports[0]}"
-        assert shown[2].split() == ["payments", coordinator, "(1)", "range", "Stable", "1"]
+        assert shown[2].split() == ["payments", coordinator, "(1)", "Empty", "0"]
 
 
 def test_keys_of_a_node_go_to_that_node(run: Run) -> None:
@@ -119,9 +119,10 @@ def test_when_the_controller_stops_the_other_takes_over(
     """It is off the list at once; groups and changes go on at the node that is left."""
     tools = kafka_tools(REFERENCE)
     database = postgres_server.create_database()
-    with Cluster(database, 2, GROUPS) as cluster:
+    with Cluster(database, 2) as cluster:
         left = config(cluster, 1)
         assert tools.call("describeCluster", left)["controller"] == 1
+        begin_group(tools, left["bootstrap.servers"])
 
         cluster.servers[0].stop()
 

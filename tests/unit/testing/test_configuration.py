@@ -21,7 +21,7 @@ from testkit.stores import binding
 
 
 def keys(**options: Any) -> dict[str, str]:
-    return keys_of(configuration_of(options), tls={}, groups_file=None)  # type: ignore[arg-type]
+    return keys_of(configuration_of(options), tls={})  # type: ignore[arg-type]
 
 
 def made(**options: Any) -> Configuration:
@@ -102,13 +102,11 @@ def test_the_store_begins_with_acls_topics_and_credentials() -> None:
     }
 
 
-def test_topics_and_groups_may_be_names() -> None:
+def test_topics_may_be_names() -> None:
     """A bare name is an entry with nothing but its name."""
-    given = made(topics=["a", {"name": "b", "partitions": 2}], groups=["g"])
+    given = made(topics=["a", {"name": "b", "partitions": 2}])
 
     assert given.topics == ({"name": "a"}, {"name": "b", "partitions": 2})
-    assert given.groups == ({"id": "g"},)
-    assert made(groups={"g": {"state": "Dead"}}).groups == ({"id": "g", "state": "Dead"},)
 
 
 @pytest.mark.parametrize(

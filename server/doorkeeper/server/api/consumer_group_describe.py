@@ -5,9 +5,8 @@ is refused refuses the group with 29. The groups without it come first; then tho
 which are 24. A group that does not exist, or is of another type, is 69 with a text: clients then
 ask DescribeGroups. One node of a cluster shows groups; the others answer 16 for each.
 
-The groups of type ``consumer`` are those that are declared: their epochs are 1, the assignor is the
-protocol, and members have what they shall have. With the test broker those that members have joined
-come to them. An assignment names only topics that exist.
+Without the test broker there are no groups of type ``consumer``. An assignment names only topics
+that exist.
 
     v1  the protocol of each member: the newer one
 
@@ -28,7 +27,6 @@ from doorkeeper.server.api.typed_groups import (
     refuse_groups,
     subscription_of,
 )
-from doorkeeper.server.resources.cluster import CONSUMER_EPOCH
 from doorkeeper_wire.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeRequest,
@@ -73,7 +71,7 @@ def _describe(asked: FoundGroup, node: Node) -> DescribedGroup:
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state,
-        group_epoch=CONSUMER_EPOCH if group.generation is None else group.generation,
+        group_epoch=group.generation or 0,
         assignment_epoch=group.assignment_epoch,
         assignor_name=group.protocol,
         members=tuple(_member(member, node) for member in group.members),

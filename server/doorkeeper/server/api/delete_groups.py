@@ -1,8 +1,7 @@
 """DeleteGroups (42), versions 0-2: deletes groups without members, with their offsets.
 
-Needs DELETE on each group (30). A group that does not exist is 69, one with members 68; a declared
-group is refused with 44. Nodes other than the coordinator answer 16. A name that occurs twice has
-one row; refused groups come last.
+Needs DELETE on each group (30). A group that does not exist is 69, one with members 68. Nodes other
+than the coordinator answer 16. A name that occurs twice has one row; refused groups come last.
 
     v2  flexible
 
@@ -63,8 +62,8 @@ async def _delete(
 
 
 def _plan(group_ids: Sequence[str], state: State) -> Slices[tuple[Change, list[ErrorCode]]]:
-    groups = all_groups(state.groups, state.offsets, state.live_groups)
-    return plan_group_deletion(state.offsets, groups, group_ids, state.groups)
+    groups = all_groups(state.offsets, state.live_groups)
+    return plan_group_deletion(state.offsets, groups, group_ids)
 
 
 def _respond(

@@ -1,8 +1,7 @@
 """LeaveGroup (13), versions 0-5: takes members out of a group.
 
 Needs READ on the group (30). Without the test broker groups cannot be joined, so that each member
-is unknown (25), and so are those of a group that does not exist. Declared members stay (44,
-POLICY_VIOLATION); one whose name is declared with another id is 82. An empty group id is 24. Nodes
+is unknown (25), and so are those of a group that does not exist. An empty group id is 24. Nodes
 other than the coordinator answer 16.
 
     v0-2  one member, whose code is that of the response     v3  several, each with its code
@@ -27,10 +26,7 @@ from doorkeeper_wire.messages.leave_group import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from doorkeeper.server.api.node import Node
-    from doorkeeper.server.resources.cluster import GroupMember
     from doorkeeper.server.runtime.request_context import RequestContext
 
 (_READ,) = needs(LeaveGroupRequest.API_KEY)
@@ -56,38 +52,19 @@ def handle(
         raise ApiError(ErrorCode.INVALID_GROUP_ID)
     if node.coordinator_id != node.node_id:
         raise ApiError(ErrorCode.NOT_COORDINATOR)
-    group = node.groups.get(request.group_id)
-
-    def code_of(member: MemberIdentity) -> ErrorCode:
-        if group is not None and group.generation is None and group.members:
-            return _code_of(member, group.members)
-        return leave(request.group_id, member)
-
     if context.authorizable.request_version < OF_SEVERAL:
-        code = code_of(MemberIdentity(member_id=request.member_id))
+        code = leave(request.group_id, MemberIdentity(member_id=request.member_id))
         return LeaveGroupResponse(error_code=code.value)
     return LeaveGroupResponse(
         members=tuple(
             MemberResponse(
                 member_id=member.member_id,
                 group_instance_id=member.group_instance_id,
-                error_code=code_of(member).value,
+                error_code=leave(request.group_id, member).value,
             )
             for member in request.members
         )
     )
-
-
-def _code_of(asked: MemberIdentity, declared: Sequence[GroupMember]) -> ErrorCode:
-    """Return why a member stays."""
-    for member in declared:
-        if asked.group_instance_id is None:
-            if member.member_id == asked.member_id:
-                return ErrorCode.POLICY_VIOLATION
-        elif member.group_instance_id == asked.group_instance_id:
-            same = asked.member_id in ("", member.member_id)
-            return ErrorCode.POLICY_VIOLATION if same else ErrorCode.FENCED_INSTANCE_ID
-    return ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def refuse(

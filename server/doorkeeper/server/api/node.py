@@ -195,7 +195,7 @@ class Node(Protocol):
 
     @property
     def groups(self) -> Mapping[str, Group]:
-        """Return all groups by id, declared or of offsets; empty if not the coordinator."""
+        """Return all groups by id, joined or of offsets; empty if not the coordinator."""
         ...
 
     @property

@@ -4,8 +4,7 @@ Needs READ on the group (30 in every row), then READ on each topic (29). No clie
 of a group here, so commits are those of administrators and of consumers that choose their
 partitions themselves: the generation is -1, and the group has no members. The first commit creates
 the group, which is classic and Empty. A generation where there is no such group is 22, from version
-9 on 69; an unknown member is 25, another epoch than that of a declared group's member 113, and a
-classic declared group has no generation (22).
+9 on 69; with the test broker an unknown member is 25, and another epoch than the member's 113.
 
     v3  throttling      v5  no time of retention     v6  leader epochs     v7  static members
     v8  flexible        v9  epochs of members (KIP-848)      v10  ids instead of names; unknown: 100
@@ -142,7 +141,7 @@ async def _commit(
 def _plan(
     by: Committer, rows: Sequence[StoredOffset], state: State
 ) -> Slices[tuple[Change, list[ErrorCode]]]:
-    group = all_groups(state.groups, state.offsets, state.live_groups).get(rows[0].group_id)
+    group = all_groups(state.offsets, state.live_groups).get(rows[0].group_id)
     return plan_commit(state.offsets, group, by, rows)
 
 

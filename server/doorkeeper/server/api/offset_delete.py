@@ -2,8 +2,8 @@
 
 Needs DELETE on the group (30 for the whole request), then READ on each topic (29). A partition that
 does not exist is 3; one without an offset is no error. A group that does not exist is 69 and an
-empty id is 24, both for the whole request and without rows; 68 is that for a declared group with
-members of another protocol than that of consumers. A topic that its members subscribe to is 86.
+empty id is 24, both for the whole request and without rows; 68 is that for a group with members
+of another protocol than that of consumers. A topic that its members subscribe to is 86.
 
 The group remains when its last offset is deleted. Nodes other than the coordinator answer 16.
 Refused partitions come first.
@@ -69,7 +69,7 @@ def handle(request: OffsetDeleteRequest, context: RequestContext, node: Node) ->
 def _plan(
     group_id: str, asked: Sequence[tuple[str, int]], state: State
 ) -> Slices[tuple[Change, list[ErrorCode]]]:
-    group = all_groups(state.groups, state.offsets, state.live_groups).get(group_id)
+    group = all_groups(state.offsets, state.live_groups).get(group_id)
     return plan_deletion(state.offsets, group, group_id, asked)
 
 

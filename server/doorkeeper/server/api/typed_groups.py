@@ -109,7 +109,6 @@ def authorize_rows(
 
 def subscription_of(data: bytes) -> tuple[str, ...]:
     """Return the topics of a member's metadata, sorted; none of bytes that are no subscription."""
-    # A declared group may have any bytes.
     try:
         return tuple(sorted(set(decode_subscription(data).topics)))
     except Malformed:

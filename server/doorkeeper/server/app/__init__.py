@@ -20,7 +20,6 @@ stores             opening of the configured store
 authorizer         construction, start and bounded close of the authorizer
 listeners          limits, mechanisms, TLS and principal builders of the listeners
 policies           the policies of topics and configurations
-groups             the declared groups; declared_groups is their file
 clusters           the Kafka clusters that get the ACLs
 audit_log          the audit log; the authorizer's decisions go to it
 history            reading of the store's history, for the operations port and the log

@@ -41,7 +41,6 @@ from doorkeeper.server.app.data_path import NOTICE, open_data_path
 from doorkeeper.server.app.decision_settings import first_settings, record_settings
 from doorkeeper.server.app.delegation_tokens import DelegationTokens
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.app.groups import groups_of
 from doorkeeper.server.app.hash_records import HashRecords
 from doorkeeper.server.app.history import StoreHistory
 from doorkeeper.server.app.listeners import ServerSecurity, options_of
@@ -62,7 +61,6 @@ from doorkeeper.server.config.keys import (
     AUTHORIZER_SLOW_MS,
     AUTHORIZER_UPDATES_THREAD,
     CLUSTERS_FILE,
-    GROUPS_FILE,
     LOG_LEVELS,
     SHUTDOWN_DRAIN_MS,
     UPDATE_TIMEOUT_MS,
@@ -94,7 +92,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.operations.audit.audit_log import AuditLog
     from doorkeeper.server.operations.logs.authorizer_file import AuthorizerFile
     from doorkeeper.server.operations.logs.pipeline import Logger, Logs
-    from doorkeeper.server.resources.cluster import Group
     from doorkeeper.server.state.postgres.membership import Membership
     from doorkeeper.server.state.store import Store
 
@@ -231,12 +228,11 @@ class Assembly:
             self._make_authorizer(settings)
         except StartError as error:
             problems += error.problems
-        groups = self._make_policies(settings, problems)
+        self._make_policies(settings, problems)
         self.tokens = self._make_tokens(settings)
         security = await self._open_security(settings, problems)
         if problems:
             raise StartError(*problems)
-        self.log.amend(groups=groups)
         self.node = self._make_node(settings)
         data_path = open_data_path(settings, self.node, self.log)
         if data_path is not None:
@@ -511,18 +507,13 @@ class Assembly:
         if self.audit_log is not None:
             watch(self.audit_log, self.guarded, self.authorizer)
 
-    def _make_policies(self, settings: Settings, problems: list[str]) -> Mapping[str, Group]:
-        """Construct the policies; return the declared groups, append problems."""
+    def _make_policies(self, settings: Settings, problems: list[str]) -> None:
+        """Construct the policies; append problems."""
         try:
             self.policies = policies_of(settings.static, slow_ms=settings[AUTHORIZER_SLOW_MS])
             self._opened.callback(self.policies.close)
         except StartError as error:
             problems += error.problems
-        try:
-            return groups_of(settings[GROUPS_FILE])
-        except StartError as error:
-            problems += error.problems
-            return {}
 
     def _use_stored(self) -> Settings:
         """Apply the dynamic values of the store; log those that do not fit the file."""

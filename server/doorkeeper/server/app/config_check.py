@@ -1,4 +1,4 @@
-"""Check of a configuration without a start: authorizer, groups, listeners, store.
+"""Check of a configuration without a start: authorizer, policies, listeners, store.
 
 Checks also run if keys are wrong, as far as possible, so that all problems are reported at once.
 """
@@ -20,10 +20,9 @@ from doorkeeper.server.app.config_rules.checking import check
 from doorkeeper.server.app.config_rules.findings import Product
 from doorkeeper.server.app.config_rules.node import ConfigFile
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.app.groups import groups_of
 from doorkeeper.server.app.listeners import ServerSecurity
 from doorkeeper.server.app.policies import policies_of
-from doorkeeper.server.config.keys import CLUSTERS_FILE, GROUPS_FILE
+from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.config.listeners import Listener
 from doorkeeper.server.config.loading import Source, load
 from doorkeeper.server.config.naming import LISTENER_PREFIX
@@ -49,7 +48,7 @@ def check_configuration(file: Path | None, overrides: Sequence[str]) -> Checked:
     """Load a configuration, and check the parts that it names.
 
     Raises:
-        StartError: with the problems of keys, authorizer, groups, listeners and store, and the
+        StartError: with the problems of keys, authorizer, policies, listeners and store, and the
             warnings.
     """
     try:
@@ -231,7 +230,7 @@ def without_duplicates(problems: Iterable[str], reported: Iterable[str]) -> list
 
 
 def problems_of(entries: Iterable[Entry]) -> list[str]:
-    """Return the problems of the authorizer, the policies and the groups that entries name.
+    """Return the problems of the authorizer and the policies that entries name.
 
     A plug-in is constructed, configured and closed on an event loop, as in a server.
     """
@@ -246,14 +245,4 @@ def problems_of(entries: Iterable[Entry]) -> list[str]:
         policies_of(entries).close()
     except StartError as error:
         problems += error.problems
-    try:
-        groups_of(groups_file_of(entries))
-    except StartError as error:
-        problems += error.problems
     return problems
-
-
-def groups_file_of(entries: Iterable[Entry]) -> Path | None:
-    """Return the file of ``doorkeeper.groups.file``; None if its last entry is empty."""
-    texts = [entry.value for entry in entries if entry.key == GROUPS_FILE.name]
-    return GROUPS_FILE.parse(texts[-1]) if texts else None

@@ -100,11 +100,11 @@ class LiveNode:
 
     @property
     def groups(self) -> Mapping[str, Group]:
-        """Return the declared groups and those of offsets; empty if another node serves them."""
+        """Return the groups that are joined or have offsets; empty if another node serves them."""
         if self.coordinator_id != self.node_id:
             return {}
         state = self._log.state
-        return all_groups(state.groups, state.offsets, state.live_groups)
+        return all_groups(state.offsets, state.live_groups)
 
     @property
     def state(self) -> State:

@@ -1,4 +1,4 @@
-"""Reload on SIGHUP: reloadable keys, those of the authorizer, the groups, and the clusters.
+"""Reload on SIGHUP: reloadable keys, those of the authorizer, and the clusters.
 
 Everything is checked before any of it is used: with errors nothing changes, and each error is
 logged.
@@ -16,17 +16,15 @@ from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.base.slices import run_in_turns
 from doorkeeper.server.app.authorizer import locate
 from doorkeeper.server.app.clusters import Config, configs_of
-from doorkeeper.server.app.config_check import groups_file_of, without_duplicates
+from doorkeeper.server.app.config_check import without_duplicates
 from doorkeeper.server.app.errors import StartError
-from doorkeeper.server.app.groups import groups_of
 from doorkeeper.server.app.reconfiguration import changed_keys
 from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.config.loading import load
 from doorkeeper.server.runtime.lean_structlog import structlog
-from doorkeeper.server.runtime.threads import beside
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from doorkeeper.base.entry import Entry
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from doorkeeper.server.app.reconfiguration import Reconfiguration, Usable
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.operations.logs.pipeline import Logger
-    from doorkeeper.server.resources.cluster import Group
 
 
 async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> None:
@@ -50,7 +47,6 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
             read = await _read(file, overrides, assembly)
             assembly.reconfiguration.use(read.usable)
             assembly.record_settings()
-            assembly.log.amend(groups=read.groups)
             await assembly.security.refresh()
             if assembly.fleet is not None:
                 await assembly.fleet.use(read.clusters)
@@ -73,7 +69,6 @@ class _Read(Struct, frozen=True):
 
     new: Settings
     usable: Usable
-    groups: Mapping[str, Group]
     clusters: Sequence[Config]
 
 
@@ -81,12 +76,12 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
     """Load the whole configuration, and validate it with all parts.
 
     Raises:
-        StartError: with every problem of keys, authorizer, groups and clusters.
+        StartError: with every problem of keys, authorizer and clusters.
         AuthorizerFault: the authorizer fails to list its reconfigurable keys.
     """
     reconfiguration = assembly.reconfiguration
     problems: list[str] = []
-    new = merged = groups = None
+    new = merged = None
     entries: Sequence[Entry] = ()
     try:
         new = load(file, overrides).settings
@@ -98,7 +93,6 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
             dynamic = reconfiguration.settings.dynamic.entries()
             entries = (*reconfiguration.entries_with(error.entries), *dynamic)
     others: list[str] = []
-    of_groups: Sequence[str] = ()
     usable: Usable | None = None
     try:
         if entries:
@@ -112,16 +106,11 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
         others.append(locate(entries, error))
     except StartError as error:
         others += [locate(entries, ValueError(problem)) for problem in error.problems]
-    try:
-        named = groups_file_of(entries)
-        groups = await beside(lambda: groups_of(named), "doorkeeper-groups")
-    except StartError as error:
-        of_groups = error.problems
     clusters, of_clusters = _clusters(reconfiguration.settings[CLUSTERS_FILE])
-    problems += (*without_duplicates(others, problems), *of_groups, *of_clusters)
-    if problems or new is None or usable is None or groups is None:
+    problems += (*without_duplicates(others, problems), *of_clusters)
+    if problems or new is None or usable is None:
         raise StartError(*problems)
-    return _Read(new, usable, groups, clusters)
+    return _Read(new, usable, clusters)
 
 
 def _clusters(file: Path | None) -> tuple[Sequence[Config], Sequence[str]]:

@@ -4,7 +4,6 @@
 ``ConfigError`` with every problem.
 
 loading          a file and overrides -> ``Settings``, warnings, or all errors at once
-document         YAML nodes with their lines, of the files that keys name
 raw_config       the values of entries by key, and problems
 settings         the values as the server uses them
 dynamic_values   values that change while the server runs

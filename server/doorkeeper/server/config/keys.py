@@ -279,11 +279,6 @@ JAAS_FILE: Final = file(
     " doorkeeper serve --jaas-file, and the environment variable DOORKEEPER_JAAS_FILE.",
     applies=Applies.RELOAD,
 )
-GROUPS_FILE: Final = file(
-    "doorkeeper.groups.file",
-    "A YAML file that declares groups with their members.",
-    applies=Applies.RELOAD,
-)
 CHANGE_LOG_RETENTION_DAYS: Final = integer(
     "doorkeeper.change.log.retention.days",
     -1,

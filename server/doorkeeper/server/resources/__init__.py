@@ -1,8 +1,8 @@
 """What a broker has besides ACLs: a module or folder for each, named for it.
 
-Each has the model, the rules, the table of what is stored, and the plans that change it. Two have
-no state: ``policies`` calls those of users (KIP-108, KIP-133), and ``consumer_protocol`` reads the
-bytes of group members. ``cluster`` has the values that several share: brokers, topics, groups.
+Each has the model, the rules, the table of what is stored, and the plans that change it.
+``policies``, which calls those of users (KIP-108, KIP-133), has no state. ``cluster`` has the
+values that several share: brokers, topics, groups.
 
 A plan refuses by an ``ApiError`` with the controller's code and text; an invalid setting is an
 ``InvalidConfig``.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from msgspec import Struct
 
@@ -62,10 +61,6 @@ class Topic(Struct, frozen=True):
     assignments: tuple[tuple[int, ...], ...] = ()
 
 
-CONSUMER_EPOCH: Final = 1
-"""The epoch of a declared group of the new protocol, and of its members; they never change."""
-
-
 class NewerMember(Struct, frozen=True):
     """The fields of a member that the new protocol adds.
 
@@ -73,7 +68,7 @@ class NewerMember(Struct, frozen=True):
     bytes of the consumer protocol; None where it has that already.
     """
 
-    epoch: int = CONSUMER_EPOCH
+    epoch: int = 1
     rack_id: str | None = None
     pattern: str | None = None
     matched: frozenset[str] = frozenset()
@@ -96,7 +91,7 @@ class Group(Struct, frozen=True):
     """A group. ``group_type`` is ``classic`` or ``consumer``.
 
     ``generation`` is that of a group with members that joined, its epoch where the type is
-    ``consumer``; None for a declared group, or one that commits have created.
+    ``consumer``; None for one that commits have created.
     ``assignment_epoch`` is that of the targets of the members.
     """
 
@@ -107,4 +102,4 @@ class Group(Struct, frozen=True):
     protocol: str
     members: tuple[GroupMember, ...]
     generation: int | None = None
-    assignment_epoch: int = CONSUMER_EPOCH
+    assignment_epoch: int = 1

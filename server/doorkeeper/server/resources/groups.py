@@ -4,8 +4,8 @@ A group without members exists while it has a row. When its last offset is delet
 partition keeps it, as a broker keeps the group. Snapshots share structure; a change of a row costs
 O(log n).
 
-Plans commit and delete offsets, and delete groups. Members are those of declared groups, and with
-the test broker those that have joined. A broker checks them in this order.
+Plans commit and delete offsets, and delete groups. Only with the test broker groups have members.
+A broker checks them in this order.
 
 Source: ``OffsetMetadataManager``, ``ClassicGroup`` and ``ConsumerGroup`` (4.3.1).
 """
@@ -169,14 +169,13 @@ def group_of(group_id: str) -> Group:
     return Group(group_id, "Empty", "classic", "", "", ())
 
 
-def all_groups(
-    declared: Mapping[str, Group], offsets: Offsets, live: Mapping[str, Group] = NO_GROUPS
-) -> Mapping[str, Group]:
-    """Return all groups by id: a declared group hides a live one, and that one of offsets."""
-    if not live and not offsets.groups():
-        return declared
+def all_groups(offsets: Offsets, live: Mapping[str, Group] = NO_GROUPS) -> Mapping[str, Group]:
+    """Return all groups by id: one with members hides that of its offsets."""
+    of_offsets = _OffsetGroups(offsets)
+    if not live:
+        return of_offsets
     # A ChainMap only reads the mappings here, which its type requires to be mutable.
-    layers: tuple[Any, ...] = (declared, live, _OffsetGroups(offsets))
+    layers: tuple[Any, ...] = (live, of_offsets)
     return ChainMap(*layers)
 
 
@@ -248,7 +247,6 @@ def check_committer(group: Group | None, by: Committer) -> None:
     if by.instance_id is not None:
         _check_instance(group.members, by.instance_id, by.member_id)
     _find_member(group.members, by.member_id)
-    # A declared group has no generation that a client could know.
     if by.epoch != group.generation:
         raise ApiError(ErrorCode.ILLEGAL_GENERATION)
     if group.state == COMPLETING_REBALANCE:
@@ -375,17 +373,13 @@ def plan_group_deletion(
     offsets: Offsets,
     groups: Mapping[str, Group],
     group_ids: Sequence[str],
-    declared: Mapping[str, Group],
 ) -> Slices[tuple[Change, list[ErrorCode]]]:
-    """Return the change that deletes groups, and an error or NONE for each in order.
-
-    A declared group cannot be deleted: it would be back after the next reload.
-    """
+    """Return the change that deletes groups, and an error or NONE for each in order."""
     errors: list[ErrorCode] = []
     gone: list[StoredOffset] = []
     for part in parts(group_ids):
         for group_id in part:
-            error = _error_of_deletion(groups.get(group_id), is_declared=group_id in declared)
+            error = _error_of_deletion(groups.get(group_id))
             errors.append(error)
             if error is ErrorCode.NONE:
                 gone += offsets.of_group(group_id).values()
@@ -393,9 +387,9 @@ def plan_group_deletion(
     return edit(OFFSET, deleted=gone), errors
 
 
-def _error_of_deletion(group: Group | None, *, is_declared: bool) -> ErrorCode:
+def _error_of_deletion(group: Group | None) -> ErrorCode:
     if group is None or group.state == DEAD:
         return ErrorCode.GROUP_ID_NOT_FOUND
     if group.members or group.state != EMPTY:
         return ErrorCode.NON_EMPTY_GROUP
-    return ErrorCode.POLICY_VIOLATION if is_declared else ErrorCode.NONE
+    return ErrorCode.NONE

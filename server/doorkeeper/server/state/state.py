@@ -64,7 +64,6 @@ class State(Struct, frozen=True):
     offsets: Offsets = Offsets()
     resource_configs: ResourceConfigs = ResourceConfigs()
     settings: Table[StoredSetting] = Table(SETTING)
-    groups: Mapping[str, Group] = {}
     live_groups: Mapping[str, Group] = {}
     members: tuple[Member, ...] = ()
     stale: bool = False

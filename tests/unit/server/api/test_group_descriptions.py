@@ -14,7 +14,7 @@ from doorkeeper.server.api import (
     streams_group_describe,
 )
 from doorkeeper.server.resources.cluster import Group, GroupMember
-from doorkeeper.server.resources.consumer_protocol import (
+from doorkeeper_broker.consumer_protocol import (
     assignment_bytes,
     subscription_bytes,
 )

@@ -130,7 +130,7 @@ async def test_refused_topics_come_last(version: int) -> None:
     [(None, -1, 0), ("m-1", 1, 0), ("m-1", 3, 113), ("m", 3, 25), (None, 3, 25)],
 )
 @pytest.mark.parametrize("topics", [(), (("a", (1,)),)])
-async def test_members_of_a_declared_group(
+async def test_members_of_a_group(
     member_id: str | None, epoch: int, code: int, topics: Any
 ) -> None:
     """A group of the new protocol knows its members; a classic one answers any."""

@@ -37,14 +37,11 @@ def test_what_is_right_passes(tmp_path: Path) -> None:
 
 
 def test_all_kinds_of_problems_are_told_in_one_round(tmp_path: Path) -> None:
-    """Keys, escapes, overrides, super users and the groups, each with its file and line."""
-    groups = tmp_path / "groups.yaml"
-    groups.write_text("groups:\n- id: ''\n- i: c\n")
-
+    """Keys, escapes, overrides and super users, each with its file and line."""
     told = problems(
         tmp_path / "server.properties",
         f"num.partitions=x\nbroker.rack=\\u00zz\n{STANDARD}super.users=a;User:b;c\n"
-        f"num.partitons=1\ndoorkeeper.groups.file={groups}\n",
+        "num.partitons=1\n",
         "nonsense",
         "delete.topic.enable=x",
     )
@@ -56,9 +53,6 @@ def test_all_kinds_of_problems_are_told_in_one_round(tmp_path: Path) -> None:
         "F line 5",
         "--override",
         "F line 4",
-        f"{groups}:2",
-        f"{groups}:3",
-        f"{groups}:3",
     ]
     users = "expected a string in format principalType:principalName but got"
     assert told[5] == f"F line 4: super.users: {users} a; {users} c"

@@ -103,9 +103,9 @@ async def test_a_node_that_does_not_live_is_fenced() -> None:
 
 
 async def test_the_lowest_id_is_controller_and_shows_groups() -> None:
-    """One node shows the declared groups; when it is gone, the next one does."""
+    """One node shows the groups; when it is gone, the next one does."""
     log = log_of()
-    log.amend(groups={"g": a_group("g")})
+    log.amend(live_groups={"g": a_group("g")})
     node = node_of(settings_of(TEXT), log=log)
 
     node.use_others(OTHERS)

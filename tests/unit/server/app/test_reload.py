@@ -89,74 +89,56 @@ async def test_what_decisions_depend_on_is_in_the_history(tmp_path: Path) -> Non
         await until(lambda: server.assembly.log.state.revision == 3)
 
 
-async def test_users_super_users_levels_and_groups(tmp_path: Path) -> None:
+async def test_users_super_users_and_levels(tmp_path: Path) -> None:
     """All of them are as in the new file, at once."""
-    groups = tmp_path / "groups.yaml"
     async with running(tmp_path, f'{JAAS} user_a="1";\nsuper.users=User:a') as server:
-        groups.write_text("groups:\n- id: readers\n")
         await server.reload(
             f'{JAAS} user_b="2";\nsuper.users=User:b\ndoorkeeper.log.levels=root=DEBUG\n'
-            f"doorkeeper.groups.file={groups}"
         )
 
         assembly = server.assembly
         assert users(assembly) == {"b": "2"}
         assert isinstance(assembly.authorizer, StandardAuthorizer)
         assert assembly.authorizer.policy.super_users == {"User:b"}
-        assert list(assembly.node.groups) == ["readers"]
         assert server.log.logs.logger("x").is_enabled(10)
         assert assembly.node.settings[SUPER_USERS] == "User:b"
         assert server.events() == ["reloaded"]
 
 
 async def test_a_wrong_file_changes_nothing(tmp_path: Path) -> None:
-    """Neither a wrong key, nor a wrong super user, nor wrong groups take effect in part."""
-    groups = tmp_path / "groups.yaml"
-    groups.write_text("groups: 7\n")
+    """Neither a wrong key nor a wrong super user takes effect in part."""
     async with running(tmp_path, f'{JAAS} user_a="1";\nsuper.users=User:a') as server:
         await server.reload(f'{JAAS} user_b="2";\nnum.partitions=x\ndelete.topic.enable=x')
         await server.reload(f'{JAAS} user_b="2";\nsuper.users=b')
-        await server.reload(
-            f'{JAAS} user_b="2";\nsuper.users=User:b\ndoorkeeper.groups.file={groups}'
-        )
 
         assert users(server.assembly) == {"a": "1"}
         assert isinstance(server.assembly.authorizer, StandardAuthorizer)
         assert server.assembly.authorizer.policy.super_users == {"User:a"}
         events = server.events()
-        assert len(events) == 4
+        assert len(events) == 3
         assert all(event.startswith("not reloaded ") for event in events)
 
 
 async def test_of_two_reloads_the_last_file_counts(tmp_path: Path) -> None:
     """The second waits for the first, and finds what that one left."""
-    groups = tmp_path / "groups.yaml"
-    groups.write_text("groups:\n- id: first\n")
-    key = f'{JAAS} user_a="1";\ndoorkeeper.groups.file={groups}'
-    async with running(tmp_path, key) as server:
-        groups.write_text("groups:\n- id: second\n")
-        first = asyncio.ensure_future(server.reload(key))
+    async with running(tmp_path, f'{JAAS} user_a="1";') as server:
+        first = asyncio.ensure_future(server.reload(f'{JAAS} user_b="2";'))
         await asyncio.sleep(0)
-        groups.write_text("groups:\n- id: third\n")
-        await asyncio.gather(first, server.reload(key))
+        await asyncio.gather(first, server.reload(f'{JAAS} user_c="3";'))
 
-        assert list(server.assembly.node.groups) == ["third"]
+        assert users(server.assembly) == {"c": "3"}
         assert server.events() == ["reloaded", "reloaded"]
 
 
 async def test_a_reload_that_is_given_up_changes_nothing(tmp_path: Path) -> None:
     """A server that stops cancels it; whoever changes keys has their turn then."""
-    groups = tmp_path / "groups.yaml"
-    groups.write_text("groups:\n- id: first\n")
-    key = f'{JAAS} user_a="1";\ndoorkeeper.groups.file={groups}'
-    async with running(tmp_path, key) as server:
-        groups.write_text("groups:\n- id: second\n")
-        reloading = asyncio.ensure_future(server.reload(key))
+    async with running(tmp_path, f'{JAAS} user_a="1";') as server:
+        reloading = asyncio.ensure_future(server.reload(f'{JAAS} user_b="2";'))
         await asyncio.sleep(0)
         reloading.cancel()
         await asyncio.wait([reloading])
 
-        assert list(server.assembly.node.groups) == ["first"]
+        assert users(server.assembly) == {"a": "1"}
         assert not server.assembly.config_changes.turn.locked()
 
 

@@ -93,15 +93,15 @@ def test_a_group_remains_without_offsets() -> None:
 
 
 def test_groups_of_offsets() -> None:
-    """They are classic and Empty; a declared group hides one with its id."""
-    declared = {"g": a_group("g"), "z": a_group("z")}
+    """They are classic and Empty; a group with members hides one with its id."""
+    live = {"g": a_group("g"), "z": a_group("z")}
 
-    groups = all_groups(declared, offsets(A, C))
+    groups = all_groups(offsets(A, C), live)
 
-    assert groups["g"] is declared["g"]
+    assert groups["g"] is live["g"]
     assert groups["h"] == a_group("h", "Empty", protocol_type="", protocol="", members=())
     assert sorted(groups) == ["g", "h", "z"]
     assert len(groups) == 3
     assert "h" in groups
     assert groups.get("x") is None
-    assert all_groups(declared, Offsets()) is declared
+    assert dict(all_groups(Offsets())) == {}

@@ -143,12 +143,12 @@ def test_parts_that_are_not_stored_stay() -> None:
     """Members and groups are the node's own."""
     member = Member(1, {}, None, "")
     groups = {"g": a_group("g")}
-    state = replace(EMPTY, members=(member,), groups=groups)
+    state = replace(EMPTY, members=(member,), live_groups=groups)
 
     after = apply_at_once(state, EVERYTHING, 1)
 
     assert after.members == (member,)
-    assert after.groups is groups
+    assert after.live_groups is groups
 
 
 @pytest.mark.parametrize("kind", [ACL, CONFIG], ids=str)

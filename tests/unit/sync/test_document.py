@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.server.config.document import FILE_BYTES_MAX, FaultyDocument, parse, read
+from doorkeeper.sync.document import FILE_BYTES_MAX, FaultyDocument, parse, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from doorkeeper.server.config.document import YamlValue
+    from doorkeeper.sync.document import YamlValue
 
 
 def faults_of(path: Path) -> list[str]:

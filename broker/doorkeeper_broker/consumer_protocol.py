@@ -1,6 +1,6 @@
 """The bytes of consumer group members: a version, then a message of that version.
 
-Version 0 is written: every client reads it, and a declared group needs no later one.
+Version 0 is written: every client reads it.
 
 Source: ``ConsumerProtocolSubscription`` and ``ConsumerProtocolAssignment`` of the Java client.
 """
