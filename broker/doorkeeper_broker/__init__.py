@@ -14,7 +14,7 @@ fetch         the handler that reads them
 classic_group the state machine of a group of the classic protocol
 classic_apis  the handlers of its members, whose answers come at once or later
 consumer_group the state machine of a group of the newer protocol; assignors: its targets
-consumer_apis the handler of its members
+consumer_apis the handler of its members; consumer_protocol: what they tell each other, as bytes
 share_group   the state machine of a share group; share_apis: the handler of its members
 share_partition the state of the records of a partition; share_fetch: the handlers of records
 share_sessions which partitions a member reads
