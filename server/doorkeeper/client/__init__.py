@@ -15,7 +15,7 @@ nodes        discovery of nodes, connections to them, retries
 config       addresses, timeouts, credentials; properties reads a Java client's file, with the
              variables of config_providers
 topics       records of topics, for readers without a group
-metadata_log the log of metadata, from the leader of the controllers
+metadata_log the log of metadata, from the leader of the controllers; logged_acls: its ACLs
 connection   one connection: versions, login, pipelined requests
 open_by_default  allow.everyone.if.no.acl.found, as far as brokers tell it
 identity     the principal of a client, as far as its configuration tells it

@@ -3,7 +3,7 @@
 config           the file of clusters: addresses, modes, scopes, limits
 document         the values of a YAML file, with their lines
 remote           one cluster through its admin API, each broker by itself; what its ACLs lack
-following        the ACLs of a metadata log, and the task that follows it
+following        the task that follows a metadata log
 drift            the difference between a cluster and the desired ACLs, and its age
 readings         what brokers have, each asked by itself: all ACLs, or a few
 enforcement      the changes that remove a drift, within the limits; repeated reverts

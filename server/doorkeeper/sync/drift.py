@@ -71,22 +71,15 @@ class AclDrift(Struct, frozen=True):
             extra=(self.extra - goal.added) | (goal.removed - self.missing),
         )
 
-    def after_edit(
-        self, desired: AbstractSet[AclBinding], added: Bindings, removed: Bindings
+    def after(
+        self, presence: Mapping[AclBinding, bool], desired: AbstractSet[AclBinding]
     ) -> AclDrift:
-        """Return the drift after the cluster got and lost some bindings of the scope."""
+        """Return the drift of a cluster that has (True), or has not, some bindings of the scope."""
+        absent = frozenset(binding for binding, is_there in presence.items() if not is_there)
         return replace(
             self,
-            missing=(self.missing - added) | (removed & desired),
-            extra=(self.extra - removed) | (added - desired),
-        )
-
-    def after_look_up(self, bindings: Bindings, part: AclDrift) -> AclDrift:
-        """Return the drift of which some bindings were looked up; ``part`` is theirs."""
-        return replace(
-            self,
-            missing=(self.missing - bindings) | part.missing,
-            extra=(self.extra - bindings) | part.extra,
+            missing=self.missing.difference(presence) | (absent & desired),
+            extra=self.extra.difference(presence) | (presence.keys() - absent - desired),
         )
 
     def after_others(self, changes: Mapping[AclBinding, bool]) -> AclDrift:

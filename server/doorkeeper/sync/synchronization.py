@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from doorkeeper.acls.live_changes import LiveCluster, binding_text, unenforced
 from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent, EventKind
 from doorkeeper.sync.drift import (
-    NO_BINDINGS,
     NO_DRIFT,
     AclDrift,
     DesiredBindings,
@@ -258,8 +257,10 @@ class ClusterSynchronization:
             return Event.TOO_MANY
         if changed:
             brokers = self.readings.brokers or await self.readings.list_brokers()
-            answers = drifts_of(await self.readings.lacks(brokers, changed))
-            self._drift = self._known.after_look_up(changed, common(answers))
+            part = common(drifts_of(await self.readings.lacks(brokers, changed)))
+            desired = self._desired.bindings
+            presence = {binding: part.has(binding, desired) for binding in changed}
+            self._drift = self._known.after(presence, desired)
             self._changes_of_log()
         await self._conclude(self._known)
         return Event.COMPARED
@@ -349,8 +350,8 @@ class ClusterSynchronization:
         """Take the changes of a batch that the cluster took, and those that it refused."""
         taken, now_s = batch.successes, self._clock()
         if taken:
-            added, removed = (taken, NO_BINDINGS) if batch.adds else (NO_BINDINGS, taken)
-            self._drift = self._known.after_edit(self._desired.bindings, added, removed)
+            presence = dict.fromkeys(taken, batch.adds)
+            self._drift = self._known.after(presence, self._desired.bindings)
             self.enforcement.record(taken)
         if batch.failures:
             refused = batch.failures

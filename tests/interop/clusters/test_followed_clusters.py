@@ -9,8 +9,8 @@ import pytest
 
 from doorkeeper.base.slices import run_to_end
 from doorkeeper.client import ClientConfig
+from doorkeeper.client.logged_acls import LogAcls
 from doorkeeper.client.metadata_log import BEGIN, MetadataLog
-from doorkeeper.sync.following import LogAcls
 from testkit.acl import READ, allow, topic
 from testkit.kafka_broker import KafkaBroker
 from testkit.kafka_jars import jars

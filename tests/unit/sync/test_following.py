@@ -9,8 +9,9 @@ import pytest
 
 from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
 from doorkeeper.base.slices import run_to_end
+from doorkeeper.client.logged_acls import LogAcls
 from doorkeeper.sync.config import ClusterConfig
-from doorkeeper.sync.following import LogAcls, LogFollower
+from doorkeeper.sync.following import LogFollower
 from doorkeeper_wire.errors import Malformed
 from testkit.acl import READ, allow, topic
 from testkit.load import scaled
