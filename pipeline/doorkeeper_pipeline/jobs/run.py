@@ -25,7 +25,7 @@ from doorkeeper_pipeline.evaluation.unread import (
     sum_unread,
     unread_in_files,
 )
-from doorkeeper_pipeline.jobs import causes, gold, sums
+from doorkeeper_pipeline.jobs import causes, gold, silver, sums
 from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from doorkeeper_pipeline.jobs.belonging import (
     check_logs,
@@ -39,7 +39,7 @@ from doorkeeper_pipeline.jobs.findings import groups_of, lines_of
 from doorkeeper_pipeline.jobs.gold import GoldInput, GoldJob
 from doorkeeper_pipeline.jobs.left_out import LeftOut, leave_out
 from doorkeeper_pipeline.jobs.options import RunOptions
-from doorkeeper_pipeline.jobs.silver import build_day, tasks_of
+from doorkeeper_pipeline.jobs.silver import build_span
 from doorkeeper_pipeline.jobs.succession import digest_of, follow_places, times_of
 from doorkeeper_pipeline.jobs.topics import TopicsRequest, compare_topics
 from doorkeeper_pipeline.sources.files import identify, list_files
@@ -249,7 +249,7 @@ class _Run:
             check_name(known_name(self._tables), self._request.cluster)
         self._write_bindings(bindings)
         self._unread_lines = unread_in_files(files.values(), self._cluster.name)
-        self._decisions(self._days(work, files), files)
+        self._decisions(work, files)
         rows = {"decisions files": len(self._change.parts("decisions"))}
         gold_rows, proof = self._gold(bindings, broker_logs(files.values()))
         rows.update(gold_rows)
@@ -504,40 +504,19 @@ class _Run:
             "run_id": self._around.run_id,
         }
 
-    def _days(self, work: manifest.Work, files: dict[str, dict[str, Any]]) -> list[str]:
-        """Return the days of the rows that were read now, or earlier from the same files."""
+    def _decisions(self, work: manifest.Work, files: dict[str, dict[str, Any]]) -> None:
+        """Make the spans anew of rows that were read now, or earlier from the same files."""
         read_now = {file_id for file_id, _ in work.read}
         rows = [row for row in (*self._known, *files.values()) if row["file_id"] in read_now]
-        days = {day for row in rows for day in row["days"]}
-        if self._cluster.ids:
-            # Those of the time when there was one cluster are not named for it.
-            unnamed = (part.path for part in self._tables.parts("decisions"))
-            days |= {places.day_of(path) for path in unnamed if places.is_of_cluster(path, "")}
-        return sorted(days)
-
-    def _decisions(self, days: list[str], files: dict[str, dict[str, Any]]) -> None:
-        parts: dict[str, list[str]] = {day: [] for day in days}
-        lines = dict.fromkeys(days, 0)
-        for file_id, row in sorted(files.items()):
-            touched = parts.keys() & set(row["days"])
-            found = self._change.parts("lines", places.of_file(file_id)) if touched else []
-            for day in touched:
-                parts[day] += map(self._tables.place_of, found)
-                lines[day] += sum(part.rows for part in found) // len(row["days"])
-        clusters = tuple(
-            (file_id, row["clusters"][0])
-            for file_id, row in files.items()
-            if len(row["clusters"] or ()) == 1
-        )
-        tasks = [
-            task
-            for day in days
-            for task in tasks_of(day, parts[day], lines[day], self._tables.root, clusters)
-        ]
-        self._around.tell(f"decisions of {len(days)} days")
-        for day in days:
-            self._change.remove("decisions", places.of_day(day))
-        for result in self._around.engine.map(build_day, tasks, None):
+        # Those of the time when there was one cluster are not named for it.
+        unnamed = {
+            places.day_of(part.path)
+            for part in self._tables.parts("decisions")
+            if self._cluster.ids and places.is_of_cluster(part.path, "")
+        }
+        tasks = list(silver.changed_spans(self._change, rows, files, unnamed))
+        self._around.tell(f"decisions of {len({task.day for task in tasks})} days")
+        for result in self._around.engine.map(build_span, tasks, None):
             self._copied += result.copied
             self._change.add(result.parts)
 

@@ -1,6 +1,6 @@
-"""Bronze to decisions: a day is made anew from all input files that touch it.
+"""Bronze to decisions: spans of a day are made anew from all input files that touch them.
 
-So a file that has grown, or is read again, changes the days that it had and those that it has, and
+So a file that has grown, or is read again, changes the spans that it had and those that it has, and
 nothing else; and a full rebuild gives the same tables. A day of many lines is cut into equal spans
 of time, a task and a file each.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
@@ -19,17 +19,33 @@ from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import DataFile, write_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
-LINES_A_SPAN = 2_000_000
-"""Rows of the table ``lines`` that a task should read at most: about 0.5 GB of memory."""
+    from doorkeeper_pipeline.tables.delta import Change
+
+    FileRow = Mapping[str, Any]
+
+LINES_A_SPAN = 300_000
+"""Rows of the table ``lines`` that a span should have: so few are made anew for new ones."""
+
+LINES_MAX = 2_000_000
+"""Rows of a span of an hour or less: about 0.5 GB of memory. Copies are found within one."""
 
 SPANS = (1, 2, 3, 4, 6, 8, 12, 24, 48, 96, 144, 288, 720, 1440)
 """How many spans a day may have: each is whole minutes, and whole hours or a part of one."""
 
+HOURS = 24
+
+
+class Times(NamedTuple):
+    """The first and the last time of some decisions."""
+
+    first: dt.datetime
+    last: dt.datetime
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DayTask:
+class SpanTask:
     """A span of a day: the ``number``-th of ``spans``.
 
     ``parts`` are the bronze files that may have rows of it, ``out`` is the output folder.
@@ -46,39 +62,84 @@ class DayTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DayResult:
-    """The files of a span of a day, and how many rows break which rules of severity warning.
+class SpanResult:
+    """The files of a span of a day: for each cluster one of decisions and one of distinct ones.
 
-    For each cluster there are one of decisions and one of distinct ones. ``copied`` are decisions
-    that other files have too: they count once.
+    ``copied`` are decisions that other files have too: they count once.
     """
 
-    day: str
     parts: tuple[DataFile, ...] = ()
-    warnings: tuple[tuple[str, int], ...] = ()
     copied: int = 0
 
 
-def tasks_of(
-    day: str, parts: Sequence[str], lines: int, out: str, clusters: tuple[tuple[str, str], ...]
-) -> Iterator[DayTask]:
-    """Yield the tasks of a day, which has about so many lines."""
-    spans = next((each for each in SPANS if lines <= each * LINES_A_SPAN), SPANS[-1])
-    for number in range(spans):
-        yield DayTask(
-            day=day, number=number, spans=spans, parts=tuple(parts), out=out, clusters=clusters
-        )
+def changed_spans(
+    change: Change, rows: Iterable[FileRow], files: Mapping[str, FileRow], unnamed: Iterable[str]
+) -> Iterator[SpanTask]:
+    """Yield the tasks of spans that have decisions of some rows; remove what these spans were.
+
+    ``rows`` are of the table files, as it was and as it will be, ``files`` all that it will have.
+    Days that are ``unnamed`` are made anew whole.
+    """
+    changed: dict[str, list[Times]] = {day: [_whole(day)] for day in unnamed}
+    for row in rows:
+        for day in row["days"]:
+            changed.setdefault(day, []).append(Times(row["first_ts"], row["last_ts"]))
+    before = {places.day_of(each.path): each.path for each in change.tables.parts("decisions")}
+    of_days = _files_of_days(change, files, changed.keys())
+    clusters = tuple(
+        (file_id, row["clusters"][0])
+        for file_id, row in files.items()
+        if len(row["clusters"] or ()) == 1
+    )
+    for day, times in sorted(changed.items()):
+        cut = places.spans_of(before[day]) if day in before else 0
+        spans = _spans_for(sum(each.lines for each in of_days[day]), cut)
+        if spans != cut:
+            change.remove("decisions", places.of_day(day))
+        for number in range(spans):
+            span = _span(day, number, spans)
+            if spans == cut and not any(map(span.meets, times)):
+                continue
+            change.remove("decisions", places.of_span(day, number, spans))
+            parts = [part for each in of_days[day] if span.meets(each.times) for part in each.parts]
+            yield SpanTask(
+                day=day,
+                number=number,
+                spans=spans,
+                parts=tuple(parts),
+                out=change.tables.root,
+                clusters=clusters,
+            )
 
 
-def build_day(_: None, task: DayTask) -> DayResult:
+def _files_of_days(
+    change: Change, files: Mapping[str, FileRow], days: Iterable[str]
+) -> dict[str, list[_DayFile]]:
+    """Return the files that have decisions of some days."""
+    found: dict[str, list[_DayFile]] = {day: [] for day in days}
+    for file_id, row in sorted(files.items()):
+        touched = found.keys() & set(row["days"])
+        parts = change.parts("lines", places.of_file(file_id)) if touched else []
+        lines = sum(part.rows for part in parts)
+        for day in touched:
+            found[day].append(
+                _DayFile(
+                    Times(row["first_ts"], row["last_ts"]),
+                    tuple(map(change.tables.place_of, parts)),
+                    lines // len(row["days"]),
+                )
+            )
+    return found
+
+
+def build_span(_: None, task: SpanTask) -> SpanResult:
     """Write the decisions of a span of a day; the function of the tasks."""
     if not task.parts:
-        return DayResult(day=task.day)
-    length = dt.timedelta(days=1) / task.spans
-    begin = dt.datetime.fromisoformat(f"{task.day}T00:00:00+00:00") + task.number * length
+        return SpanResult()
+    begin, end = _span(task.day, task.number, task.spans)
     lines = (
         contents.scan("lines", task.parts)
-        .filter(pl.col("minute").is_between(begin, begin + length, closed="left"))
+        .filter(pl.col("minute").is_between(begin, end, closed="left"))
         .with_columns(
             pl.col("cluster").fill_null(
                 pl.col("file_id").replace_strict(
@@ -90,14 +151,55 @@ def build_day(_: None, task: DayTask) -> DayResult:
     )
     rows, copied = sum_files(lines)
     if rows.is_empty():
-        return DayResult(day=task.day)
+        return SpanResult()
     decisions = contents.as_frame("decisions", rows)
-    warnings = contents.check("decisions", decisions)
+    contents.check("decisions", decisions)
     parts: list[DataFile] = []
     for (cluster,), found in sorted(decisions.partition_by("cluster", as_dict=True).items()):
-        name = places.of_span(task.day, task.number, str(cluster))
+        name = places.of_span(task.day, task.number, task.spans, str(cluster))
         part = write_part(task.out, "decisions", found, name)
         parts += (part, write_distinct(task.out, found.lazy(), part.path))
-    return DayResult(
-        day=task.day, parts=tuple(parts), warnings=tuple(warnings.items()), copied=copied
-    )
+    return SpanResult(parts=tuple(parts), copied=copied)
+
+
+class _DayFile(NamedTuple):
+    """An input file: the times of its decisions, its bronze files, and its lines of a day."""
+
+    times: Times
+    parts: tuple[str, ...]
+    lines: int
+
+
+class _Span(NamedTuple):
+    """A span of a day: when it begins, and when the next one does."""
+
+    begin: dt.datetime
+    end: dt.datetime
+
+    def meets(self, times: Times) -> bool:
+        """Return whether decisions of some times may be in the span."""
+        return times.first < self.end and times.last >= self.begin
+
+
+def _span(day: str, number: int, spans: int) -> _Span:
+    length = dt.timedelta(days=1) / spans
+    begin = dt.datetime.fromisoformat(f"{day}T00:00:00+00:00") + number * length
+    return _Span(begin, begin + length)
+
+
+def _whole(day: str) -> Times:
+    return Times(*_span(day, 0, 1))
+
+
+def _spans_for(lines: int, before: int) -> int:
+    """Return into how many spans a day of so many lines is cut.
+
+    It stays cut as it was ``before``, 0 for not at all, until it is twice as long as that is for.
+    """
+    if before and lines <= 2 * before * _lines_of(before):
+        return before
+    return next((each for each in SPANS if lines <= each * _lines_of(each)), SPANS[-1])
+
+
+def _lines_of(spans: int) -> int:
+    return LINES_A_SPAN if spans < HOURS else LINES_MAX

@@ -1,8 +1,9 @@
 """Where each table is in an output folder, and the beginnings of the names of its files.
 
 bronze/lines/file_id=<id>/00000-*.parquet           bronze/quarantine/file_id=<id>/00000-*.parquet
-silver/decisions/day=2026-11-22/00-*.parquet        silver/bindings/bindings-*.parquet
-silver/decisions/day=2026-11-22/00~<digest>-*.parquet  of a cluster that the events name
+silver/decisions/day=2026-11-22/0000of0004-*.parquet   the first quarter of a day
+silver/decisions/day=2026-11-22/0000of0001~<digest>-*.parquet  of a cluster that the events name
+silver/bindings/bindings-*.parquet
 aggregate/distinct_decisions/...                    see ``jobs.sums``
 gold/<table>/<table>-*.parquet                      manifest/files/files-*.parquet, runs
 """
@@ -44,9 +45,17 @@ def of_day(day: str) -> str:
     return f"{DAY}{day}/"
 
 
-def of_span(day: str, number: int, cluster: str = "") -> str:
-    """Return the beginning of the paths of decisions of a span of a day, of a cluster."""
-    return f"{of_day(day)}{number:02}{mark_of(cluster)}"
+def of_span(day: str, number: int, spans: int, cluster: str = "") -> str:
+    """Return the beginning of the paths of decisions of one of the spans of a day.
+
+    They are of a cluster; of all clusters where none is named.
+    """
+    return f"{of_day(day)}{number:04}of{spans:04}{mark_of(cluster)}"
+
+
+def spans_of(path: str) -> int:
+    """Return into how many spans the day of decisions at a path is cut."""
+    return int(path.rpartition("/")[2][6:10])
 
 
 def day_of(path: str) -> str:

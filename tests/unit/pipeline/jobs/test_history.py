@@ -25,7 +25,7 @@ def test_the_tables_and_the_acls(tmp_path: Path) -> None:
     change = Change(Tables(tmp_path))
     row = {"day": dt.date(2026, 11, 22)}
     decisions = contents.as_frame("decisions", table_of("decisions", [row]).collect())
-    change.write("decisions", decisions, places.of_span("2026-11-22", 0))
+    change.write("decisions", decisions, places.of_span("2026-11-22", 0, 1))
     change.replace("runs", contents.empty("runs"))
     change.commit()
     (tmp_path / "acls.yaml").write_text(
@@ -36,7 +36,7 @@ def test_the_tables_and_the_acls(tmp_path: Path) -> None:
     given = history(tmp_path, LocalEngine(), Policy(), [str(tmp_path / "acls.yaml")])
 
     (path,) = asked.decisions
-    assert path.startswith(f"{tmp_path}/silver/decisions/day=2026-11-22/00-")
+    assert path.startswith(f"{tmp_path}/silver/decisions/day=2026-11-22/0000of0001-")
     assert (asked.bindings.num_rows, given.bindings.num_rows) == (0, 1)
 
 

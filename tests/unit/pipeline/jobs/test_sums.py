@@ -54,7 +54,7 @@ class History(LocalEngine):
         self.asked.clear()
         change = Change(Tables(self.out))
         for day, names in days.items():
-            name = places.of_span(day, 0, cluster.name if cluster.ids else "")
+            name = places.of_span(day, 0, 1, cluster.name if cluster.ids else "")
             change.remove("decisions", f"{name}-")
             if not names:
                 continue

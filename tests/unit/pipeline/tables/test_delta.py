@@ -96,7 +96,7 @@ def test_partitions(tmp_path: Path) -> None:
         frame = contents.as_frame(
             "decisions", pl.DataFrame([row], schema=contents.empty("decisions").schema)
         )
-        change.write("decisions", frame, places.of_span(f"2026-11-{day}", 0))
+        change.write("decisions", frame, places.of_span(f"2026-11-{day}", 0, 1))
         change.replace("runs", runs(day))
         change.commit()
 
