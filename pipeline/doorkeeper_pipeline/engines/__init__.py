@@ -1,7 +1,6 @@
 """The engines of the jobs: ``local`` (Polars, no JVM) and ``spark`` (a laptop or a cluster).
 
 contract  the operations of an engine; every job is written against it and runs on both
-tuples    distinct decisions, the input of the evaluator
 local     one process, Polars
 remote    files at addresses that Spark can read
 records   records of topics that Spark reads

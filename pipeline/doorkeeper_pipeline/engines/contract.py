@@ -13,32 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    import pyarrow as pa
-
-    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
     from doorkeeper_pipeline.topics.lines import RecordLines
     from doorkeeper_pipeline.topics.ranges import RecordRange
 
 Shared = TypeVar("Shared")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-
-DISTINCT = (
-    "principal",
-    "host",
-    "operation",
-    "resource_type",
-    "resource_name",
-    "outcome",
-    "api",
-    "rule",
-    "rule_binding",
-    "probe",
-)
-"""The columns that distinguish decisions without their times.
-
-Jobs that could do with fewer of them ask for all: the decisions are brought together once.
-"""
 
 
 class RemoteFile(NamedTuple):
@@ -68,22 +48,6 @@ class Engine(Protocol):
         shared: Shared,
     ) -> Iterator[Result]:
         """Yield ``function(shared, task)`` of every task, in no order; results must be small."""
-        ...
-
-    def over_tuples(
-        self,
-        files: Sequence[str],
-        function: Callable[[Shared, DecisionTable], pa.Table],
-        shared: Shared,
-        schema: pa.Schema,
-        by: Sequence[str] = DISTINCT,
-    ) -> pa.Table:
-        """Apply a function to the distinct decisions of Parquet files; return all its results.
-
-        The function gets tables with the columns ``by`` and count, first_ts, last_ts, sorted by
-        principal; rows that agree in principal and resource name stand in one table. Its results
-        have the schema. The order of the result is open: sort it.
-        """
         ...
 
     def list_remote(self, addresses: Sequence[str]) -> list[RemoteFile]:

@@ -14,16 +14,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper_pipeline.engines.contract import (
-    DISTINCT,
-    Engine,
-    RemoteFile,
-    Result,
-    Shared,
-    Task,
-)
+from doorkeeper_pipeline.engines.contract import Engine, RemoteFile, Result, Shared, Task
 from doorkeeper_pipeline.engines.records import over_records
-from doorkeeper_pipeline.engines.remote import list_remote, literal, over_files
+from doorkeeper_pipeline.engines.remote import list_remote, over_files
 from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings, package_archive, start
 
 if TYPE_CHECKING:
@@ -32,13 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
     from doorkeeper_pipeline.topics.lines import RecordLines
     from doorkeeper_pipeline.topics.ranges import RecordRange
-
-TOGETHER = ("principal", "resource_name")
-"""Rows that agree in these come to one task. By the principal alone, the task of one that makes
-most of the requests would be most of the job."""
 
 
 class SparkEngine(Engine):
@@ -95,39 +83,6 @@ class SparkEngine(Engine):
         for number in range(len(tasks)):
             yield pickle.loads(results[number])  # noqa: S301  of our own tasks
 
-    def over_tuples(
-        self,
-        files: Sequence[str],
-        function: Callable[[Shared, DecisionTable], pa.Table],
-        shared: Shared,
-        schema: pa.Schema,
-        by: Sequence[str] = DISTINCT,
-    ) -> pa.Table:
-        """Apply the function to the distinct decisions, a bucket of them at a time."""
-        if not files:
-            return schema.empty_table()
-        from pyspark.sql import functions as sql
-        from pyspark.sql.pandas.types import from_arrow_schema
-
-        distinct = (
-            self.session.read.parquet(*map(literal, files))
-            .groupBy(*by)
-            .agg(
-                sql.sum("count").alias("count"),
-                sql.min("first_ts").alias("first_ts"),
-                sql.max("last_ts").alias("last_ts"),
-            )
-            .select(*by, "count", "first_ts", "last_ts")
-        )
-        keys = [name for name in TOGETHER if name in by] or [by[0]]
-        return (
-            distinct.repartition(*keys)
-            .sortWithinPartitions(keys[0])
-            .mapInArrow(_OverTuples(function, shared, schema), from_arrow_schema(schema))
-            .toArrow()
-            .cast(schema)
-        )
-
     def list_remote(self, addresses: Sequence[str]) -> list[RemoteFile]:
         """Return the files at addresses of any file system that Spark has."""
         if not addresses:
@@ -181,29 +136,3 @@ class _Call:
                 [pa.array(numbers, pa.int64()), pa.array(results, pa.binary())],
                 names=["number", "result"],
             )
-
-
-class _OverTuples:
-    """The function over one partition: its batches are one table."""
-
-    def __init__(
-        self,
-        function: Callable[[Any, DecisionTable], pa.Table],
-        shared: object,
-        schema: pa.Schema,
-    ) -> None:
-        self._function = function
-        self._shared = shared
-        self._schema = schema
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        # A driver without evaluation starts without numpy.
-        from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-
-        found = list(batches)
-        if not found:
-            return
-        table = self._function(self._shared, DecisionTable(pa.Table.from_batches(found)))
-        yield from table.cast(self._schema).to_batches()

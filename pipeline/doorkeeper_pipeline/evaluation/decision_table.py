@@ -89,7 +89,7 @@ class Evaluated:
 
 
 class DecisionTable:
-    """Distinct decisions: the input of the functions for ``Engine.over_tuples``.
+    """Distinct decisions: the input of the functions of questions.
 
     Attributes:
         rows: An Arrow table with the columns that were asked for, ``count``, ``first_ts`` and

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -25,7 +26,7 @@ from doorkeeper_pipeline.evaluation.usage import BINDING
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
@@ -120,9 +121,11 @@ def generated(
         )
         .filter(pl.col("number") >= CERTAIN_MIN)
     )
+    # Many principals use the same names.
+    shape = cache(shape_of)
     found: dict[int, str] = {}
     for number, _, count, late, gone, some in names_of.iter_rows():
-        reason = _reason(count, late, gone, some)
+        reason = _reason(count, late, gone, [shape(name) for name in some])
         if reason:
             found.setdefault(number, reason)
     return found
@@ -149,11 +152,9 @@ def _names(shared: Wide, block: Block) -> pa.Table:
     return rows.cast(PATTERN_NAMES)
 
 
-def _reason(count: int, late: int, gone: int, some: Iterable[str]) -> str:
-    names = list(some)
-    shapes = Counter(map(shape_of, names))
-    for shape, alike in shapes.most_common():
-        if _is_generated(shape, alike, len(names)):
+def _reason(count: int, late: int, gone: int, shapes: Sequence[str]) -> str:
+    for shape, alike in Counter(shapes).most_common():
+        if _is_generated(shape, alike, len(shapes)):
             return f"its names are generated, such as {shape} ({count:,} names)"
     if count > NAMES_MAX:
         return f"it was used for {count:,} names"

@@ -5,9 +5,12 @@ topics     the ranges of topics that a run reads
 belonging  inputs that must not be together in a folder are refused; the cluster of a run
 copies     decisions of several files, each counted once
 silver     bronze to decisions, partitioned by day
-sums       distinct decisions of days, of old days and of the whole history, kept and added to
+sums       distinct decisions of days, of old days and of the whole history, by key, kept and
+           added to
 succession ACL sets and change logs to bindings, with when each came and went
 gold       the list of the jobs that make gold tables, and their input
+distinct   equal decisions as one row
+asking     questions to the distinct decisions, several in one pass
 drift, new_access
            gold tables that need no evaluation
 grants, denied, least_privilege
@@ -31,8 +34,8 @@ A gold job is a function ``job(asked: GoldInput) -> dict[str, pa.Table]``: the n
 tables that it makes, and their rows in the schema of ``doorkeeper_pipeline.schemas``. It stands in
 ``gold.GOLD_JOBS`` in the order in which the jobs run, with the inputs on which its tables depend:
 where none of these changed it does not run. ``run`` checks the rows against
-``tables.rules`` and writes them staged. It knows no Spark: large work it asks of
-``asked.engine`` (``over_tuples``, ``map``), with functions that can be imported by name.
+``tables.rules`` and writes them staged. It knows no Spark: large work are questions to the distinct
+decisions (``asked.answer``, ``asked.ask``), with functions that can be imported by name.
 
 The commands ``backtest``, ``propose`` and ``report`` call, each in a module of that name:
 

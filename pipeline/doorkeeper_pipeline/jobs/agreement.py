@@ -32,8 +32,10 @@ from doorkeeper_pipeline.evaluation.questions import (
     LAST,
     PRINCIPAL,
 )
+from doorkeeper_pipeline.jobs.asking import Question, ask
 from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from doorkeeper_pipeline.jobs.clients import clients
+from doorkeeper_pipeline.jobs.gold import Part
 from doorkeeper_pipeline.jobs.observed import days
 
 if TYPE_CHECKING:
@@ -60,19 +62,23 @@ def agreement(asked: GoldInput) -> dict[str, pa.Table]:
     current = asked.acls.bindings
     if not current:
         return {"agreement": PARTS.empty_table()}
-    index = asked.index(current)
-    frame = pl.from_arrow(asked.bindings)
-    assert isinstance(frame, pl.DataFrame)
-    given = Given(index, frozenset(frame.select(text()).to_series().to_list()))
-    parts = asked.engine.over_tuples(asked.distinct, compare, given, PARTS)
+    parts = asked.answer(outcomes)
     corrections = _NO_CORRECTIONS
     agrees = pc.all(pc.equal(parts.column(COUNT), parts.column("agreeing"))).as_py()
     if _times(asked.bindings) and not agrees:
-        left = asked.engine.over_tuples(
-            asked.decisions, disagreeing, index, DISAGREEING, DISAGREEING_BY
-        )
+        by_minute = [Part((file,), DISAGREEING_BY) for file in asked.decisions]
+        again = Question(disagreeing, asked.index(current), DISAGREEING)
+        [left] = ask(asked.engine, by_minute, [again], {})
         corrections = _agreeing_then(asked, left)
     return {"agreement": sum_outcomes(parts, corrections)}
+
+
+def outcomes(asked: GoldInput) -> Question:
+    """Ask for recorded outcomes beside those that the ACLs in force at the end lead to."""
+    frame = pl.from_arrow(asked.bindings)
+    assert isinstance(frame, pl.DataFrame)
+    texts = frozenset(frame.select(text()).to_series().to_list())
+    return Question(compare, Given(asked.index(asked.acls.bindings), texts), PARTS)
 
 
 def evidence(

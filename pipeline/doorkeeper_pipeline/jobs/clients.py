@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
-import pyarrow as pa
 
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclOperation, AclPermissionType, ResourceType
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.questions import COUNT, PRINCIPAL, RESOURCE_TYPE
+from doorkeeper_pipeline.jobs.asking import Totals
 from doorkeeper_pipeline.jobs.basis import OUTCOME
-from doorkeeper_pipeline.jobs.observed import columns_of
 from doorkeeper_pipeline.schemas import CLIENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import pyarrow as pa
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper_pipeline.jobs.gold import GoldInput
@@ -34,17 +35,11 @@ REQUESTS: Final = {
 """The columns for requests about groups, and what each counts."""
 
 _ALLOWED_ONLY = ("commits", "heartbeats")
-_BY = (PRINCIPAL, API, RESOURCE_TYPE, OUTCOME)
-_COUNTS = pa.schema(
-    [*(pa.field(name, pa.string(), nullable=False) for name in _BY), pa.field(COUNT, pa.int64())]
-)
+REQUESTED = Totals((PRINCIPAL, API, RESOURCE_TYPE, OUTCOME))
 
 
 def clients(asked: GoldInput) -> dict[str, pa.Table]:
     """Return the table."""
-    table = asked.engine.over_tuples(asked.distinct, columns_of, _COUNTS.names, _COUNTS, _BY)
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
     about_groups = pl.col(RESOURCE_TYPE) == ResourceType.GROUP.name
     allowed = pl.col(OUTCOME) == "ALLOWED"
     counts = {
@@ -54,7 +49,8 @@ def clients(asked: GoldInput) -> dict[str, pa.Table]:
     counts["fetches"] = (pl.col(API) == "Fetch") & ~about_groups & allowed
     members = sorted(_members(asked.acls.bindings))
     found = (
-        frame.group_by(PRINCIPAL)
+        REQUESTED.of(asked)
+        .group_by(PRINCIPAL)
         .agg(pl.col(COUNT).filter(rows).sum().alias(name) for name, rows in counts.items())
         .with_columns(pl.col(PRINCIPAL).is_in(members).alias("may_join"))
         .sort(PRINCIPAL)

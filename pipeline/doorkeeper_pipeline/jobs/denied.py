@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper_pipeline.evaluation.denied import REFUSALS, InForce, refusals_of
 from doorkeeper_pipeline.evaluation.denied import denied_table as table_of
+from doorkeeper_pipeline.jobs.asking import Question
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
 def denied_accesses(asked: GoldInput) -> dict[str, pa.Table]:
     """Return the table, sorted."""
+    return {"denied": table_of(asked.answer(refusals), asked.acls.bindings)}
+
+
+def refusals(asked: GoldInput) -> Question:
+    """Ask for the refusals."""
     bindings = asked.acls.bindings
-    shared = InForce(asked.index(bindings) if bindings else None)
-    refusals = asked.engine.over_tuples(asked.distinct, refusals_of, shared, REFUSALS)
-    return {"denied": table_of(refusals, bindings)}
+    return Question(refusals_of, InForce(asked.index(bindings) if bindings else None), REFUSALS)

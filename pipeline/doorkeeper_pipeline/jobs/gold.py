@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines
@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.evaluation.acl_sets import AclSet
+    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
     from doorkeeper_pipeline.evaluation.index import Index
+    from doorkeeper_pipeline.jobs.asking import Question
+
+    Asking = Callable[["GoldInput"], Question]
+
+
+Derived = TypeVar("Derived")
 
 
 class Indexes:
@@ -56,6 +63,16 @@ class Indexes:
         return index
 
 
+class Part(NamedTuple):
+    """Files of decisions that one task reads.
+
+    ``by`` are the columns that distinguish the rows; empty where the files have each once.
+    """
+
+    files: tuple[str, ...]
+    by: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldInput:
     """The input of a gold job.
@@ -63,7 +80,8 @@ class GoldInput:
     Attributes:
         engine: The engine for large work.
         decisions: The Parquet files of the table decisions that are asked about, all of them.
-        sums: The files of their distinct decisions; empty where they are not summed up.
+        sums: The files of their distinct decisions, a bucket each; empty where they are not summed
+            up.
         known_days: Rows of the table days that hold; None if nothing is known.
         undated: The files of decisions of the days that are not among them.
         bindings: The table bindings; ``current`` are those in force at the end.
@@ -78,7 +96,12 @@ class GoldInput:
         brokers: How many logs of brokers were read; None where the decisions are not of such logs.
         thresholds: The evidence that a recommendation needs.
         sensitive: The beginnings of the names of sensitive topics.
+        together: The questions to the distinct decisions that are answered in one pass, as soon as
+            one of them is asked; module:name each.
         indexes: The indexes that were compiled already.
+        answers: The answers that were given already, and what follows from them; they know no
+            evidence.
+        kept: The distinct decisions that stay between passes.
 
     """
 
@@ -98,7 +121,12 @@ class GoldInput:
     brokers: int | None = None
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     sensitive: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()
     indexes: Indexes = field(default_factory=Indexes, repr=False, compare=False)
+    answers: dict[Callable[[GoldInput], Any], Any] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    kept: dict[Part, DecisionTable] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def acls(self) -> AclSet:
@@ -109,10 +137,31 @@ class GoldInput:
         """Return the index of a set of ACLs."""
         return self.indexes.index(bindings, self.policy, networks=self.networks)
 
-    @property
-    def distinct(self) -> tuple[str, ...]:
-        """Return the files to ask where minutes do not matter: the sums where there are some."""
-        return self.sums or self.decisions
+    def answer(self, asking: Asking) -> pa.Table:
+        """Return the answers of all parts to a question, asked once, with those of ``together``."""
+        if asking not in self.answers:
+            makers = {asking, *map(_named, self.together)} - self.answers.keys()
+            found = self.ask(*(make(self) for make in makers))
+            self.answers.update(zip(makers, found, strict=True))
+        table: pa.Table = self.answers[asking]
+        return table
+
+    def once(self, derive: Callable[[GoldInput], Derived]) -> Derived:
+        """Return what follows from answers, derived once."""
+        if derive not in self.answers:
+            self.answers[derive] = derive(self)
+        derived: Derived = self.answers[derive]
+        return derived
+
+    def ask(self, *questions: Question) -> list[pa.Table]:
+        """Return the answers of all parts of the distinct decisions to some questions."""
+        from doorkeeper_pipeline.jobs import asking
+        from doorkeeper_pipeline.jobs.distinct import DISTINCT
+
+        parts = [Part((file,)) for file in self.sums]
+        if not parts and self.decisions:
+            parts = [Part(self.decisions, DISTINCT)]
+        return asking.ask(self.engine, parts, questions, self.kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,16 +238,29 @@ class GoldJob(NamedTuple):
 
     def make(self, asked: GoldInput) -> dict[str, pa.Table]:
         """Return the tables."""
-        module, _, function = self.function.partition(":")
-        made: Callable[[GoldInput], dict[str, pa.Table]]
-        made = getattr(importlib.import_module(f"doorkeeper_pipeline.jobs.{module}"), function)
-        return made(asked)
+        made: dict[str, pa.Table] = _named(self.function)(asked)
+        return made
 
     def digest(self, values: Mapping[str, Any]) -> str:
         """Return a digest of the values, as JSON has them, of inputs, version and cluster."""
         those = {name: values[name] for name in (*self.inputs, "version", "cluster")}
         return hashlib.sha256(json.dumps(those, sort_keys=True).encode()).hexdigest()
 
+
+def _named(name: str) -> Callable[[GoldInput], Any]:
+    """Return what a module of the jobs has, as module:name."""
+    module, _, attribute = name.partition(":")
+    found: Callable[[GoldInput], Any]
+    found = getattr(importlib.import_module(f"doorkeeper_pipeline.jobs.{module}"), attribute)
+    return found
+
+
+TOGETHER = (
+    *("clients:REQUESTED", "observed:ACTIVITY", "observed:NAMES", "observed:BROKERS"),
+    *("new_access:HOSTS", "agreement:outcomes", "grants:uses", "grants:touches", "grants:names"),
+    *("denied:refusals", "least_privilege:needed"),
+)
+"""The questions of all jobs that do not depend on an answer."""
 
 _DECIDED = ("decisions", "bindings", "allow_everyone", "super_users", "networks")
 

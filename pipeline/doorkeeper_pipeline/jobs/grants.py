@@ -44,6 +44,7 @@ from doorkeeper_pipeline.evaluation.verdicts import (
     judge,
     seen_too_few,
 )
+from doorkeeper_pipeline.jobs.asking import Question
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.basis import OUTCOME, span_of
 from doorkeeper_pipeline.jobs.observed import (
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from doorkeeper_pipeline.evaluation.index import Index
     from doorkeeper_pipeline.evaluation.overbroad import Excess
     from doorkeeper_pipeline.evaluation.severity import Opening
     from doorkeeper_pipeline.evaluation.unused import Unused
@@ -79,7 +79,7 @@ def grants(asked: GoldInput) -> dict[str, pa.Table]:
     """Return the three tables."""
     acls = asked.acls
     observed = span(asked)
-    totals = usage(asked, asked.index(acls.bindings))
+    totals = usage(asked)
     unneeded = removable(asked, acls, totals)
     judged = verdicts(asked, totals, unneeded)
     return {
@@ -108,15 +108,15 @@ def verdicts(
     asked: GoldInput, totals: pl.DataFrame, unneeded: Sequence[Unused]
 ) -> list[GrantVerdict]:
     """Return the verdict of each binding in force, in their order."""
-    acls, known, names = asked.acls, known_in(asked), generated_in(asked)
+    acls, known, unlisted = asked.acls, known_in(asked), asked.once(generated_in)
     principals = {each.entry.principal for each in acls.bindings} - {WILDCARD_PRINCIPAL}
     around = ClusterContext(len(principals | known.activity.keys()), asked.sensitive)
-    uses = {row[BINDING]: row for row in totals.iter_rows(named=True)}
+    used = {row[BINDING]: row for row in totals.iter_rows(named=True)}
     reasons = {each.binding: each for each in unneeded}
     is_shut = shut_by_denies(acls.bindings, networks=asked.networks)
     found = []
     for number, binding in enumerate(acls.bindings):
-        row, unused = uses.get(number), reasons.get(number)
+        row, unused = used.get(number), reasons.get(number)
         grant = Grant(
             binding=binding,
             known_from=acls.known_from[number],
@@ -127,7 +127,7 @@ def verdicts(
             removable=unused is not None and unused.removable,
             covered=0 if unused is None else len(unused.covered_by),
             shut=unused is not None and is_shut(binding),
-            names=names.get(number, ""),
+            names=unlisted.get(number, ""),
         )
         found.append(
             GrantVerdict(
@@ -207,16 +207,32 @@ def _missing_brokers(logs: int | None, found: Brokers | None) -> str:
     )
 
 
-def usage(asked: GoldInput, index: Index) -> pl.DataFrame:
+def usage(asked: GoldInput) -> pl.DataFrame:
     """Return the uses in the history, by the number of the binding."""
-    parts = asked.engine.over_tuples(asked.distinct, parts_of, index, PARTS)
-    return sum_uses([parts])
+    return sum_uses([asked.answer(uses)])
+
+
+def uses(asked: GoldInput) -> Question:
+    """Ask for the uses of the grants in force."""
+    return Question(parts_of, asked.index(asked.acls.bindings), PARTS)
+
+
+def touches(asked: GoldInput) -> Question:
+    """Ask what wide grants were used for."""
+    bindings = asked.acls.bindings
+    return Question(touches_of, wide(asked.index(bindings), bindings), TOUCHES)
+
+
+def names(asked: GoldInput) -> Question:
+    """Ask for the names that were used through patterns."""
+    bindings = asked.acls.bindings
+    return Question(names_in, patterns(asked.index(bindings), bindings), PATTERN_NAMES)
 
 
 def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unused]:
     """Return bindings that were never decisive; those marked to go can go together (backtest)."""
     shared = rank_bindings(asked.index(acls.bindings), acls.bindings, totals)
-    keepers = asked.engine.over_tuples(asked.distinct, keepers_of, shared, KEPT)
+    [keepers] = asked.ask(Question(keepers_of, shared, KEPT))
     found = unused_bindings(acls.bindings, totals, keepers, asked.policy)
     going = {each.binding for each in found if each.removable}
     left = tuple(each for number, each in enumerate(acls.bindings) if number not in going)
@@ -228,17 +244,13 @@ def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unus
 
 def overbroad_in(asked: GoldInput, acls: AclSet) -> Excess:
     """Return the grants that are too wide."""
-    shared = wide(asked.index(acls.bindings), acls.bindings)
-    touches = asked.engine.over_tuples(asked.distinct, touches_of, shared, TOUCHES)
-    return overbroad(acls.bindings, touches, history(asked))
+    return overbroad(acls.bindings, asked.answer(touches), history(asked))
 
 
 def generated_in(asked: GoldInput) -> dict[int, str]:
     """Return for each grant, by number, why the names that it was used for cannot be listed."""
-    acls, observed = asked.acls, span(asked)
-    shared = patterns(asked.index(acls.bindings), acls.bindings)
-    names = asked.engine.over_tuples(asked.distinct, names_in, shared, PATTERN_NAMES)
-    return generated(names, observed.first, observed.last)
+    observed = span(asked)
+    return generated(asked.answer(names), observed.first, observed.last)
 
 
 def _unused_table(

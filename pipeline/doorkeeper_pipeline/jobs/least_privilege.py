@@ -13,7 +13,6 @@ from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import AclPermissionType
 from doorkeeper.acls.privileges import history_names, least
 from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.engines.local import plain
 from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY, DENY_TO_ALLOW
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index, distinct
@@ -41,7 +40,9 @@ from doorkeeper_pipeline.evaluation.questions import (
     RESOURCE_NAME,
 )
 from doorkeeper_pipeline.evaluation.usage import BINDING, LISTED_MAX
+from doorkeeper_pipeline.jobs.asking import Question
 from doorkeeper_pipeline.jobs.backtest import changes_by
+from doorkeeper_pipeline.jobs.distinct import plain
 from doorkeeper_pipeline.jobs.grants import generated_in
 from doorkeeper_pipeline.jobs.observed import history
 from doorkeeper_pipeline.schemas import LEAST_PRIVILEGE
@@ -84,9 +85,9 @@ def least_in(asked: GoldInput, current: tuple[AclBinding, ...], *, prefixes: boo
         BadQuestions: the decisions hold words that are not Kafka's.
 
     """
-    needs = needs_in(asked, current)
+    needs = needs_in(asked)
     principals = frozenset(needs[PRINCIPAL].unique().to_list())
-    kept = tuple(current[number] for number in sorted(generated_in(asked))) if current else ()
+    kept = tuple(current[number] for number in sorted(asked.once(generated_in))) if current else ()
     patterns, needs = _through(kept, needs, networks=asked.networks)
     if not prefixes:
         privileges = _literals(literal_grants(needs))
@@ -97,15 +98,17 @@ def least_in(asked: GoldInput, current: tuple[AclBinding, ...], *, prefixes: boo
     return Least(pl.concat([privileges, patterns]), principals)
 
 
-def needs_in(asked: GoldInput, current: tuple[AclBinding, ...]) -> pl.DataFrame:
+def needs_in(asked: GoldInput) -> pl.DataFrame:
     """Return the needs of the history under the set in force, or by the recorded outcomes."""
+    return sum_needs(asked.answer(needed))
+
+
+def needed(asked: GoldInput) -> Question:
+    """Ask for the needs."""
+    current = asked.acls.bindings
     if current:
-        shared = grants_of(asked.index(current), current)
-        parts = asked.engine.over_tuples(asked.distinct, needs_of, shared, NEEDS)
-    else:
-        supers = asked.policy.super_users
-        parts = asked.engine.over_tuples(asked.distinct, logged_needs, supers, NEEDS)
-    return sum_needs(parts)
+        return Question(needs_of, grants_of(asked.index(current), current), NEEDS)
+    return Question(logged_needs, asked.policy.super_users, NEEDS)
 
 
 def _through(

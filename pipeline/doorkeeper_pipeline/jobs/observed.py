@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
+from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import polars as pl
 import pyarrow as pa
 
 from doorkeeper.acls.model import ResourceType
@@ -20,48 +22,54 @@ from doorkeeper_pipeline.evaluation.questions import (
     PRINCIPAL,
     RESOURCE_NAME,
     RESOURCE_TYPE,
-    TIME,
 )
 from doorkeeper_pipeline.evaluation.verdicts import Activity
+from doorkeeper_pipeline.jobs.asking import Totals
 from doorkeeper_pipeline.jobs.basis import DAY, OUTCOME, span_of
-from doorkeeper_pipeline.jobs.pairs import Pairs, pairs_of
+from doorkeeper_pipeline.jobs.distinct import distinct
+from doorkeeper_pipeline.jobs.pairs import pairs_in
+from doorkeeper_pipeline.tables import contents
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
     from doorkeeper_pipeline.jobs.basis import Span
     from doorkeeper_pipeline.jobs.gold import GoldInput
 
 NAME = (RESOURCE_TYPE, RESOURCE_NAME)
-API = "api"
+API, PROBE = "api", "probe"
 
-DAYS = arrow_schema(schemas.DAYS)
-_DAYS = pa.schema([field for field in DAYS if field.name not in Pairs._fields])
+_DAYS = arrow_schema(schemas.DAYS)
+
+ACTIVITY = Totals((PRINCIPAL, OUTCOME, PROBE))
+NAMES = Totals(NAME)
+BROKERS = Totals((HOST, OPERATION, API))
 
 
 def days(asked: GoldInput) -> dict[str, pa.Table]:
     """Return the table days, sorted; days that are known already are not asked about."""
-    by = (DAY, OUTCOME)
     known = asked.known_days
     files = asked.decisions if known is None else asked.undated
-    table = asked.engine.over_tuples(files, columns_of, _DAYS.names, _DAYS, by)
-    table = _with_pairs(table, pairs_of(asked.engine, files))
+    by_folder = groupby(sorted(files), key=lambda file: file.rpartition("/")[0])
+    tasks = [tuple(those) for _, those in by_folder]
+    table = pa.concat_tables([_DAYS.empty_table(), *asked.engine.map(days_in, tasks, None)])
     if known is not None:
-        table = pa.concat_tables([known.cast(DAYS), table])
-    return {"days": table.sort_by([(name, "ascending") for name in by])}
+        table = pa.concat_tables([known.cast(_DAYS), table])
+    return {"days": table.sort_by([(name, "ascending") for name in (DAY, OUTCOME)])}
 
 
-def _with_pairs(table: pa.Table, pairs: Mapping[dt.date, Pairs]) -> pa.Table:
-    """Return days with the requests of the authorizer's log that write two lines."""
-    nothing = Pairs(0, 0)
-    outcomes = zip(*(table.column(name).to_pylist() for name in (DAY, OUTCOME)), strict=True)
-    rows = [
-        pairs.get(day, nothing) if outcome == "ALLOWED" else nothing for day, outcome in outcomes
-    ]
-    for place, name in enumerate(Pairs._fields):
-        table = table.append_column(name, pa.array([row[place] for row in rows], pa.int64()))
-    return table.cast(DAYS)
+def days_in(_: None, files: tuple[str, ...]) -> pa.Table:
+    """Return the days of files of decisions, all of a day together: the function of the tasks."""
+    decisions = contents.scan("decisions", files)
+    allowed = pl.col(OUTCOME) == "ALLOWED"
+    found = (
+        distinct(decisions, (DAY, OUTCOME))
+        .collect()
+        .join(pairs_in(decisions), on=DAY, how="left")
+        .with_columns(
+            pl.when(allowed).then(name).otherwise(None).fill_null(0)
+            for name in ("paired", "unpaired")
+        )
+    )
+    return found.select(_DAYS.names).to_arrow().cast(_DAYS)
 
 
 def span(asked: GoldInput) -> Span:
@@ -71,38 +79,22 @@ def span(asked: GoldInput) -> Span:
 
 def history(asked: GoldInput) -> History:
     """Return the names of a history by type, and how many principals it has."""
-    engine, files = asked.engine, asked.distinct
-    schema = pa.schema([pa.field(name, pa.string(), nullable=False) for name in NAME])
-    names: dict[ResourceType, set[str]] = defaultdict(set)
-    table = engine.over_tuples(files, columns_of, NAME, schema, NAME)
-    for kind, name in zip(*(table.column(each).to_pylist() for each in NAME), strict=True):
-        names[ResourceType[kind]].add(name)
-    found = engine.over_tuples(files, count_rows, None, _ROWS, (PRINCIPAL,))
-    return History(
-        {kind: sorted(those) for kind, those in names.items()},
-        sum(found.column(COUNT).to_pylist()),
-    )
+    names: dict[ResourceType, list[str]] = defaultdict(list)
+    for kind, name in NAMES.of(asked).select(NAME).iter_rows():
+        names[ResourceType[kind]].append(name)
+    return History(names, len(principals_of(asked)))
 
 
 def principals_of(asked: GoldInput) -> frozenset[str]:
     """Return the principals of a history."""
-    schema = pa.schema([pa.field(PRINCIPAL, pa.string(), nullable=False)])
-    by = (PRINCIPAL,)
-    table = asked.engine.over_tuples(asked.distinct, columns_of, by, schema, by)
-    return frozenset(table.column(PRINCIPAL).to_pylist())
+    return frozenset(ACTIVITY.of(asked)[PRINCIPAL])
 
 
 def activity_of(asked: GoldInput) -> dict[str, Activity]:
     """Return how many decisions of each principal were allowed and denied."""
-    by = (PRINCIPAL, OUTCOME)
-    schema = pa.schema(
-        [*(pa.field(each, pa.string(), nullable=False) for each in by), pa.field(COUNT, pa.int64())]
-    )
-    table = asked.engine.over_tuples(asked.distinct, columns_of, schema.names, schema, by)
     found: dict[str, Activity] = defaultdict(Activity)
-    for principal, outcome, count in zip(
-        *(table.column(name).to_pylist() for name in schema.names), strict=True
-    ):
+    rows = ACTIVITY.of(asked).select(PRINCIPAL, OUTCOME, COUNT)
+    for principal, outcome, count in rows.iter_rows():
         allowed, denied = found[principal]
         more = (allowed + count, denied) if outcome == "ALLOWED" else (allowed, denied + count)
         found[principal] = Activity(*more)
@@ -143,12 +135,7 @@ def brokers_in(asked: GoldInput) -> Brokers:
 
     Only those of the last day: a container gets another address when it starts.
     """
-    by = (HOST, OPERATION, API)
-    schema = pa.schema(
-        [*(pa.field(name, pa.string(), nullable=False) for name in by), pa.field(LAST, TIME)]
-    )
-    table = asked.engine.over_tuples(asked.distinct, columns_of, schema.names, schema, by)
-    everything = table.to_pylist()
+    everything = BROKERS.of(asked).to_dicts()
     rows = [row for row in everything if row[OPERATION] == "CLUSTER_ACTION"]
     end = max((row[LAST] for row in rows), default=None)
     latest = [row for row in rows if end - row[LAST] < dt.timedelta(days=1)]
@@ -157,16 +144,3 @@ def brokers_in(asked: GoldInput) -> Brokers:
         any(row[API] == "Fetch" for row in latest),
         any(not row[API] or row[API] in _OF_CONTROLLERS for row in everything),
     )
-
-
-def columns_of(names: tuple[str, ...], table: DecisionTable) -> pa.Table:
-    """Return some columns: a function for ``Engine.over_tuples``."""
-    return table.rows.select(list(names))
-
-
-_ROWS = pa.schema([pa.field(COUNT, pa.int64(), nullable=False)])
-
-
-def count_rows(_: None, table: DecisionTable) -> pa.Table:
-    """Return how many rows there are: a function for ``Engine.over_tuples``."""
-    return pa.table([pa.array([table.rows.num_rows])], schema=_ROWS)

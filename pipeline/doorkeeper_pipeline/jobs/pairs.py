@@ -13,19 +13,11 @@ ask it.
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
-from itertools import groupby
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final
 
 import polars as pl
 
 from doorkeeper_pipeline.jobs.belonging import AUTHORIZER_LOG
-from doorkeeper_pipeline.tables import contents
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper_pipeline.engines.contract import Engine
 
 COMMITS: Final = ("OffsetCommit", "TxnOffsetCommit")
 LOOK_UP: Final = "FindCoordinator"
@@ -41,38 +33,22 @@ _COLUMNS = (
 )
 
 
-class Pairs(NamedTuple):
-    """Requests that write two lines, with both and with one of them."""
+def pairs_in(decisions: pl.LazyFrame) -> pl.DataFrame:
+    """Return for each day the requests that write two lines, ``paired`` and ``unpaired``.
 
-    paired: int
-    unpaired: int
-
-
-def pairs_of(engine: Engine, files: Sequence[str]) -> dict[dt.date, Pairs]:
-    """Return the pairs of each day in files of decisions, of which those of a day are together."""
-    by_folder = groupby(sorted(files), key=lambda file: file.rpartition("/")[0])
-    tasks = [tuple(those) for _, those in by_folder]
-    paired: Counter[dt.date] = Counter()
-    unpaired: Counter[dt.date] = Counter()
-    for found in engine.map(pairs_in, tasks, None):
-        for day, both, one in found:
-            paired[day] += both
-            unpaired[day] += one
-    return {day: Pairs(paired[day], unpaired[day]) for day in paired}
-
-
-def pairs_in(_: None, files: tuple[str, ...]) -> list[tuple[dt.date, int, int]]:
-    """Return day, pairs and requests that lack a line: the function of the tasks."""
+    All decisions of a day must be there.
+    """
     is_commit = pl.col("api").is_in(COMMITS)
     rows = (
-        contents.scan("decisions", files)
-        .filter(pl.col("source") == AUTHORIZER_LOG, _GROUP | (_TOPIC & is_commit))
+        decisions.filter(pl.col("source") == AUTHORIZER_LOG, _GROUP | (_TOPIC & is_commit))
         .select(_COLUMNS)
         .collect()
     )
     found = pl.concat([_commits(rows.filter(is_commit)), _look_ups(rows)])
-    sums = found.group_by("day").agg(pl.col("is_paired").sum(), pl.len())
-    return [(day, both, count - both) for day, both, count in sums.iter_rows()]
+    return found.group_by("day").agg(
+        pl.col("is_paired").sum().cast(pl.Int64).alias("paired"),
+        (~pl.col("is_paired")).sum().cast(pl.Int64).alias("unpaired"),
+    )
 
 
 def _commits(rows: pl.DataFrame) -> pl.DataFrame:

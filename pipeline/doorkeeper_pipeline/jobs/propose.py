@@ -54,7 +54,7 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
     _check_principals(asked, wanted, acls)
     privileges = NO_PRIVILEGES
     proposed = set(acls.bindings)
-    totals = usage(asked, asked.index(acls.bindings))
+    totals = usage(asked)
     judged = verdicts(asked, totals, removable(asked, acls, totals))
     by_binding = dict(zip(acls.bindings, judged, strict=True))
     chosen_grants = {each for each in acls.bindings if _is_for(wanted, each)}

@@ -216,12 +216,12 @@ class _Run:
         self._unread_lines = NOTHING_UNREAD
         self._empty_set = False
         self._asked: dict[str, Any] = {}
-        self._digests: dict[str, str] = {}
         self._cluster = expect_cluster(self._known, request.cluster, known_name(tables))
         runs = tables.read("runs")
         own = self._cluster.own(runs).filter(pl.col("command") == "run")
         made = own["digests"].to_list()[-1:]
         self._made: dict[str, str] = json.loads(made[0]) if any(made) else {}
+        self._digests = {name: text for name, text in self._made.items() if name == sums.TABLE}
         times = own["started"].to_list()
         self._before = max(times, default=None)
 
@@ -640,14 +640,20 @@ class _Run:
         """Return the input of the jobs; sum up the distinct decisions that are new."""
         self._around.tell("summing up distinct decisions")
         request, engine = self._request, self._around.engine
+        last = sums.covered_by(self._made)
+        files, covered = sums.up_to_date(
+            self._change, engine, self._started.date(), self._cluster, last
+        )
+        self._digests[sums.TABLE] = covered.text()
         asked = GoldInput(
             engine=engine,
             decisions=tuple(map(self._tables.place_of, self._own_decisions())),
-            sums=sums.up_to_date(self._change, engine, self._started.date(), self._cluster),
+            sums=files,
             bindings=bindings.to_arrow(),
             policy=request.policy,
             networks=request.networks,
             since=request.since,
+            together=gold.TOGETHER,
         )
         return self._with_known_days(asked)
 

@@ -33,6 +33,7 @@ from doorkeeper_pipeline.evaluation.examples import (
 from doorkeeper_pipeline.evaluation.questions import PRINCIPAL
 from doorkeeper_pipeline.evaluation.usage import BINDING
 from doorkeeper_pipeline.evaluation.verdicts import namesake
+from doorkeeper_pipeline.jobs.asking import Question
 from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.jobs.observed import activity_of
@@ -210,7 +211,7 @@ def _search(asked: GoldInput, known: _Known, rows: Mapping[int, Row], most: int)
         return last_of(EXAMPLES.empty_table(), most)
     principals = {each for row in rows.values() for each in _principals(row, known)}
     shared = Sought(asked.index(asked.acls.bindings), frozenset(rows), frozenset(principals), most)
-    parts = asked.engine.over_tuples(asked.distinct, examples_in, shared, EXAMPLES)
+    [parts] = asked.ask(Question(examples_in, shared, EXAMPLES))
     return last_of(parts, most)
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+ROWS_A_GROUP = 1 << 17
+"""How many rows of a file are read together, where a table does not need less."""
+
 EXAMPLES = 3
 """Rows that an error shows of those that break a rule."""
 
@@ -127,7 +130,7 @@ class FileState(NamedTuple):
     modified_ms: int
 
 
-def write(frame: pl.DataFrame, place: str | Path) -> FileState:
+def write(frame: pl.DataFrame, place: str | Path, rows_a_group: int = ROWS_A_GROUP) -> FileState:
     """Write a frame as Parquet: the same rows in the same order give the same bytes.
 
     Raises:
@@ -135,11 +138,11 @@ def write(frame: pl.DataFrame, place: str | Path) -> FileState:
 
     """
     if is_address(place):
-        return _write_far(frame, str(place))
+        return _write_far(frame, str(place), rows_a_group)
     path = Path(place)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        _write_parquet(frame, path)
+        _write_parquet(frame, path, rows_a_group)
     except (OSError, pl.exceptions.ComputeError) as error:
         # On a full disk, what it took is what the next attempt lacks.
         path.unlink(missing_ok=True)
@@ -153,13 +156,13 @@ _CAUSE = re.compile(r"underlying IO error: (.*?)(?: \(os error \d+\))?\Z")
 """The cause within Polars' errors of writing."""
 
 
-def _write_far(frame: pl.DataFrame, address: str) -> FileState:
+def _write_far(frame: pl.DataFrame, address: str, rows_a_group: int) -> FileState:
     """Write to an object store, with the credentials of the environment, as commits do."""
     import obstore
     from obstore.store import from_url
 
     buffer = io.BytesIO()
-    _write_parquet(frame, buffer)
+    _write_parquet(frame, buffer, rows_a_group)
     data = buffer.getvalue()
     folder, _, name = address.rpartition("/")
     obstore.put(from_url(folder), name, data)
@@ -171,5 +174,5 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _write_parquet(frame: pl.DataFrame, target: Path | io.BytesIO) -> None:
-    frame.write_parquet(target, compression="zstd", statistics=True, row_group_size=1 << 17)
+def _write_parquet(frame: pl.DataFrame, target: Path | io.BytesIO, rows_a_group: int) -> None:
+    frame.write_parquet(target, compression="zstd", statistics=True, row_group_size=rows_a_group)

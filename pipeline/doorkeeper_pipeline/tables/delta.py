@@ -339,14 +339,16 @@ def _check_layout(folder: str, table: str, found: DeltaTable) -> None:
     )
 
 
-def write_part(root: str, table: str, frame: pl.DataFrame, name: str) -> DataFile:
+def write_part(
+    root: str, table: str, frame: pl.DataFrame, name: str, rows_a_group: int = contents.ROWS_A_GROUP
+) -> DataFile:
     """Write rows as a file of a table that no version names yet; return it.
 
     The name gets a random end: a task may be tried twice, and the results of one of them count.
     """
     path = f"{name}-{secrets.token_hex(8)}.parquet"
     place = f"{root}/{places.folder_of(table)}/{path}"
-    written = contents.write(frame, place)
+    written = contents.write(frame, place, rows_a_group)
     days = None
     partitioned_by = TABLES[table].partitioned_by
     if "day" in frame.columns and "day" not in partitioned_by and not frame.is_empty():

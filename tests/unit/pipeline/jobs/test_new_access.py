@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import TYPE_CHECKING
 
-from doorkeeper_pipeline.jobs.new_access import first_seen
+from doorkeeper.acls.decision import Policy
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.jobs.new_access import new_access
 from doorkeeper_pipeline.sources.json_lines import Decided, _frame
+from doorkeeper_pipeline.tables import contents
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DAY_US = 86_400_000_000
 SINCE = dt.datetime(1970, 1, 3, tzinfo=dt.UTC)
@@ -17,7 +25,7 @@ def seen(day: int, principal: str, host: str, name: str, outcome: str = "ALLOWED
     return Decided(principal, host, "READ", "TOPIC", name, outcome, "", "", "", False, 2, at, at)
 
 
-def test_first_seen_in_the_window() -> None:
+def test_first_seen_in_the_window(tmp_path: Path) -> None:
     """New principals, and new hosts and resources of principals that are known."""
     rows = [
         seen(1, "User:old", "h1", "t1"),
@@ -27,7 +35,17 @@ def test_first_seen_in_the_window() -> None:
         seen(2, "User:new", "h9", "t9"),
     ]
 
-    found = first_seen(_frame(rows, "trail").lazy(), SINCE)
+    table = tmp_path / "decisions.parquet"
+    _frame(rows, "trail").write_parquet(table)
+    asked = GoldInput(
+        engine=LocalEngine(),
+        decisions=(str(table),),
+        bindings=contents.empty("bindings").to_arrow(),
+        policy=Policy(),
+        since=SINCE,
+    )
+
+    found = contents.as_frame("new_access", new_access(asked)["new_access"])
 
     names = ["kind", "principal", "host", "resource_name", "count", "denied"]
     assert found.select(names).rows() == [

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.jobs.pairs import Pairs, pairs_of
+from doorkeeper_pipeline.jobs.pairs import pairs_in
 from doorkeeper_pipeline.tables import contents
 
 if TYPE_CHECKING:
@@ -60,7 +59,9 @@ LAST = line("Heartbeat", "GROUP", "other", 59)
 def found(folder: Path, lines: list[Line]) -> tuple[int, int]:
     path = folder / "12.parquet"
     pl.DataFrame(lines, contents.schema_of("decisions")).write_parquet(path)
-    return pairs_of(LocalEngine(), [str(path)]).get(NOON.date(), Pairs(0, 0))
+    pairs = pairs_in(contents.scan("decisions", [str(path)]))
+    assert set(pairs["day"]) <= {NOON.date()}
+    return int(pairs["paired"].sum()), int(pairs["unpaired"].sum())
 
 
 @pytest.mark.parametrize(

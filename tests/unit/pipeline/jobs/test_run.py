@@ -223,10 +223,6 @@ class Idle(LocalEngine):
         assert not list(tasks)
         return super().map(function, [], shared)
 
-    def over_tuples(self, *_: Any, **__: Any) -> Any:
-        """Refuse to decide anything."""
-        pytest.fail("the history was asked")
-
 
 def test_step_by_step_is_all_at_once(site: Site, tmp_path: Path) -> None:
     """Incremental runs, through growth, rotation and compression, end where one run would."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
-from doorkeeper_pipeline.engines.contract import DISTINCT
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.engines.tuples import COUNTS, distinct
 from doorkeeper_pipeline.jobs import sums
 from doorkeeper_pipeline.jobs.belonging import Cluster
-from doorkeeper_pipeline.jobs.sums import TABLE, files_of, up_to_date
+from doorkeeper_pipeline.jobs.distinct import COUNTS, DISTINCT, distinct
+from doorkeeper_pipeline.jobs.sums import TABLE, Covered, files_of, up_to_date
 from doorkeeper_pipeline.tables import contents, delta, places
 from doorkeeper_pipeline.tables.delta import Change, Tables, write_part
 from testkit.report_tables import table_of
@@ -34,6 +34,7 @@ class History(LocalEngine):
         super().__init__()
         self.out = str(out)
         self.asked: list[Any] = []
+        self.covered: dict[str, Covered] = {}
 
     def map(self, function: Any, tasks: Any, shared: Any) -> Any:
         """Carry out tasks, and note them."""
@@ -68,8 +69,12 @@ class History(LocalEngine):
             frame = contents.as_frame("decisions", table_of("decisions", rows).collect())
             change.add([write_part(self.out, "decisions", frame, name)])
         if summed:
-            up_to_date(change, self, TODAY, cluster)
-        runs = table_of("runs", [{}]).collect()
+            last = self.covered.get(cluster.name, Covered())
+            _, self.covered[cluster.name] = up_to_date(change, self, TODAY, cluster, last)
+        digests = {TABLE: self.covered.get(cluster.name, Covered()).text()}
+        row = {"cluster": cluster.name, "digests": json.dumps(digests)}
+        before = change.tables.read("runs")
+        runs = pl.concat([before, contents.as_frame("runs", table_of("runs", [row]).collect())])
         change.replace("runs", contents.as_frame("runs", runs))
         change.commit()
 
@@ -77,7 +82,8 @@ class History(LocalEngine):
         """Return the names of the spans of files of a folder that were added up."""
         task = next(each for each in self.asked if getattr(each, "name", "").startswith(folder))
         root = f"{self.out}/{places.folder_of(TABLE)}/"
-        return [name.removeprefix(root).rpartition("/")[0] for name in task.files]
+        files = [task.was, *task.files] if task.was else task.files
+        return [name.removeprefix(root).rpartition("/")[0] for name in files]
 
 
 @pytest.fixture
@@ -91,6 +97,17 @@ def counts(out: str, cluster: Cluster = UNNAMED) -> dict[str, int]:
     rows = contents.read_files(out, TABLE, files_of(Tables(out), cluster))
     assert set(rows["span"]) <= {"all"}
     return dict(rows.group_by("resource_name").agg(pl.col("count").sum()).iter_rows())
+
+
+def spans(out: str, folder: str) -> set[str]:
+    """Return the spans of sums in a folder."""
+    tables = Tables(out)
+    return set(contents.read_files(out, TABLE, tables.files(TABLE, f"{folder}/"))["span"])
+
+
+def cuts(out: str) -> set[int]:
+    """Return into how many parts the sum of the whole history is cut."""
+    return set(map(places.spans_of, files_of(Tables(out), UNNAMED)))
 
 
 def is_whole(out: str) -> bool:
@@ -111,7 +128,7 @@ def test_new_days_are_added(history: History) -> None:
 
     assert counts(history.out) == {"a": 6, "b": 5, "c": 1}
     [beginning, new] = history.files_read("all/")
-    assert (beginning.partition("/")[0], new) == ("all", "days/2026-11-22")
+    assert (beginning, new) == ("all", "days/2026-11-22")
     assert is_whole(history.out)
 
 
@@ -123,7 +140,8 @@ def test_one_of_the_last_two_days_changes(history: History) -> None:
 
     assert counts(history.out) == {"a": 12, "b": 1}
     assert history.files_read("all/")[1:] == ["days/2026-11-21", "days/2026-11-22"]
-    assert history.files_read("all/")[0].startswith("before/2026-11-21/")
+    assert history.files_read("all/")[0] == "before"
+    assert spans(history.out, "before") == {"before 2026-11-21"}
     assert is_whole(history.out)
 
 
@@ -148,7 +166,7 @@ def test_days_go_into_the_past(history: History) -> None:
     history.change({"2026-11-22": ["b"]})
 
     [beginning, new] = history.files_read("before/")
-    assert (beginning.rpartition("/")[0], new) == ("before/2026-11-20", "days/2026-11-20")
+    assert (beginning, new) == ("before", "days/2026-11-20")
     assert is_whole(history.out)
 
 
@@ -158,7 +176,8 @@ def test_a_time_in_the_future_makes_nothing_old(history: History) -> None:
 
     history.change({"2026-11-22": ["b"]})
 
-    assert history.files_read("all/")[0].startswith("before/2026-11-21/")
+    assert history.files_read("all/")[0] == "before"
+    assert spans(history.out, "before") == {"before 2026-11-21"}
     assert is_whole(history.out)
 
 
@@ -176,14 +195,41 @@ def test_decisions_that_no_sum_knows(history: History) -> None:
 
 
 def test_large_sums_are_cut(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each bucket is a task and a file; together they have each decision once."""
-    monkeypatch.setattr(sums, "ROWS_A_BUCKET", 10)
+    """Each part is a task and a file; together they have each decision once."""
+    monkeypatch.setattr(sums, "ROWS_A_PART", 10)
 
     history.change({f"2026-11-2{day}": list("abcdefghij") for day in range(3)})
 
-    assert len(files_of(Tables(history.out), UNNAMED)) == 3
+    assert cuts(history.out) == {4}
     assert counts(history.out) == dict.fromkeys("abcdefghij", 3)
     assert is_whole(history.out)
+
+
+def test_parts_without_news_stay(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the part that a new decision is in is written anew."""
+    monkeypatch.setattr(sums, "ROWS_A_PART", 10)
+    history.change({f"2026-11-2{day}": list("abcdefghij") for day in range(3)})
+    before = files_of(Tables(history.out), UNNAMED)
+
+    history.change({"2026-11-23": ["a"]})
+
+    assert len({*before} - {*files_of(Tables(history.out), UNNAMED)}) == 1
+    assert counts(history.out) == {**dict.fromkeys("abcdefghij", 3), "a": 4}
+    assert is_whole(history.out)
+
+
+def test_a_sum_that_grows_is_cut_anew(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has more parts when it has twice the rows that its parts are for."""
+    monkeypatch.setattr(sums, "ROWS_A_PART", 10)
+    history.change({"2026-11-20": list("abcdefghij")})
+
+    cut: list[int] = []
+    for day, names in ((21, "klmnopqrst"), (22, "a"), (23, "uvwxyz")):
+        history.change({f"2026-11-{day}": list(names)})
+        cut += cuts(history.out)
+        assert is_whole(history.out)
+
+    assert cut == [1, 4, 4]
 
 
 def test_sums_are_by_cluster(history: History) -> None:

@@ -1,0 +1,92 @@
+"""Questions to the distinct decisions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from doorkeeper.acls.decision import Policy
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.jobs import observed
+from doorkeeper_pipeline.jobs.asking import Question, Totals
+from doorkeeper_pipeline.jobs.distinct import COUNTS, DISTINCT
+from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.sources.json_lines import Decided, _frame
+from doorkeeper_pipeline.tables import contents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
+
+SCHEMA = pa.schema([("principal", pa.string()), ("count", pa.int64())])
+ROW = Decided(
+    "User:a", "h", "READ", "TOPIC", "t", "DENIED", "", "", "", False, 2, 60_000_000, 60_000_000
+)
+LATER = ROW._replace(first_us=180_000_000, last_us=180_000_000)
+
+
+def history(folder: Path, *files: Iterable[Decided]) -> GoldInput:
+    """Return a history of some files of decisions."""
+    places = [folder / f"{number}.parquet" for number in range(len(files))]
+    for place, rows in zip(places, files, strict=True):
+        _frame(list(rows), "trail").write_parquet(place)
+    return GoldInput(
+        engine=LocalEngine(),
+        decisions=tuple(map(str, places)),
+        bindings=contents.empty("bindings").to_arrow(),
+        policy=Policy(),
+    )
+
+
+def picked(shared: dict[str, int], table: DecisionTable) -> pa.Table:
+    """Return who asked, and how often, so many times."""
+    assert table.rows.column_names == [*DISTINCT, *COUNTS]
+    counts = [count * shared["times"] for count in table.rows["count"].to_pylist()]
+    return pa.table({"principal": table.rows["principal"], "count": counts})
+
+
+def test_distinct_decisions(tmp_path: Path) -> None:
+    """The function sees each distinct decision once, with counts summed over files."""
+    asked = history(tmp_path, [ROW], [LATER, ROW._replace(principal="User:b")])
+
+    [found] = asked.ask(Question(picked, {"times": 3}, SCHEMA))
+
+    assert sorted(found.to_pylist(), key=lambda each: str(each["principal"])) == [
+        {"principal": "User:a", "count": 12},
+        {"principal": "User:b", "count": 6},
+    ]
+
+
+def test_totals(tmp_path: Path) -> None:
+    """Decisions by some columns only, with the counts and times of the whole history."""
+    asked = history(tmp_path, [ROW], [LATER, ROW._replace(resource_name="u")])
+
+    [row] = Totals(("principal", "outcome")).of(asked).to_dicts()
+
+    assert (row["principal"], row["count"]) == ("User:a", 6)
+    assert (row["last_ts"] - row["first_ts"]).total_seconds() == 120
+
+
+def test_questions_are_answered_together(tmp_path: Path) -> None:
+    """One pass answers all that are named, and nothing is asked twice."""
+    passes: list[int] = []
+
+    class Counting(LocalEngine):
+        def map(self, function: Any, tasks: Any, shared: Any) -> Any:
+            passes.append(len(shared.questions))
+            return super().map(function, tasks, shared)
+
+    asked = replace(
+        history(tmp_path, [ROW]),
+        engine=Counting(),
+        together=("observed:NAMES", "observed:ACTIVITY"),
+    )
+
+    for totals in (observed.ACTIVITY, observed.NAMES, observed.ACTIVITY):
+        assert totals.of(asked)["count"].to_list() == [2]
+
+    assert passes == [2]
