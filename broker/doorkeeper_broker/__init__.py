@@ -13,8 +13,10 @@ produce       the handler that appends records
 fetch         the handler that reads them
 classic_group the state machine of a group of the classic protocol
 classic_apis  the handlers of its members, whose answers come at once or later
-consumer_group the state machine of a group of the newer protocol; assignors: its targets
+consumer_group the state machine of a group of the newer protocol; assignors: its targets;
+               consumer_member: one of its members
 consumer_apis the handler of its members; consumer_protocol: what they tell each other, as bytes
+classic_members members of the classic protocol in such a group; group_migration: groups that change
 share_group   the state machine of a share group; share_apis: the handler of its members
 share_partition the state of the records of a partition; share_fetch: the handlers of records
 share_sessions which partitions a member reads

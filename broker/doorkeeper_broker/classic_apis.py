@@ -1,7 +1,8 @@
 """JoinGroup, SyncGroup, Heartbeat and LeaveGroup: the members of classic groups.
 
-Each needs READ on the group (30). An empty group id is 24. A group with members of the newer
-protocol cannot be joined (23); a member of a group that does not exist is 25.
+Each needs READ on the group (30). An empty group id is 24. A share group cannot be joined (23); in
+one of the newer protocol consumers are members too, see ``classic_members``. A member of a group
+that does not exist is 25.
 
     JoinGroup 0-9     session time-outs out of ``group.{min,max}.session.timeout.ms`` are 26, and a
                       member beyond ``group.max.size`` 81; from version 4 on a new member joins a
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from msgspec.structs import replace
@@ -28,13 +30,15 @@ from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.api import join_group, leave_group
 from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.node import DelayedResponse, Outcome, Response
-from doorkeeper.server.api.permissions import is_allowed, needs
+from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.config.test_broker_keys import (
+    GROUP_CONSUMER_MAX_SIZE,
     GROUP_INITIAL_REBALANCE_DELAY_MS,
     GROUP_MAX_SESSION_TIMEOUT_MS,
     GROUP_MAX_SIZE,
     GROUP_MIN_SESSION_TIMEOUT_MS,
 )
+from doorkeeper_broker import classic_members
 from doorkeeper_broker.classic_group import (
     SIZE_MAX,
     ClassicGroup,
@@ -43,6 +47,9 @@ from doorkeeper_broker.classic_group import (
     Sync,
     SyncAnswer,
 )
+from doorkeeper_broker.consumer_apis import DESCRIBE_MATCHED
+from doorkeeper_broker.consumer_group import ConsumerGroup
+from doorkeeper_broker.consumer_member import GroupLimits
 from doorkeeper_wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from doorkeeper_wire.messages.join_group import (
     JoinGroupRequest,
@@ -125,11 +132,10 @@ class ClassicApis:
         if error is ErrorCode.NONE and not low <= request.session_timeout_ms <= high:
             return join_group.refusal(version, ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
         if error is ErrorCode.NONE:
-            error = self._join_error(request, node)
+            error = self._join_error(request)
         if error is not ErrorCode.NONE:
             is_known = error is not _JOIN.refusal
             return join_group.refusal(version, error, request.member_id if is_known else "")
-        group = self._coordinator.create(request.group_id, ClassicGroup)
         wait = Answer[JoinAnswer]()
         rebalance_timeout_ms = request.rebalance_timeout_ms
         prefix = request.group_instance_id or context.authorizable.client_id
@@ -151,13 +157,26 @@ class ClassicApis:
             size_max=min(node.settings[GROUP_MAX_SIZE], SIZE_MAX),
             initial_delay_ms=_initial_delay_ms(node),
         )
-        group.join(join, node.now_ms())
-        self._coordinator.update(group)
+        self._join(request.group_id, join, context, node)
         return wait.outcome(lambda answer: _join_response(answer, version))
 
-    def _join_error(self, request: JoinGroupRequest, node: Node) -> ErrorCode:
-        is_other = self._coordinator.is_of_other_kind(request.group_id, ClassicGroup)
-        if is_other:
+    def _join(self, group_id: str, join: Join, context: RequestContext, node: Node) -> None:
+        newer = self._coordinator.find(group_id, ConsumerGroup)
+        if newer is None or not newer.has_members:
+            group = self._coordinator.create(group_id, ClassicGroup)
+            group.join(join, node.now_ms())
+            self._coordinator.update(group)
+            return
+        describable = partial(allowed_names, node, context, DESCRIBE_MATCHED)
+        limits = GroupLimits(node.settings[GROUP_CONSUMER_MAX_SIZE], join.session_timeout_ms)
+        classic_members.join(newer, join, node.topics, describable, limits, node.now_ms())
+        self._coordinator.update(newer)
+
+    def _join_error(self, request: JoinGroupRequest) -> ErrorCode:
+        newer = self._coordinator.find(request.group_id, ConsumerGroup)
+        if newer is not None and newer.has_members:
+            return ErrorCode.NONE
+        if self._coordinator.is_of_other_kind(request.group_id, ClassicGroup):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         if request.member_id and self._coordinator.find(request.group_id, ClassicGroup) is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
@@ -171,7 +190,7 @@ class ClassicApis:
         ):
             return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL.value)
         error = _error_of(request.group_id, context, node, _SYNC)
-        group = self._coordinator.find(request.group_id, ClassicGroup)
+        group = self._group(request.group_id)
         if error is ErrorCode.NONE and group is None:
             error = ErrorCode.UNKNOWN_MEMBER_ID
         if error is not ErrorCode.NONE or group is None:
@@ -186,7 +205,10 @@ class ClassicApis:
             {each.member_id: each.assignment for each in request.assignments},
             wait.take,
         )
-        group.sync(sync, node.now_ms())
+        if isinstance(group, ConsumerGroup):
+            classic_members.sync(group, sync, node.now_ms())
+        else:
+            group.sync(sync, node.now_ms())
         self._coordinator.update(group)
         return wait.outcome(_sync_response)
 
@@ -195,13 +217,15 @@ class ClassicApis:
     ) -> HeartbeatResponse:
         """Extend the session of a member."""
         error = _error_of(request.group_id, context, node, _HEARTBEAT)
-        group = self._coordinator.find(request.group_id, ClassicGroup)
+        group = self._group(request.group_id)
         if error is ErrorCode.NONE and group is None:
             error = ErrorCode.UNKNOWN_MEMBER_ID
         if error is ErrorCode.NONE and group is not None:
-            error = group.heartbeat(
-                request.member_id, request.group_instance_id, request.generation_id, node.now_ms()
-            )
+            member = request.member_id, request.group_instance_id, request.generation_id
+            if isinstance(group, ConsumerGroup):
+                error = classic_members.heartbeat(group, *member, node.now_ms())
+            else:
+                error = group.heartbeat(*member, node.now_ms())
             self._coordinator.update(group)
         return HeartbeatResponse(error_code=error.value)
 
@@ -211,14 +235,23 @@ class ClassicApis:
         """Remove members, of groups that clients have joined too."""
 
         def leave(group_id: str, member: MemberIdentity) -> ErrorCode:
-            group = self._coordinator.find(group_id, ClassicGroup)
+            group = self._group(group_id)
             if group is None:
                 return ErrorCode.UNKNOWN_MEMBER_ID
-            error = group.leave(member.member_id, member.group_instance_id, node.now_ms())
+            who = member.member_id, member.group_instance_id
+            if isinstance(group, ConsumerGroup):
+                error = classic_members.leave(group, *who)
+            else:
+                error = group.leave(*who, node.now_ms())
             self._coordinator.update(group)
             return error
 
         return leave_group.handle(request, context, node, leave)
+
+    def _group(self, group_id: str) -> ClassicGroup | ConsumerGroup | None:
+        """Return the group of a member of the classic protocol."""
+        find = self._coordinator.find
+        return find(group_id, ClassicGroup) or find(group_id, ConsumerGroup)
 
 
 def _initial_delay_ms(node: Node) -> int:

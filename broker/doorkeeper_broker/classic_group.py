@@ -14,7 +14,7 @@ Source: ``ClassicGroup`` and ``GroupMetadataManager`` of Kafka 4.3.1.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -96,6 +96,15 @@ class Sync(Struct, frozen=True):
     protocol: str | None
     assignments: Mapping[str, bytes]
     answer: Callable[[SyncAnswer], None]
+
+
+class MemberState(Struct, frozen=True):
+    """A member as it is when its group changes to another protocol, or came from one."""
+
+    member_id: str
+    join: Join
+    metadata: bytes
+    assignment: bytes
 
 
 class _Member:
@@ -298,6 +307,46 @@ class ClassicGroup:
     def is_visible(self) -> bool:
         """Return whether the group is there for others, and does not only wait for a member."""
         return bool(self._members) or self.generation > 0
+
+    # --- changes to and from the newer protocol
+
+    @property
+    def members(self) -> tuple[MemberState, ...]:
+        return tuple(
+            MemberState(
+                each.member_id, each.join, each.metadata(self._protocol_or_first), each.assignment
+            )
+            for each in self._members.values()
+        )
+
+    @property
+    def _protocol_or_first(self) -> str | None:
+        """Return the chosen protocol; before the first one is chosen, one that all members know."""
+        return self._protocol or (self._choose_protocol() if self._members else None)
+
+    def dissolve(self) -> None:
+        """Ask all members that wait to join again: the group has another protocol now."""
+        for member in self._members.values():
+            member.reply_join(JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
+            member.reply_sync(SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS))
+
+    def take(self, generation: int, members: Iterable[MemberState], now_ms: int) -> None:
+        """Become the group of these members, which have their assignments, and rebalance it.
+
+        Source: ``ClassicGroup.fromConsumerGroup``.
+        """
+        for each in members:
+            member = self._members[each.member_id] = _Member(each.member_id, each.join)
+            member.assignment = each.assignment
+            member.deadline_ms = now_ms + each.join.session_timeout_ms
+            if each.join.instance_id is not None:
+                self._instances[each.join.instance_id] = each.member_id
+            self.protocol_type = each.join.protocol_type
+            self._leader = self._leader or each.member_id
+        self.generation = generation
+        self.state = STABLE
+        self._protocol = self._choose_protocol()
+        self._prepare(now_ms)
 
     # --- joining
 

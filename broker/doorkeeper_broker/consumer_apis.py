@@ -9,9 +9,11 @@ its pattern are those that it may describe.
 
 Where ``group.coordinator.rebalance.protocols`` has no ``consumer`` all requests are 35.
 
-A group that does not exist, and one with members of the classic protocol, is 69. An unknown member
-is 25, an unknown assignor 112, an instance id with a member 111, a pattern that cannot be read 128;
-a request that does not fit is 42 with a text.
+A classic group becomes one of the newer protocol when a member joins, and again a classic one when
+the last such member has gone, if ``group.consumer.migration.policy`` allows it. A group that does
+not exist, and one that cannot change, is 69. An unknown member is 25, an unknown
+assignor 112, an instance id with a member 111, a pattern that cannot be read 128; a request that
+does not fit is 42 with a text.
 
     v1  patterns; members choose their own ids
 
@@ -30,17 +32,20 @@ from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.config.test_broker_keys import (
     GROUP_CONSUMER_MAX_SIZE,
+    GROUP_CONSUMER_MIGRATION_POLICY,
     GROUP_COORDINATOR_REBALANCE_PROTOCOLS,
 )
 from doorkeeper_broker.assignors import ASSIGNORS, Partition
-from doorkeeper_broker.consumer_group import (
+from doorkeeper_broker.classic_group import ClassicGroup
+from doorkeeper_broker.consumer_group import ConsumerGroup
+from doorkeeper_broker.consumer_member import (
     JOIN,
     LEAVE_FOR_A_TIME,
     Beat,
     BeatAnswer,
-    ConsumerGroup,
     GroupLimits,
 )
+from doorkeeper_broker.group_migration import UPGRADES, upgraded
 from doorkeeper_broker.group_settings import group_number
 from doorkeeper_wire.messages.consumer_group_heartbeat import (
     Assignment,
@@ -57,7 +62,7 @@ if TYPE_CHECKING:
     from doorkeeper_broker.coordinator import Coordinator
 
 _READ, _DESCRIBE = needs(ConsumerGroupHeartbeatRequest.API_KEY)
-_DESCRIBE_MATCHED = replace(_DESCRIBE, log_if_denied=False)
+DESCRIBE_MATCHED = replace(_DESCRIBE, log_if_denied=False)
 """Of the topics of a pattern: a member is not refused those that it did not name."""
 
 OWN_IDS_FROM: Final = 1
@@ -110,6 +115,8 @@ class ConsumerApis:
 
     def _group(self, request: ConsumerGroupHeartbeatRequest, node: Node) -> ConsumerGroup:
         group_id = request.group_id
+        if request.member_epoch == JOIN:
+            self._upgrade(group_id, node)
         is_other = self._coordinator.is_of_other_kind(group_id, ConsumerGroup)
         if request.member_epoch != JOIN and self._coordinator.find(group_id, ConsumerGroup) is None:
             # A commit without members made a classic group, which only a joining member replaces.
@@ -125,6 +132,18 @@ class ConsumerApis:
             text = f"{kind} {group_id} not found."
             raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, text)
         return group
+
+    def _upgrade(self, group_id: str, node: Node) -> None:
+        """Let a classic group with members become one of the newer protocol, if it can."""
+        group = self._coordinator.find(group_id, ClassicGroup)
+        if group is None or not group.members:
+            return
+        settings = node.settings
+        if settings[GROUP_CONSUMER_MIGRATION_POLICY] in UPGRADES:
+            size_max = settings[GROUP_CONSUMER_MAX_SIZE]
+            found = upgraded(group, node.topics, size_max, node.now_ms())
+            if found is not None:
+                self._coordinator.replace(found)
 
     def _beat(
         self,
@@ -149,7 +168,7 @@ class ConsumerApis:
             client_id=context.authorizable.client_id,
             client_host=f"/{context.authorizable.client_address}",
         )
-        describable = partial(allowed_names, node, context, _DESCRIBE_MATCHED)
+        describable = partial(allowed_names, node, context, DESCRIBE_MATCHED)
         limits = GroupLimits(
             node.settings[GROUP_CONSUMER_MAX_SIZE],
             group_number(node, request.group_id, "consumer.session.timeout.ms"),

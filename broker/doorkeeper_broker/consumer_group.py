@@ -20,142 +20,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from enum import Enum, auto
 from typing import Final
-
-from msgspec import Struct
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api.node import TopicReads
 from doorkeeper.server.resources.cluster import Group, GroupMember, NewerMember
 from doorkeeper.server.security.java_regex import JavaPattern, PatternError
 from doorkeeper_broker.assignors import ASSIGNORS, NO_PARTITIONS, Partition, Partitions, Subscriber
-from doorkeeper_broker.consumer_protocol import (
-    assignment_bytes,
-    subscription_bytes,
+from doorkeeper_broker.consumer_member import (
+    JOIN,
+    LEAVE_FOR_A_TIME,
+    Beat,
+    BeatAnswer,
+    Consumer,
+    GroupLimits,
+    Stage,
 )
+from doorkeeper_broker.consumer_protocol import assignment_bytes, subscription_bytes
 
 EMPTY: Final = "Empty"
 ASSIGNING: Final = "Assigning"
 RECONCILING: Final = "Reconciling"
 STABLE: Final = "Stable"
 
-JOIN: Final = 0
-LEAVE: Final = -1
-LEAVE_FOR_A_TIME: Final = -2
-"""The epochs with which members join and leave; the last one is for static members."""
-
 SIZE_MAX: Final = 1_000
 """The members of a group. A broker has no bound by default (``group.consumer.max.size``)."""
-
-
-class GroupLimits(Struct, frozen=True):
-    """The settings of a group that its members feel."""
-
-    size_max: int
-    session_timeout_ms: int
-
-
-class Beat(Struct, frozen=True):
-    """A heartbeat; fields that have not changed since the last are None, or -1 of the time-out."""
-
-    member_id: str
-    epoch: int
-    instance_id: str | None = None
-    rack_id: str | None = None
-    rebalance_timeout_ms: int = -1
-    topics: frozenset[str] | None = None
-    pattern: str | None = None
-    assignor: str | None = None
-    owned: Partitions | None = None
-    client_id: str = ""
-    client_host: str = ""
-
-    @property
-    def is_full(self) -> bool:
-        """Return whether the member tells everything, and so is told its partitions."""
-        has_topics = self.topics is not None or self.pattern is not None
-        is_whole = self.rebalance_timeout_ms != -1 and has_topics and self.owned is not None
-        return self.epoch == JOIN or is_whole
-
-
-class BeatAnswer(Struct, frozen=True):
-    """The answer to a heartbeat; ``assignment`` is None where it has not changed."""
-
-    member_id: str
-    epoch: int
-    assignment: Partitions | None = None
-
-
-class _Stage(Enum):
-    STABLE = auto()
-    UNREVOKED = auto()
-    """The member has partitions that it shall give up."""
-    UNRELEASED = auto()
-    """Other members have partitions that it shall get."""
-
-
-class _Consumer:
-    def __init__(self, member_id: str, instance_id: str | None) -> None:
-        self.member_id = member_id
-        self.instance_id = instance_id
-        self.rack_id: str | None = None
-        self.client_id = ""
-        self.client_host = ""
-        self.topics: frozenset[str] = frozenset()
-        self.pattern = ""
-        self.assignor: str | None = None
-        self.rebalance_timeout_ms = -1
-        self.epoch = JOIN
-        self.previous_epoch = JOIN
-        self.stage = _Stage.STABLE
-        self.assigned: Partitions = NO_PARTITIONS
-        self.revoking: Partitions = NO_PARTITIONS
-        self.target: Partitions = NO_PARTITIONS
-        self.session_ends_ms = 0
-        self.revocation_ends_ms: int | None = None
-
-    def update(self, beat: Beat) -> bool:
-        """Take the fields of a heartbeat; return whether the topics have changed."""
-        before = self.topics, self.pattern
-        self.client_id, self.client_host = beat.client_id, beat.client_host
-        self.rack_id = beat.rack_id or self.rack_id
-        self.assignor = beat.assignor or self.assignor
-        if beat.rebalance_timeout_ms != -1:
-            self.rebalance_timeout_ms = beat.rebalance_timeout_ms
-        if beat.topics is not None:
-            self.topics = beat.topics
-        if beat.pattern is not None:
-            self.pattern = beat.pattern
-        return before != (self.topics, self.pattern)
-
-    def is_reconciled(self, epoch: int) -> bool:
-        return self.stage is _Stage.STABLE and self.epoch == epoch
-
-    def move(self, stage: _Stage, epoch: int, assigned: Partitions, revoking: Partitions) -> None:
-        self.stage = stage
-        self.previous_epoch, self.epoch = self.epoch, epoch
-        self.assigned = assigned
-        self.revoking = revoking
-
-    def check_epoch(self, beat: Beat) -> None:
-        """Check the epoch of a heartbeat; the previous one is one whose answer may be lost.
-
-        Raises:
-            ApiError: the member must give up all partitions and join anew.
-        """
-        if beat.epoch == self.epoch:
-            return
-        is_lost = beat.epoch == self.previous_epoch and beat.epoch < self.epoch
-        if is_lost and beat.owned is not None and beat.owned <= self.assigned:
-            return
-        size = "greater" if beat.epoch > self.epoch else "smaller"
-        raise ApiError(
-            ErrorCode.FENCED_MEMBER_EPOCH,
-            f"The consumer group member has a {size} member epoch ({beat.epoch}) than the one known"
-            f" by the group coordinator ({self.epoch}). The member must abandon all its partitions"
-            " and rejoin.",
-        )
 
 
 class ConsumerGroup:
@@ -165,7 +54,7 @@ class ConsumerGroup:
         self.group_id = group_id
         self.epoch = 0
         self.assignment_epoch = 0
-        self._members: dict[str, _Consumer] = {}
+        self._members: dict[str, Consumer] = {}
         self._instances: dict[str, str] = {}
         self._topics: TopicReads | None = None
         """The topics of the server when they were last looked at."""
@@ -218,12 +107,12 @@ class ConsumerGroup:
         Raises:
             ApiError: there is no such member.
         """
-        member = self._find(member_id, instance_id)
+        member = self.find(member_id, instance_id)
         if epoch == LEAVE_FOR_A_TIME:
             member.move(member.stage, epoch, member.assigned, NO_PARTITIONS)
-            member.revocation_ends_ms = None
+            member.step_ends_ms = None
         else:
-            self._remove(member)
+            self.remove(member)
         return BeatAnswer(member_id, epoch)
 
     # --- time
@@ -237,7 +126,7 @@ class ConsumerGroup:
         """Remove members whose session, or whose time to give up partitions, has ended."""
         for member in tuple(self._members.values()):
             if _ends_ms(member) <= now_ms:
-                self._remove(member)
+                self.remove(member)
 
     # --- views
 
@@ -262,15 +151,6 @@ class ConsumerGroup:
 
     def describe(self) -> Group:
         """Return the group for those that list and describe groups."""
-        names = {topic_id: name for name, (topic_id, _) in self._sizes.items()}
-
-        def assignment(partitions: Partitions) -> bytes:
-            by_topic: dict[str, list[int]] = {}
-            for each in sorted(partitions):
-                if each.topic_id in names:
-                    by_topic.setdefault(names[each.topic_id], []).append(each.number)
-            return assignment_bytes(by_topic)
-
         return Group(
             self.group_id,
             self.state,
@@ -284,13 +164,14 @@ class ConsumerGroup:
                     each.client_id,
                     each.client_host,
                     subscription_bytes(sorted(each.topics)),
-                    assignment(each.assigned),
+                    self.assignment_bytes(each.assigned),
                     NewerMember(
                         each.epoch,
                         each.rack_id,
                         each.pattern,
                         self._matched.get(each.pattern, frozenset()),
-                        assignment(each.target),
+                        self.assignment_bytes(each.target),
+                        is_classic=each.classic is not None,
                     ),
                 )
                 for each in self._members.values()
@@ -299,7 +180,26 @@ class ConsumerGroup:
             self.assignment_epoch,
         )
 
+    def assignment_bytes(self, partitions: Partitions) -> bytes:
+        """Return partitions in the form of the classic protocol, without topics that are gone."""
+        names = {topic_id: name for name, (topic_id, _) in self._sizes.items()}
+        by_topic: dict[str, list[int]] = {}
+        for each in sorted(partitions):
+            if each.topic_id in names:
+                by_topic.setdefault(names[each.topic_id], []).append(each.number)
+        return assignment_bytes(by_topic)
+
     # --- members
+
+    @property
+    def members(self) -> tuple[Consumer, ...]:
+        return tuple(self._members.values())
+
+    def add(self, member: Consumer) -> None:
+        """Take a member of a classic group that becomes this one."""
+        self._members[member.member_id] = member
+        if member.instance_id is not None:
+            self._instances[member.instance_id] = member.member_id
 
     def _check_size(self, member_id: str, size_max: int) -> None:
         if len(self._members) >= size_max and member_id not in self._members:
@@ -308,35 +208,41 @@ class ConsumerGroup:
                 f"The consumer group has reached its maximum capacity of {size_max} members.",
             )
 
-    def _find_or_join(self, beat: Beat) -> tuple[_Consumer, bool]:
+    def _find_or_join(self, beat: Beat) -> tuple[Consumer, bool]:
         """Return the member of a heartbeat, and whether it is new.
 
         Raises:
             ApiError: it is not a member, or not in this epoch.
         """
         if beat.epoch != JOIN:
-            member = self._find(beat.member_id, beat.instance_id)
+            member = self.find(beat.member_id, beat.instance_id)
             member.check_epoch(beat)
             return member, False
         owner = None if beat.instance_id is None else self._instances.get(beat.instance_id)
-        if owner is not None:
+        if owner is not None and (beat.classic is None or owner != beat.member_id):
             return self._replace(self._members[owner], beat), False
         known = self._members.get(beat.member_id)
         if known is not None:
             if beat.instance_id is None:
-                known.check_epoch(beat)
+                if beat.classic is None:
+                    known.check_epoch(beat)
             else:
                 # It becomes a static member; a broker does not look at its epoch then.
                 self._instances.pop(known.instance_id or "", None)
                 self._instances[beat.instance_id] = beat.member_id
                 known.instance_id = beat.instance_id
             return known, False
-        member = self._members[beat.member_id] = _Consumer(beat.member_id, beat.instance_id)
+        member = self._members[beat.member_id] = Consumer(beat.member_id, beat.instance_id)
         if beat.instance_id is not None:
             self._instances[beat.instance_id] = beat.member_id
         return member, True
 
-    def _find(self, member_id: str, instance_id: str | None) -> _Consumer:
+    def find(self, member_id: str, instance_id: str | None) -> Consumer:
+        """Return a member.
+
+        Raises:
+            ApiError: there is none, or another one has its instance id now.
+        """
         if instance_id is None:
             member = self._members.get(member_id)
             if member is None:
@@ -357,10 +263,11 @@ class ConsumerGroup:
             )
         return self._members[owner]
 
-    def _replace(self, member: _Consumer, beat: Beat) -> _Consumer:
+    def _replace(self, member: Consumer, beat: Beat) -> Consumer:
         """Give the place of a static member that has left for a time to the one that joins."""
         is_taken = beat.member_id != member.member_id and beat.member_id in self._members
-        if member.epoch != LEAVE_FOR_A_TIME or is_taken:
+        is_newer = member.classic is None and beat.classic is None
+        if (is_newer and member.epoch != LEAVE_FOR_A_TIME) or is_taken:
             raise ApiError(
                 ErrorCode.UNRELEASED_INSTANCE_ID,
                 f"Static member {beat.member_id} with instance id {beat.instance_id} cannot join"
@@ -371,10 +278,11 @@ class ConsumerGroup:
         self._members[beat.member_id] = member
         self._instances[beat.instance_id or ""] = beat.member_id
         member.epoch = member.previous_epoch = JOIN
-        member.stage = _Stage.STABLE
+        member.stage = Stage.STABLE
         return member
 
-    def _remove(self, member: _Consumer) -> None:
+    def remove(self, member: Consumer) -> None:
+        """Remove a member; the targets of the others are computed anew."""
         del self._members[member.member_id]
         if member.instance_id is not None:
             del self._instances[member.instance_id]
@@ -437,7 +345,7 @@ class ConsumerGroup:
         names = {name for each in members for name in self._names(each)}
         self._sizes = {name: found for name, found in self._sizes.items() if name in names}
 
-    def _names(self, member: _Consumer) -> frozenset[str]:
+    def _names(self, member: Consumer) -> frozenset[str]:
         return member.topics | self._matched.get(member.pattern, frozenset())
 
     # --- targets
@@ -466,31 +374,31 @@ class ConsumerGroup:
 
     # --- reconciliation
 
-    def _reconcile(self, member: _Consumer, owned: Partitions | None, now_ms: int) -> None:
+    def _reconcile(self, member: Consumer, owned: Partitions | None, now_ms: int) -> None:
         """Take a member nearer to its target."""
-        if member.stage is not _Stage.UNREVOKED:
+        if member.stage is not Stage.UNREVOKED:
             self._next_step(member, member.epoch, owned)
         elif owned is not None and not owned & member.revoking:
             self._next_step(member, member.epoch + 1, owned)
         else:
             return
-        if member.stage is _Stage.UNREVOKED:
-            member.revocation_ends_ms = now_ms + member.rebalance_timeout_ms
+        if member.stage is Stage.UNREVOKED:
+            member.step_ends_ms = now_ms + member.rebalance_timeout_ms
         else:
-            member.revocation_ends_ms = None
+            member.step_ends_ms = None
 
-    def _next_step(self, member: _Consumer, epoch: int, owned: Partitions | None) -> None:
+    def _next_step(self, member: Consumer, epoch: int, owned: Partitions | None) -> None:
         kept = member.assigned & member.target
         revoking = member.assigned - kept
         if revoking and (owned is None or owned & revoking):
-            member.move(_Stage.UNREVOKED, epoch, kept, revoking)
+            member.move(Stage.UNREVOKED, epoch, kept, revoking)
             return
         wanted = member.target - kept
-        unreleased = wanted & self._find_owned() if wanted else NO_PARTITIONS
-        stage = _Stage.UNRELEASED if unreleased else _Stage.STABLE
+        unreleased = wanted & self.owned() if wanted else NO_PARTITIONS
+        stage = Stage.UNRELEASED if unreleased else Stage.STABLE
         member.move(stage, self.assignment_epoch, kept | (wanted - unreleased), NO_PARTITIONS)
 
-    def _find_owned(self) -> frozenset[Partition]:
+    def owned(self) -> frozenset[Partition]:
         """Return the partitions that members have, or have not yet given up."""
         return frozenset(
             partition
@@ -499,7 +407,7 @@ class ConsumerGroup:
         )
 
 
-def _ends_ms(member: _Consumer) -> int:
-    if member.revocation_ends_ms is None:
+def _ends_ms(member: Consumer) -> int:
+    if member.step_ends_ms is None:
         return member.session_ends_ms
-    return min(member.session_ends_ms, member.revocation_ends_ms)
+    return min(member.session_ends_ms, member.step_ends_ms)

@@ -12,10 +12,16 @@ from typing import Final, TypeVar
 from uuid import uuid4
 
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.server.config.settings import Settings
+from doorkeeper.server.config.test_broker_keys import (
+    GROUP_CONSUMER_MIGRATION_POLICY,
+    GROUP_MAX_SIZE,
+)
 from doorkeeper.server.resources.cluster import Group
 from doorkeeper.server.state.log import StateLog
 from doorkeeper_broker.classic_group import ClassicGroup
 from doorkeeper_broker.consumer_group import ConsumerGroup
+from doorkeeper_broker.group_migration import DOWNGRADES, downgraded
 from doorkeeper_broker.share_group import ShareGroup
 
 LiveGroup = ClassicGroup | ConsumerGroup | ShareGroup
@@ -29,8 +35,11 @@ GROUPS_MAX: Final = 10_000
 class Coordinator:
     """The live groups of one server. For the event loop's thread."""
 
-    def __init__(self, log: StateLog, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, log: StateLog, now_ms: Callable[[], int], settings: Callable[[], Settings]
+    ) -> None:
         self._log = log
+        self._settings = settings
         self._now_ms = now_ms
         self._groups: dict[str, LiveGroup] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -67,8 +76,25 @@ class Coordinator:
         """Return an id for a member: the id of its client or instance, then a random one."""
         return f"{prefix}-{uuid4()}"
 
+    def replace(self, group: LiveGroup) -> None:
+        """Let a group take the place of the one with its id, whose members it has."""
+        timer = self._timers.pop(group.group_id, None)
+        if timer is not None:
+            timer.cancel()
+        self._groups[group.group_id] = group
+
     def update(self, group: LiveGroup) -> None:
-        """Publish a group that may have changed, and set the timer of its next deadline."""
+        """Publish a group that may have changed, and set the timer of its next deadline.
+
+        A consumer group whose last member of the newer protocol has gone is a classic one again.
+        """
+        if isinstance(group, ConsumerGroup):
+            settings = self._settings()
+            if settings[GROUP_CONSUMER_MIGRATION_POLICY] in DOWNGRADES:
+                classic = downgraded(group, settings[GROUP_MAX_SIZE], self._now_ms())
+                if classic is not None:
+                    self.replace(classic)
+                    group = classic
         self._publish(group)
         self.schedule(group)
 

@@ -54,7 +54,7 @@ class DataPath:
         self.records = Records(memory_bytes)
         self._transactions = TransactionApis(self.records, node)
         self._producing = Producing(self.records, self._transactions.check_batch)
-        self.coordinator = Coordinator(log, node.now_ms)
+        self.coordinator = Coordinator(log, node.now_ms, lambda: node.settings)
         self._classic = ClassicApis(self.coordinator)
         self._consumers = ConsumerApis(self.coordinator)
         offsets = ShareOffsets(self.coordinator, self.records, node)

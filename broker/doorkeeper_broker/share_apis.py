@@ -21,7 +21,7 @@ from doorkeeper.server.api.declaration import declare, refuse_as
 from doorkeeper.server.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.server.config.test_broker_keys import GROUP_SHARE_MAX_SIZE
 from doorkeeper_broker.consumer_apis import by_topic
-from doorkeeper_broker.consumer_group import JOIN, LEAVE, Beat, GroupLimits
+from doorkeeper_broker.consumer_member import JOIN, LEAVE, Beat, GroupLimits
 from doorkeeper_broker.group_settings import group_number
 from doorkeeper_broker.share_group import ShareGroup
 from doorkeeper_wire.messages.share_group_heartbeat import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Api
     from doorkeeper.server.api.node import Node
     from doorkeeper.server.runtime.request_context import RequestContext
-    from doorkeeper_broker.consumer_group import BeatAnswer
+    from doorkeeper_broker.consumer_member import BeatAnswer
     from doorkeeper_broker.coordinator import Coordinator
 
 _READ, _DESCRIBE = needs(ShareGroupHeartbeatRequest.API_KEY)

@@ -17,7 +17,8 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.resources.cluster import Group, GroupMember, NewerMember
 from doorkeeper.server.resources.groups import SHARE
 from doorkeeper_broker.assignors import NO_PARTITIONS, Subscriber, assign_shared
-from doorkeeper_broker.consumer_group import EMPTY, JOIN, STABLE, Beat, BeatAnswer, GroupLimits
+from doorkeeper_broker.consumer_group import EMPTY, STABLE
+from doorkeeper_broker.consumer_member import JOIN, Beat, BeatAnswer, GroupLimits
 from doorkeeper_broker.consumer_protocol import assignment_bytes, subscription_bytes
 
 if TYPE_CHECKING:

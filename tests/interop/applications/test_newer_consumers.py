@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
+from kafka.admin import KafkaAdminClient, NewTopic
 
 from doorkeeper.testing import DoorkeeperServer
 from testkit.clients import Client
+from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.or_skip import or_skip
 
 CLIENT = Client(name="confluent-kafka", driver="confluent_kafka_members.py")
@@ -82,3 +86,45 @@ def test_a_member_without_permission(acls: list[Any], code: str) -> None:
         (_, refused) = talk(server, JOIN, WAIT, user="svc")
 
     assert code in refused["text"]
+
+
+TARGETS: dict[str, Callable[[], Target]] = {
+    "kafka": lambda: kafka_target("4.3.1"),
+    "doorkeeper": lambda: doorkeeper_target(doorkeeper_test_broker="true"),
+}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_group_changes_its_protocol_while_it_runs(name: str) -> None:
+    """To the newer one when its first member joins, and back when it leaves, as on a broker."""
+    target = or_skip(TARGETS[name])
+    old = {"name": "a", "group": "readers", "topics": ["orders"], "group.protocol": "classic"}
+    try:
+        with closing(KafkaAdminClient(bootstrap_servers=target.plain)) as admin:
+            admin.create_topics([NewTopic("orders", 4, 1)])
+        results = or_skip(
+            lambda: CLIENT.talk(
+                target.plain,
+                ("join", old),
+                WAIT,
+                ("join", {"name": "b", "group": "readers", "topics": ["orders"]}),
+                ("wait_for", {"sizes": {"a": 2, "b": 2}}),
+                ("produce", {"topic": "orders", "count": 40}),
+                ("read", {"count": 40}),
+                ("commit", {"name": "a"}),
+                ("commit", {"name": "b"}),
+                ("leave", {"name": "b"}),
+                WAIT,
+                ("produce", {"topic": "orders", "count": 4}),
+                ("read", {"count": 44}),
+                ("commit", {"name": "a"}),
+            )
+        )
+    finally:
+        target.close()
+
+    assert [each for each in results if "error" in each] == []
+    values = [each["value"] for each in results]
+    assert values[5] == list(range(40))
+    assert values[11] == sorted([*range(40), *range(4)])
+    assert values[12] == [[number, 11] for number in range(4)]

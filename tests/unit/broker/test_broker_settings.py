@@ -37,7 +37,7 @@ class Log:
 async def asked(properties: str, request: Any, version: int) -> Any:
     """Return the answer of a new coordinator to one request."""
     node = await node_of(topics=[a_topic("t")], properties=properties)
-    coordinator = Coordinator(Log(node), node.now_ms)  # type: ignore[arg-type]
+    coordinator = Coordinator(Log(node), node.now_ms, lambda: node.settings)  # type: ignore[arg-type]
     groups = ClassicApis(coordinator), ConsumerApis(coordinator)
     try:
         (api,) = (api for part in groups for api in part.apis() if api.key == request.API_KEY)

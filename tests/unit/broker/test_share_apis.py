@@ -71,7 +71,7 @@ class World:
     def __init__(self, node: ANode) -> None:
         self.node = node
         self.records = Records(1_000_000)
-        self.coordinator = Coordinator(self, node.now_ms)  # type: ignore[arg-type]
+        self.coordinator = Coordinator(self, node.now_ms, lambda: node.settings)  # type: ignore[arg-type]
         offsets = ShareOffsets(self.coordinator, self.records, node)
         parts = (
             ShareApis(self.coordinator),

@@ -8,7 +8,7 @@ ask DescribeGroups. One node of a cluster shows groups; the others answer 16 for
 Without the test broker there are no groups of type ``consumer``. An assignment names only topics
 that exist.
 
-    v1  the protocol of each member: the newer one
+    v1  the protocol of each member: the newer one, or the classic one while a group changes
 
 Source: ``KafkaApis.handleConsumerGroupDescribe`` (4.3.1).
 """
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _DESCRIBE, _DESCRIBE_TOPIC = needs(ConsumerGroupDescribeRequest.API_KEY)
 
+_CLASSIC_PROTOCOL: Final = 0
 _NEWER_PROTOCOL: Final = 1
 
 
@@ -92,7 +93,7 @@ def _member(member: GroupMember, node: Node) -> Member:
         subscribed_topic_regex=member.newer.pattern,
         assignment=assignment,
         target_assignment=assignment if target is None else _assignment(target, node),
-        member_type=_NEWER_PROTOCOL,
+        member_type=_CLASSIC_PROTOCOL if member.newer.is_classic else _NEWER_PROTOCOL,
     )
 
 

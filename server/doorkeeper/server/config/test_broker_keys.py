@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from doorkeeper.base.key import integer, words
-from doorkeeper.base.values import INT_MAX, at_least
+from doorkeeper.base.key import integer, text, words
+from doorkeeper.base.values import INT_MAX, at_least, one_of
 
 GROUP_MIN_SESSION_TIMEOUT_MS: Final = integer(
     "group.min.session.timeout.ms",
@@ -48,6 +48,14 @@ GROUP_CONSUMER_MAX_SIZE: Final = integer(
     INT_MAX,
     "The members of a consumer group; never more than 1,000.",
     at_least(1),
+)
+GROUP_CONSUMER_MIGRATION_POLICY: Final = text(
+    "group.consumer.migration.policy",
+    "bidirectional",
+    "Whether a group with members changes to the newer protocol when a member of that joins"
+    " (upgrade), and back when the last of them has gone (downgrade): bidirectional, upgrade,"
+    " downgrade or disabled.",
+    one_of("bidirectional", "upgrade", "downgrade", "disabled"),
 )
 GROUP_SHARE_HEARTBEAT_INTERVAL_MS: Final = integer(
     "group.share.heartbeat.interval.ms",

@@ -65,7 +65,8 @@ class NewerMember(Struct, frozen=True):
     """The fields of a member that the new protocol adds.
 
     ``matched`` are the topics of its pattern. ``target`` is the assignment that it shall have, as
-    bytes of the consumer protocol; None where it has that already.
+    bytes of the consumer protocol; None where it has that already. ``is_classic``: the member uses
+    the classic protocol all the same (KIP-848).
     """
 
     epoch: int = 1
@@ -73,6 +74,7 @@ class NewerMember(Struct, frozen=True):
     pattern: str | None = None
     matched: frozenset[str] = frozenset()
     target: bytes | None = None
+    is_classic: bool = False
 
 
 class GroupMember(Struct, frozen=True):

@@ -260,13 +260,13 @@ def _check_epoch(group: Group, by: Committer) -> None:
     if by.epoch < 0 and not group.members:
         return
     member = _find_member(group.members, by.member_id)
+    is_newer = not (member.newer.is_classic or by.is_transactional)
     # Epochs came to this API with version 9 (KIP-848).
-    if by.version < 9 and not by.is_transactional:
+    if by.version < 9 and is_newer:
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
     if by.epoch != member.newer.epoch:
-        # TxnOffsetCommit has no error of its own for epochs.
-        is_known = not by.is_transactional
-        raise ApiError(ErrorCode.STALE_MEMBER_EPOCH if is_known else ErrorCode.ILLEGAL_GENERATION)
+        # TxnOffsetCommit has no error of its own for epochs, nor has the classic protocol.
+        raise ApiError(ErrorCode.STALE_MEMBER_EPOCH if is_newer else ErrorCode.ILLEGAL_GENERATION)
 
 
 def _find_member(members: Iterable[GroupMember], member_id: str) -> GroupMember:
