@@ -45,6 +45,7 @@ EXAMPLES: Final = {
     "ci": Example("plan and apply ACLs on GitHub, GitLab and before a commit", ("examples/ci",)),
     "cleanup": Example("a month of an authorizer log, and ACLs to clean up", ("examples/cleanup",)),
     "learn": Example("a service, and the ACLs that it needs", ("examples/learn",)),
+    "roles": Example("roles with the ACLs that programs need", ("examples/roles",)),
     "testing": Example("tests with pytest, for four client libraries", ("examples/testing",)),
     "authorizers": Example("authorizer classes in Python", ("examples/authorizers",)),
     "authentication": Example("login plug-ins in Python", ("examples/authentication",)),
