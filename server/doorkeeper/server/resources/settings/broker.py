@@ -19,12 +19,7 @@ from doorkeeper.server.config.kafka_keys import without_effect
 from doorkeeper.server.config.keys import KEYS, MAX_CONNECTIONS, MAX_CONNECTIONS_PER_IP
 from doorkeeper.server.config.naming import LISTENER_PREFIX, declaration_of, find_key
 from doorkeeper.server.config.settings import default_of, meaning_of
-from doorkeeper.server.resources.settings.operations import (
-    OF_LISTS,
-    Alteration,
-    ConfigOperation,
-    edit_list,
-)
+from doorkeeper.server.resources.settings.operations import Alteration, ConfigOperation, altered
 from doorkeeper.server.resources.settings.topic import (
     InvalidConfig,
     TopicConfig,
@@ -51,9 +46,7 @@ def alter_values(
     before: Mapping[str, str], alterations: Sequence[Alteration], *, of_cluster: bool
 ) -> dict[str, str]:
     """Return the values of a resource after a change."""
-    values = dict(before)
-    for alteration in alterations:
-        _apply(values, alteration)
+    values = altered(before, alterations, _first_elements, _unknown_operation)
     # All values of the resource, not only the changed ones, as a broker does: an earlier one that
     # is no longer allowed has to be deleted in the same request.
     _check_names(values, of_cluster=of_cluster)
@@ -62,25 +55,11 @@ def alter_values(
     return values
 
 
-def _apply(values: dict[str, str], alteration: Alteration) -> None:
-    name, code, value = alteration
-    try:
-        operation = ConfigOperation(code)
-    except ValueError:
-        raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown operations type {code}") from None
-    if operation is ConfigOperation.SET:
-        values[name] = value or ""
-    elif operation is ConfigOperation.DELETE:
-        values.pop(name, None)
-    else:
-        _check_list(name, operation)
-        # Without a dynamic value, elements are added to the default, not to the value of the file.
-        current = values.get(name, default_of(name) or "")
-        values[name] = edit_list(operation, current, value or "")
+def _unknown_operation(code: int) -> ApiError:
+    return ApiError(ErrorCode.INVALID_REQUEST, f"Unknown operations type {code}")
 
 
-def _check_list(name: str, operation: ConfigOperation) -> None:
-    assert operation in OF_LISTS
+def _first_elements(name: str, operation: ConfigOperation) -> str:
     key = declaration_of(name)
     if key is None or not key.declared:
         raise ApiError(ErrorCode.INVALID_CONFIG, f"Unknown config name: {name}")
@@ -89,6 +68,8 @@ def _check_list(name: str, operation: ConfigOperation) -> None:
             ErrorCode.INVALID_CONFIG,
             f"Config value {operation.name.lower()} is not allowed for config key: {name}",
         )
+    # Without a dynamic value, elements are added to the default, not to the value of the file.
+    return default_of(name) or ""
 
 
 def _check_names(names: Iterable[str], *, of_cluster: bool) -> None:

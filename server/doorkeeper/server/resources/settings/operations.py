@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
+from doorkeeper.base.errors import ApiError, ErrorCode
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from doorkeeper.server.config.dynamic_values import DynamicValues
 
@@ -23,9 +25,6 @@ class ConfigOperation(IntEnum):
     DELETE = 1
     APPEND = 2
     SUBTRACT = 3
-
-
-OF_LISTS = frozenset({ConfigOperation.APPEND, ConfigOperation.SUBTRACT})
 
 
 def edit_list(operation: ConfigOperation, current: str, elements: str) -> str:
@@ -48,6 +47,46 @@ class Alteration(NamedTuple):
     name: str
     operation: int
     value: str | None
+
+
+def _unexpected(_code: int) -> ApiError:
+    # A controller fails unexpectedly too.
+    return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+def altered(
+    before: Mapping[str, str],
+    alterations: Iterable[Alteration],
+    first_elements: Callable[[str, ConfigOperation], str],
+    unknown: Callable[[int], ApiError] = _unexpected,
+) -> dict[str, str]:
+    """Return the values after alterations, which are made in their order.
+
+    ``first_elements`` returns the list that a key without a value begins with, and refuses a key
+    that is not a list; ``unknown`` is the refusal of a code that is no operation.
+
+    Raises:
+        ApiError: an operation is unknown, or its key is not a list.
+    """
+    values = dict(before)
+    for name, code, value in alterations:
+        try:
+            operation = ConfigOperation(code)
+        except ValueError:
+            raise unknown(code) from None
+        if operation is ConfigOperation.SET:
+            values[name] = value or ""
+        elif operation is ConfigOperation.DELETE:
+            values.pop(name, None)
+        else:
+            first = first_elements(name, operation)
+            values[name] = edit_list(operation, values.get(name, first), value or "")
+    return values
+
+
+def not_a_list(name: str, operation: ConfigOperation) -> ApiError:
+    text = f"Can't {operation.name} to key {name} because its type is not LIST."
+    return ApiError(ErrorCode.INVALID_CONFIG, text)
 
 
 GROUP: Final = "group"

@@ -20,9 +20,10 @@ from doorkeeper.server.resources.settings.group import check_group
 from doorkeeper.server.resources.settings.operations import (
     CLIENT_METRICS,
     GROUP,
-    Alteration,
     AlteredResource,
     ConfigOperation,
+    altered,
+    not_a_list,
 )
 from doorkeeper.server.resources.settings.topic import InvalidConfig
 from doorkeeper.server.resources.topics.alteration import ConfigPolicy
@@ -88,9 +89,7 @@ def _altered_values(
 ) -> Mapping[str, str]:
     """Return the values of a resource after a change."""
     present = configs.of(resource.stored_type, resource.name)
-    values = {} if resource.replaces else dict(present)
-    for alteration in resource.alterations:
-        _apply(values, alteration)
+    values = altered({} if resource.replaces else present, resource.alterations, _no_list)
     try:
         if resource.stored_type == GROUP:
             if not resource.name:
@@ -106,21 +105,9 @@ def _altered_values(
     return values
 
 
-def _apply(values: dict[str, str], alteration: Alteration) -> None:
-    name, code, value = alteration
-    try:
-        operation = ConfigOperation(code)
-    except ValueError:
-        # A controller fails unexpectedly too.
-        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR) from None
-    if operation is ConfigOperation.SET:
-        values[name] = value or ""
-    elif operation is ConfigOperation.DELETE:
-        values.pop(name, None)
-    else:
-        # A controller knows the types of the keys of topics and brokers only.
-        text = f"Can't {operation.name} to key {name} because its type is not LIST."
-        raise ApiError(ErrorCode.INVALID_CONFIG, text)
+def _no_list(name: str, operation: ConfigOperation) -> str:
+    # A controller knows the types of the keys of topics and brokers only.
+    raise not_a_list(name, operation)
 
 
 def plan_alteration(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.values import KeyType
 from doorkeeper.server.resources.policies.contract import ConfigAlteration, ConfigResourceType
-from doorkeeper.server.resources.settings.operations import ConfigOperation, edit_list
+from doorkeeper.server.resources.settings.operations import altered, not_a_list
 from doorkeeper.server.resources.settings.topic import InvalidConfig, check_configs, topic_settings
 from doorkeeper.server.resources.topics.names import reason_invalid
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from doorkeeper.server.resources.cluster import Topic
-    from doorkeeper.server.resources.settings.operations import Alteration, AlteredResource
+    from doorkeeper.server.resources.settings.operations import AlteredResource, ConfigOperation
 
 
 class ConfigPolicy(Protocol):
@@ -34,9 +34,8 @@ def altered_topic(
     name = resource.name
     # The order of these checks is the controller's: operations before the name, and the
     # configuration before the topic's existence.
-    configs = dict(topic.configs) if topic is not None and not resource.replaces else {}
-    for alteration in resource.alterations:
-        _apply(configs, alteration)
+    present = {} if topic is None or resource.replaces else topic.configs
+    configs = altered(present, resource.alterations, _first_elements)
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
     reason = reason_invalid(name)
@@ -55,22 +54,8 @@ def altered_topic(
     return configs
 
 
-def _apply(configs: dict[str, str], alteration: Alteration) -> None:
-    name, code, value = alteration
-    try:
-        operation = ConfigOperation(code)
-    except ValueError:
-        # A controller fails unexpectedly too.
-        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR) from None
-    if operation is ConfigOperation.SET:
-        configs[name] = value or ""
-    elif operation is ConfigOperation.DELETE:
-        configs.pop(name, None)
-    else:
-        config = topic_settings().get(name)
-        if config is None or config.type is not KeyType.LIST:
-            raise ApiError(
-                ErrorCode.INVALID_CONFIG,
-                f"Can't {operation.name} to key {name} because its type is not LIST.",
-            )
-        configs[name] = edit_list(operation, configs.get(name, config.default or ""), value or "")
+def _first_elements(name: str, operation: ConfigOperation) -> str:
+    config = topic_settings().get(name)
+    if config is None or config.type is not KeyType.LIST:
+        raise not_a_list(name, operation)
+    return config.default or ""
