@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         masks_by_authorize,
     )
     from doorkeeper.server.authorizer.loading import authorizer_class
+    from doorkeeper.server.authorizer.older import OlderAuthorizer, Session
     from doorkeeper.server.authorizer.reconfigurable import Reconfigurable
     from doorkeeper.server.authorizer.standard import KeepsInStore, StandardAuthorizer
     from doorkeeper.server.resources.policies.contract import (
@@ -114,6 +115,7 @@ _NAMES: Final = {
         "masks_by_authorize",
     ),
     "doorkeeper.server.authorizer.loading": ("authorizer_class",),
+    "doorkeeper.server.authorizer.older": ("OlderAuthorizer", "Session"),
     "doorkeeper.server.authorizer.reconfigurable": ("Reconfigurable",),
     "doorkeeper.server.authorizer.standard": ("KeepsInStore", "StandardAuthorizer"),
     "doorkeeper.server.resources.policies.contract": (
@@ -174,6 +176,7 @@ __all__ = [
     "ErrorCode",
     "Eventually",
     "KeepsInStore",
+    "OlderAuthorizer",
     "PatternType",
     "PlainPasswords",
     "PolicyViolation",
@@ -185,6 +188,7 @@ __all__ = [
     "ResourceType",
     "ScramCredential",
     "ScramCredentials",
+    "Session",
     "StandardAuthorizer",
     "TokenRefused",
     "TokenValidator",

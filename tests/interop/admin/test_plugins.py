@@ -11,13 +11,19 @@ from typing import Any
 
 import pytest
 
+from doorkeeper_wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
 from testkit.checkout import ROOT
 from testkit.clients import CLIENTS, DRIVERS
 from testkit.doorkeeper_server import DoorkeeperServer
-from testkit.kafka_acl_rows import allow
+from testkit.frames import FrameClient
+from testkit.kafka_acl_rows import allow, deny, listed
 from testkit.kafka_broker import free_port, jaas
 from testkit.kafka_target import USERS
-from testkit.kafka_tools import CallFailed, KafkaTools
+from testkit.kafka_tools import CallFailed, Done, KafkaTools
 from testkit.load import scaled
 from testkit.or_skip import or_skip
 
@@ -116,6 +122,52 @@ def test_late_out_of_order_refused_failing_never(
             "never-e": "TimeoutException",
             "once-f": "",
         }
+
+
+def test_the_older_interface(tools: KafkaTools, monkeypatch: pytest.MonkeyPatch) -> None:
+    """kafka-acls.sh adds, lists and removes; alice may, then may not, by what it has added."""
+    listeners = {"PLAINTEXT": "PLAINTEXT", "SASL": "SASL_PLAINTEXT"}
+    plugin, keys = "testkit.older.OlderInMemory", {"super_users": "User:ANONYMOUS"}
+    with served(monkeypatch, plugin, listeners, **keys) as addresses:
+
+        def acls(*words: str) -> Done:
+            done = tools.run("kafka-acls", "--bootstrap-server", addresses["PLAINTEXT"], *words)
+            assert done.status == 0, done
+            return done
+
+        with FrameClient(addresses["SASL"]) as alice:
+            alice.login("alice", USERS["alice"])
+            assert _code(alice) == 29
+
+            reads = allow("User:alice", "READ DESCRIBE", "TOPIC orders")
+            on_orders = ("--topic", "orders")
+            more = ("--operation", "Read", "--operation", "Describe")
+            acls("--add", "--allow-principal", "User:alice", *more, *on_orders)
+            assert listed(acls("--list")) == reads
+            assert _code(alice) == 3
+
+            denial = deny("User:alice", "DESCRIBE", "TOPIC orders")
+            acls("--add", "--deny-principal", "User:alice", "--operation", "Describe", *on_orders)
+            assert listed(acls("--list", *on_orders)) == reads | denial
+            assert _code(alice) == 29
+
+            deny_words = ("--deny-principal", "User:alice", "--operation", "Describe", "--force")
+            acls("--remove", *deny_words, *on_orders)
+            assert listed(acls("--list", "--principal", "User:alice")) == reads
+            assert _code(alice) == 3
+
+            acls("--remove", "--force", *on_orders)
+            assert listed(acls("--list")) == frozenset()
+            assert _code(alice) == 29
+
+
+def _code(client: FrameClient) -> int:
+    """Return what Metadata says of the topic orders: 29 refused, 3 allowed but unknown."""
+    request = MetadataRequest(
+        topics=(MetadataRequestTopic(name="orders"),), allow_auto_topic_creation=False
+    )
+    code: int = client.ask(request, MetadataResponse, 9).topics[0].error_code
+    return code
 
 
 class PolicyServer(http.server.BaseHTTPRequestHandler):

@@ -2,6 +2,7 @@
 
 contract          the contract; plug-ins import it from ``doorkeeper.plugins``
 reconfigurable    authorizers whose keys can change while they run
+older             the older interface (KIP-11)
 awaitables        what completes later
 loading           creates the configured class
 guard             bounds and checks the calls; result_checks: what may be returned

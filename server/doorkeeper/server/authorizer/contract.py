@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
-AUTHORIZER_CONTRACT_VERSION = (3, 0)
+AUTHORIZER_CONTRACT_VERSION = (2, 0)
 """The version of the contract: (incompatible changes, compatible additions)."""
 
 T = TypeVar("T")

@@ -4,14 +4,19 @@
 org.apache.kafka.metadata.authorizer.StandardAuthorizer     ours, as for Kafka's older ones
 package.module.Class, package.module:Class                  a class of Python
 name                                                        an entry point of the group below
+
+A class with the older interface of KIP-11 is wrapped.
 """
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from doorkeeper.server.authorizer.contract import Authorizer
+from doorkeeper.server.authorizer.older import has_older_interface, wrap
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.keys import AUTHORIZER_CLASS_NAME
-from doorkeeper.server.config.plug_ins import PlugIn, class_of
+from doorkeeper.server.config.plug_ins import PlugIn, checked_class, imported
 
 ENTRY_POINT_GROUP = "doorkeeper.authorizers"
 
@@ -38,6 +43,16 @@ ARGUMENTS = {
 }
 """How many arguments the server passes to each method of an authorizer."""
 
+OLDER_ARGUMENTS = {
+    "initialize": 1,
+    "authorize": 3,
+    "add_acls": 2,
+    "remove_acls": 2,
+    "close": 0,
+}
+"""The same for the older interface. ``get_acls`` is called by keywords."""
+
+
 PLUG_IN = PlugIn(
     AUTHORIZER_CLASS_NAME.name,
     ENTRY_POINT_GROUP,
@@ -45,6 +60,7 @@ PLUG_IN = PlugIn(
     ARGUMENTS,
     frozenset({"create_acls", "delete_acls"}),
     KAFKA_NAMES,
+    allowed="a subclass of doorkeeper.plugins.{}, or a class with the methods of KIP-11",
 )
 
 
@@ -59,4 +75,8 @@ def authorizer_class(name: str) -> type[Authorizer] | None:
         return None
     if name in KAFKA_NAMES:
         return StandardAuthorizer
-    return class_of(PLUG_IN, name)
+    found = imported(PLUG_IN, name)
+    if has_older_interface(found):
+        older = replace(PLUG_IN, base=object, calls=OLDER_ARGUMENTS, coroutines=())
+        return wrap(checked_class(older, name, found))
+    return checked_class(PLUG_IN, name, found)

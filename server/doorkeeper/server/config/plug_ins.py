@@ -59,14 +59,21 @@ def class_of(plug_in: PlugIn, name: str) -> type[Any]:
     """Return the class that a key names.
 
     Raises:
-        UnusableClass: it does not exist, cannot be imported, is not of the kind, lacks methods, or
-            has methods that cannot be called.
+        UnusableClass: it does not exist, cannot be imported, or is not of the kind.
     """
-    said = f"{plug_in.key}={name}"
+    return checked_class(plug_in, name, imported(plug_in, name))
+
+
+def imported(plug_in: PlugIn, name: str) -> object:
+    """Return the object that a key names."""
     if "." in name or ":" in name:
-        value = _from_path(plug_in.key, name, plug_in.kafka_names)
-    else:
-        value = _from_entry_point(plug_in.key, name, plug_in.group)
+        return _from_path(plug_in.key, name, plug_in.kafka_names)
+    return _from_entry_point(plug_in.key, name, plug_in.group)
+
+
+def checked_class(plug_in: PlugIn, name: str, value: object) -> type[Any]:
+    """Return a class if it is of the kind, has all methods, and they can be called."""
+    said = f"{plug_in.key}={name}"
     if not (isinstance(value, type) and issubclass(value, plug_in.base)):
         allowed = plug_in.allowed.format(plug_in.base.__name__)
         raise UnusableClass(f"{said}: found {value!r}; allowed: {allowed}")

@@ -9,6 +9,7 @@ import pytest
 
 from doorkeeper.server.authorizer import loading
 from doorkeeper.server.authorizer.loading import authorizer_class
+from doorkeeper.server.authorizer.older import OlderAuthorizer
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.plug_ins import UnusableClass
 
@@ -52,6 +53,16 @@ class Miscounts(Whole):
     @staticmethod
     def acls():
         return []
+
+class Older:
+    async def authorize(self, session, operation, resource):
+        return True
+    def add_acls(self, acls):
+        pass
+    def remove_acls(self, acls, resource):
+        return True
+    def get_acls(self, principal=None, resource=None):
+        return {}
 """
 
 
@@ -125,6 +136,15 @@ def test_what_is_unusable_is_reported_in_one_line(name: str, text: str) -> None:
     assert isinstance(caught.value, ValueError)
 
 
+def test_the_older_interface_is_wrapped() -> None:
+    """A class that has KIP-11's methods is an authorizer too, under its own name."""
+    found = authorizer_class("testkit.older.OlderInMemory")
+
+    assert found is not None
+    assert issubclass(found, OlderAuthorizer)
+    assert found.__name__ == "OlderInMemory"
+
+
 @pytest.mark.usefixtures("plugins")
 def test_methods_may_take_their_arguments_in_any_way() -> None:
     """Static methods, class methods, defaults and stars are as good."""
@@ -143,6 +163,9 @@ def test_methods_may_take_their_arguments_in_any_way() -> None:
          ["authorize(self, context) is called with 2 arguments besides self: too many",
           "create_acls(self, context, bindings, more) is called with",
           "acls() is called with 1 argument: too many"]),
+        ("Older",
+         ["authorize is async def",
+          "add_acls(self, acls) is called with 2 arguments besides self"]),
     ],
 )  # fmt: skip
 def test_methods_that_cannot_be_called_are_found_before_the_first_call(
