@@ -3,7 +3,6 @@
 contract  the operations of an engine; every job is written against it and runs on both
 local     one process, Polars
 remote    files at addresses that Spark can read
-records   records of topics that Spark reads
 spark     PySpark: each task is a partition; shared values go with the function
 session   the one SparkSession
 """

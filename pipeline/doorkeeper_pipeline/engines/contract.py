@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from doorkeeper_pipeline.topics.lines import RecordLines
-    from doorkeeper_pipeline.topics.ranges import RecordRange
 
 Shared = TypeVar("Shared")
 Task = TypeVar("Task")
@@ -66,21 +64,6 @@ class Engine(Protocol):
 
         Raises:
             Unreadable: one cannot be read.
-
-        """
-        ...
-
-    def over_records(
-        self,
-        function: Callable[[Task, RecordLines], Result],
-        tasks: Sequence[tuple[RecordRange, Task]],
-    ) -> Iterator[Result]:
-        """Yield ``function(task, lines)`` of the ranges of topics, whose records become lines.
-
-        A range may be given in several parts, each with a result, and one without records in none.
-
-        Raises:
-            Unreadable: records cannot be read.
 
         """
         ...

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from doorkeeper_pipeline.topics.lines import RecordLines
-    from doorkeeper_pipeline.topics.ranges import RecordRange
-
 
 class LocalEngine(Engine):
     """Runs every task here."""
@@ -57,29 +54,6 @@ class LocalEngine(Engine):
         """Yield nothing: no file was listed."""
         assert not tasks
         return iter(())
-
-    def over_records(
-        self,
-        function: Callable[[Task, RecordLines], Result],
-        tasks: Sequence[tuple[RecordRange, Task]],
-    ) -> Iterator[Result]:
-        """Yield the results of the function over each range, one after the other."""
-        if not tasks:
-            return
-        from doorkeeper_pipeline.topics.consumer import Consumer
-        from doorkeeper_pipeline.topics.lines import RecordLines
-
-        by_cluster: dict[tuple[str, str], list[tuple[RecordRange, Task]]] = {}
-        for wanted, task in tasks:
-            key = (wanted.address.servers, wanted.config)
-            by_cluster.setdefault(key, []).append((wanted, task))
-        for (servers, config), ours in by_cluster.items():
-            with Consumer(servers, config) as consumer:
-                for wanted, task in ours:
-                    with RecordLines() as lines:
-                        for records in consumer.read(wanted):
-                            lines.add(records)
-                        yield function(task, lines.complete())
 
     def close(self) -> None:
         """Nothing is to be ended."""

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper_pipeline.engines.contract import Engine, RemoteFile, Result, Shared, Task
-from doorkeeper_pipeline.engines.records import over_records
 from doorkeeper_pipeline.engines.remote import list_remote, over_files
 from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings, package_archive, start
 
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
-
-    from doorkeeper_pipeline.topics.lines import RecordLines
-    from doorkeeper_pipeline.topics.ranges import RecordRange
 
 
 class SparkEngine(Engine):
@@ -95,15 +91,6 @@ class SparkEngine(Engine):
         """Yield the results of the function over copies of files, in no order."""
         if tasks:
             yield from over_files(self.session, function, tasks)
-
-    def over_records(
-        self,
-        function: Callable[[Task, RecordLines], Result],
-        tasks: Sequence[tuple[RecordRange, Task]],
-    ) -> Iterator[Result]:
-        """Yield the results of the function over parts of ranges, in no order."""
-        if tasks:
-            yield from over_records(self.session, function, tasks)
 
     def close(self) -> None:
         """Stop Spark, if it was started."""

@@ -131,9 +131,9 @@ def _pieces(file: SourceFile, size: int) -> list[tuple[int, int | None, RecordRa
     return [(0, None, records) for records in file.records.pieces()]
 
 
-def read_range(_: None, task: ReadTask) -> ReadResult:
-    """Read a range and write its rows; the function of the tasks."""
-    return _write_range(task, task)
+def read_piece(_: None, task: ReadTask) -> ReadResult:
+    """Read a range of a file or of a topic, and write its rows; the function of the tasks."""
+    return _write_range(task, task) if task.records is None else _read_topic(task, task.records)
 
 
 class RemoteAsk(NamedTuple):
@@ -204,16 +204,22 @@ def _sum_results(file_id: str, results: Sequence[ReadResult], failure: str) -> R
     )
 
 
-def read_records(task: ReadTask, lines: RecordLines) -> ReadResult:
-    """Read records of a topic as lines: the function of ``Engine.over_records``."""
-    try:
-        parsed = parse(replace(task, path=str(lines.path)))
-        result = _write_rows(task, by_offsets(parsed, lines))
-        doubts = _doubts(replace(task, path=str(lines.path)))
-        return _sum_results(task.file_id, [result, doubts], "")
-    except (PipelineError, OSError) as error:
-        text = str(error).replace(str(lines.path), task.path)
-        return ReadResult(file_id=task.file_id, failure=text)
+def _read_topic(task: ReadTask, records: RecordRange) -> ReadResult:
+    from doorkeeper_pipeline.topics.consumer import Consumer
+    from doorkeeper_pipeline.topics.lines import RecordLines
+
+    with RecordLines() as lines:
+        here = replace(task, path=str(lines.path))
+        try:
+            with Consumer(records.address.servers, records.config) as consumer:
+                for some in consumer.read(records):
+                    lines.add(some)
+            lines.complete()
+            result = _write_rows(task, by_offsets(parse(here), lines))
+            return _sum_results(task.file_id, [result, _doubts(here)], "")
+        except (PipelineError, OSError) as error:
+            failure = str(error).replace(here.path, task.path)
+            return ReadResult(file_id=task.file_id, failure=failure)
 
 
 def by_offsets(parsed: Parsed, lines: RecordLines) -> Parsed:

@@ -402,8 +402,7 @@ class _Run:
         # Arrow is imported here, which a run with nothing new does without.
         from doorkeeper_pipeline.jobs.read import (
             read_copy,
-            read_range,
-            read_records,
+            read_piece,
             tasks_of,
         )
         from doorkeeper_pipeline.sources.slices import SLICE_BYTES
@@ -420,15 +419,15 @@ class _Run:
             request.pattern,
         )
         results: dict[str, list[ReadResult]] = {file_id: [] for file_id, _ in work.read}
-        ranges = [(task.records, task) for task in tasks if task.records is not None]
-        files = [task for task in tasks if task.records is None]
-        remote = {task.path: task for task in files if places.is_address(task.path)}
-        here = [task for task in files if task.path not in remote]
+        remote = {
+            task.path: task
+            for task in tasks
+            if task.records is None and places.is_address(task.path)
+        }
+        others = [task for task in tasks if task.path not in remote]
         engine = self._around.engine
         every_result = chain(
-            engine.map(read_range, here, None),
-            engine.over_files(read_copy, remote),
-            engine.over_records(read_records, ranges),
+            engine.map(read_piece, others, None), engine.over_files(read_copy, remote)
         )
         for done, result in enumerate(every_result, 1):
             results[result.file_id].append(result)

@@ -20,9 +20,8 @@ from kafka import KafkaProducer
 
 from doorkeeper_pipeline.tables import delta
 from testkit.certificates import PASSWORD, trust_store, world
-from testkit.checkout import ROOT
 from testkit.kafka_broker import KafkaBroker
-from testkit.kafka_jars import jars, other_jars
+from testkit.kafka_jars import jars
 from testkit.kafka_tools import KafkaTools
 from testkit.load import scaled
 from testkit.or_skip import or_skip
@@ -41,7 +40,6 @@ PARTITIONS = 3
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 EACH = 400
 SECRET = "reader-secret"
-POM = ROOT / "tests" / "interop" / "spark_kafka" / "pom.xml"
 SPARK = ("--master", "local[2]")
 PATIENCE_S = 300.0
 
@@ -62,8 +60,6 @@ class Site:
     def __init__(self, broker: KafkaBroker, tools: KafkaTools, folder: Path) -> None:
         """Create the topic and the ACL."""
         self.broker = broker
-        source = sorted(map(str, other_jars(POM).glob("*.jar")))
-        self.spark = (*SPARK, "--conf", f"spark.jars={','.join(source)}")
         self.address = f"kafka://localhost:{broker.sasl_port}/{TOPIC}"
         self.config = folder / "reader.properties"
         trusted = trust_store(folder / "trusted.p12", "PKCS12", world().authority)
@@ -179,7 +175,7 @@ def test_both_engines(site: Site, tmp_path: Path) -> None:
     events = tmp_path / "events"
     events.mkdir()
     kept = ("--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={events}")
-    for name, options in (("local", ()), ("spark", (*site.spark, *kept))):
+    for name, options in (("local", ()), ("spark", (*SPARK, *kept))):
         done = ran(site, tmp_path / name, *options)
 
         assert done.returncode in (0, 4), done.stderr[-3000:]
@@ -202,7 +198,7 @@ def test_both_engines(site: Site, tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine", ["local", "spark"])
 def test_errors(site: Site, tmp_path: Path, engine: str) -> None:
     """A topic that is not there, one that may not be read, and no broker: one line each."""
-    options = site.spark if engine == "spark" else ()
+    options = SPARK if engine == "spark" else ()
     unknown = ran(site, tmp_path, *options, address=site.address.replace(TOPIC, "nothing"))
     no_broker = ran(site, tmp_path, *options, address=f"kafka://localhost:9/{TOPIC}")
     text = site.config.read_text()
@@ -241,7 +237,7 @@ def test_killed_followers(
         there = len(delta.read(tmp_path, "runs"))
         with (tmp_path / "stderr").open("ab") as told:
             process = subprocess.Popen(
-                [*words, *site.spark, "--follow", "0.5"],
+                [*words, *SPARK, "--follow", "0.5"],
                 start_new_session=True,
                 stderr=told,
                 stdout=told,
@@ -266,7 +262,7 @@ def test_killed_followers(
         # The tables can be read, and nothing is in them twice.
         assert counts(tmp_path) <= wanted
 
-    for turn, engine in enumerate((site.spark, (), site.spark)):
+    for turn, engine in enumerate((SPARK, (), SPARK)):
         name = f"turn-{turn}"
         site.transaction([line(name, each) for each in range(50)], TO_FOLLOW)
         wanted[name] = 50

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper_pipeline.jobs.read import ReadTask, read_range, tasks_of
+from doorkeeper_pipeline.jobs.read import ReadTask, read_piece, tasks_of
 from doorkeeper_pipeline.sources import reading
 from doorkeeper_pipeline.sources.files import identify
 
@@ -31,12 +31,12 @@ def test_a_log_that_is_rotated_meanwhile(tmp_path: Path) -> None:
     assert file is not None
     (task,) = tasks_of([("id", file)], "UTC", str(tmp_path / "out"))
     log.write_text(LINE + LINE)
-    assert read_range(None, task).decisions == 2
+    assert read_piece(None, task).decisions == 2
 
     log.rename(tmp_path / "a.log.1")
     log.write_text(LINE.replace("07:10", "08:10"))
 
-    assert "another file took its place" in read_range(None, task).failure
+    assert "another file took its place" in read_piece(None, task).failure
 
 
 def test_a_collector_whose_time_contradicts_the_zone(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_collector_whose_time_contradicts_the_zone(tmp_path: Path) -> None:
 
     for zone, hours in (("UTC", ["8:00 h ahead of"]), ("Asia/Shanghai", [])):
         (task,) = tasks_of([("id", file)], zone, str(tmp_path / "out"))
-        result = read_range(None, task)
+        result = read_piece(None, task)
         assert result.decisions == 2
         assert [each[0].partition("is ")[2][:15] for each in result.warnings] == hours
 
@@ -67,7 +67,7 @@ def test_a_compressed_file_is_written_in_parts(
     assert file is not None
     (task,) = tasks_of([("id", file)], "UTC", str(tmp_path / "out"))
 
-    result = read_range(None, task)
+    result = read_piece(None, task)
 
     assert (result.lines, result.decisions, result.quarantined) == (10, 8, 2)
     assert result.days == ("2026-11-22",)
@@ -101,4 +101,4 @@ def test_a_failure_is_a_value(tmp_path: Path) -> None:
         out=str(tmp_path),
     )
 
-    assert "gone: No such file" in read_range(None, task).failure
+    assert "gone: No such file" in read_piece(None, task).failure
