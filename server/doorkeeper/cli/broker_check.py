@@ -98,6 +98,8 @@ def _text(findings: Sequence[Finding], files: Sequence[ConfigFile], release: str
     for finding in findings:
         colour = "red" if finding.severity is Severity.ERROR else "yellow"
         yield f"{paint(finding.severity.value, colour)}: {finding}"
+    if findings:
+        yield f"the codes are explained in {PAGE}"
     for file in files:
         own = [finding for finding in findings if finding.file == file.name]
         errors = sum(finding.severity is Severity.ERROR for finding in own)

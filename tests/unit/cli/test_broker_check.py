@@ -62,7 +62,7 @@ def test_errors_and_warnings_stand_together(file: Path) -> None:
     assert (status, err) == (1, "")
     assert lines[0].startswith(f"error: {file} line 13: super.users: found 'admin'; allowed:")
     assert lines[0].endswith("(C505)")
-    assert [line.rpartition(" ")[2] for line in lines[1:-1]] == ["(C106)", "(C506)", "(C515)"]
+    assert [line.rpartition(" ")[2] for line in lines[1:-2]] == ["(C106)", "(C506)", "(C515)"]
     assert lines[-1].startswith(f"{file}: 1 error, 3 warnings (")
     assert lines[-1].endswith(": Kafka 4.3 refuses to start with this file")
 

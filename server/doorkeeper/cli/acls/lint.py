@@ -30,6 +30,8 @@ from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
 
+PAGE: Final = "docs/reference/lint-rules.md"
+
 FOUND: Final = 1
 FAILED: Final = 2
 """As in other linters: a failure must not look like a finding."""
@@ -160,6 +162,7 @@ def lint(
     state.examined.fail_if_nothing(FAILED)
     say(f"{len(findings)} findings: {certain} redundant, {len(findings) - certain} likely mistakes")
     if findings:
+        say(f"the codes are explained in {PAGE}")
         raise SystemExit(FOUND)
 
 
@@ -194,6 +197,7 @@ def _record(finding: Finding, location: Location) -> dict[str, Any]:
     kafkas, ours = commands_of(fix.added, fix.removed, location)
     return {
         "code": finding.code,
+        "page": f"{PAGE}#{finding.code.lower()}",
         "title": finding.title,
         "severity": finding.severity.value,
         "reason": finding.reason,
