@@ -5,35 +5,28 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
 
-from doorkeeper.acls.model import ANY_BINDING, exactly
+from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.cli.repositories.addresses import parse_address
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.repositories.stores import StoreRepository, StoreSession
-from doorkeeper.cli.single_user import client_config
-from doorkeeper.client.admin import AdminClient
-from doorkeeper.server.app.assembly import Assembly
+from doorkeeper.cli.repositories.stores import StoreRepository
 from doorkeeper.server.authorizer.contract import AuthorizationResult
 from doorkeeper.server.authorizer.standard import StandardAuthorizer
 from doorkeeper.server.config.store_keys import DATA_DIR
 from doorkeeper.server.operations.audit.files import AuditFolder
 from doorkeeper.server.operations.audit.names import open_name
-from doorkeeper.server.operations.logs.command_log import command_logs
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL, CONFIG
-from doorkeeper.server.state.store import LogEntry
 from testkit.e2e import command
 from testkit.plugins import InMemory
 from testkit.serving import Serving
 from testkit.settings import settings_of
-from testkit.state_logs import OTHER, Database, ScriptedStore
-from testkit.stores import adding, binding, config, fill, open_store, query
+from testkit.stores import binding, config, fill, open_store, query
 from testkit.trails import Disk, line_of, lines_in, written
 
 if TYPE_CHECKING:
@@ -141,39 +134,6 @@ def test_users_and_values_are_changed_without_the_authorizer(tmp_path: Path) -> 
     ]
     for file in (tmp_path / "data").iterdir():
         assert b"-secret" not in file.read_bytes()
-
-
-async def test_what_another_node_changes_meanwhile_refuses_a_change(tmp_path: Path) -> None:
-    """If it concerns the plan; it is checked on the state that the change would be made on."""
-    database = Database()
-    opened = ScriptedStore(database, timeout_s=10)
-
-    def other(number: int) -> None:
-        entry = LogEntry(database.revision + 1, OTHER, adding(number))
-        database.write([entry], uuid.uuid4())
-
-    with command_logs() as logs:
-        configured = settings(tmp_path, audit=False)
-        async with Assembly(configured, logs, store=opened, single_user=True) as server:
-            await server.open_log()
-            await server.start_single_user(changes=True, authorizer=True)
-            chosen = client_config(server)
-            async with AdminClient(chosen) as client:
-                session = StoreSession(client, chosen, server)
-                concerned = binding(3).binding.pattern
-                session.refuse_after(0, lambda each: each.pattern == concerned)
-                other(2)
-                assert await session.add(BINDINGS[:1]) == [None]
-
-                other(3)
-
-                with pytest.raises(RepositoryError, match="3, which another node has made"):
-                    await session.add([binding(4).binding])
-                with pytest.raises(RepositoryError, match="not changed: revision 3"):
-                    await session.remove_matching([exactly(BINDINGS[0])])
-
-    assert database.revision == 3
-    assert opened.is_closed
 
 
 class Watches(InMemory):

@@ -50,7 +50,7 @@ from doorkeeper.cli.repositories.repository import AclContents, known_bindings, 
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, paint, printable, progress, say
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import NoReturn
 
     from doorkeeper.acls.entities.plan import EntityChange
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from doorkeeper.cli.repositories.repository import AclRepository
     from doorkeeper.cli.repositories.sessions import ClusterSession
 
-    Precondition = Callable[[Plan, ClusterSession | None], Awaitable[None]]
 
 # Of the format of the file; a reader refuses any other.
 VERSION: Final = 1
@@ -263,16 +262,12 @@ def apply_plan(
     *,
     dry_run: bool,
     asks: bool,
-    precondition: Precondition | None = None,
     planner: EntityPlanner = NO_PLANNER,
 ) -> None:
     """Plan with the present ACLs, show the plan, and apply it.
 
     ``planner`` plans the topics, users and quotas beside them. What the rules refuse changes
     nothing, except for what ``acceptance`` accepts.
-
-    ``precondition`` raises a RepositoryError where the plan must not be applied. It is called when
-    the repository is open for changes, with the session.
 
     An error ends the process; the message says how many changes were made, because the same
     command makes the remaining ones.
@@ -284,7 +279,7 @@ def apply_plan(
             contents = await repository.read()
             report_unknown(contents)
             entities = await planner.plan_at(repository)
-            plan = await _show_new_plan(make_plan, contents.bindings, precondition, None, entities)
+            plan = _show_new_plan(make_plan, contents.bindings, entities)
             (await verdict_of(repository, contents, plan, entities, acceptance)).require()
             return None
         # The session stays open during the question: in an embedded store no server starts
@@ -294,7 +289,7 @@ def apply_plan(
             known = known_bindings(present)
             report_unknown(AclContents(known, unknown=len(present) - len(known)))
             entities = await planner.plan(session)
-            plan = await _show_new_plan(make_plan, known, precondition, session, entities)
+            plan = _show_new_plan(make_plan, known, entities)
             if not plan and not entities:
                 return None
             cluster = await session.live_cluster(frozenset(known), plan)
@@ -422,16 +417,12 @@ async def verdict_of(
     return judge(acceptance, cluster, contents.bindings, plan, entities, scram)
 
 
-async def _show_new_plan(
+def _show_new_plan(
     make_plan: Callable[[list[AclBinding]], Plan],
     present: list[AclBinding],
-    precondition: Precondition | None,
-    session: ClusterSession | None,
     entities: EntityPlan,
 ) -> Plan:
     plan = make_plan(present)
-    if precondition is not None:
-        await precondition(plan, session)
     show_plan(plan, entities)
     say_staying(entities, (*set(present).difference(plan.removed), *plan.added))
     return plan

@@ -9,7 +9,7 @@ import asyncio
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import replace
@@ -65,16 +65,12 @@ from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.options import PROPERTIES_FILE, utf8
-from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.stores import open_history
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
-from doorkeeper.server.state.history.undoing import changes_since
-from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from doorkeeper.acls.entities.model import EntitySet
     from doorkeeper.acls.entities.plan import EntityPlan
@@ -82,26 +78,14 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import Plan
     from doorkeeper.base.properties import PropertiesFile
-    from doorkeeper.cli.acls.plans import Precondition, SavedPlan
+    from doorkeeper.cli.acls.plans import SavedPlan
     from doorkeeper.cli.repositories.addresses import Address
     from doorkeeper.cli.repositories.repository import AclContents
-    from doorkeeper.cli.repositories.sessions import ClusterSession
     from doorkeeper.server.state.history.moments import Moment
 
 _APPLY_STATUSES = """\b
 Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on
 stderr; 2 wrong usage; 130 ended by Ctrl-C."""
-
-_PLANS_REVISION: Final = -1
-
-
-def _revision_or_plan(text: str) -> int:
-    if text == "plan":
-        return _PLANS_REVISION
-    if not text.isdecimal():
-        raise click.BadParameter(f"found {text!r}; allowed: a revision, or plan")
-    return int(text)
-
 
 _dry_run = named_option("--dry-run", is_flag=True)
 
@@ -359,7 +343,6 @@ Examples:
 )
 @named_option("--plan", "is_plan", is_flag=True)
 @named_option("--other-address", is_flag=True)
-@named_option("--if-revision", "if_revision", type=_revision_or_plan)
 @_dry_run
 @named_option("--yes", is_flag=True)
 @removals_max_option
@@ -373,7 +356,6 @@ def apply(
     *,
     is_plan: bool,
     other_address: bool,
-    if_revision: int | None,
     dry_run: bool,
     yes: bool,
     removals_max: int | None,
@@ -389,7 +371,6 @@ def apply(
     sources = take_wanted(options)
     location = take_location(options, *sources)
     refuse_file(location.address)
-    selects = None
     if is_plan:
         if whole or selector != EVERYTHING:
             raise click.UsageError(
@@ -404,22 +385,11 @@ def apply(
         saved = _load_plan(sources[0], None if other_address else location.canonical())
         make_plan = partial(rest_of, saved.plan)
         planner = planner_of_rest(saved.entities, removals_max)
-        if if_revision == _PLANS_REVISION:
-            if_revision = saved.revision
-            if if_revision is None:
-                fail([f"{sources[0]}: the plan has no revision"])
     else:
         goal = read_contents(_location_of(sources, location), is_wanted=True)
         owned = ownership_of(selector, goal.owned, whole=whole)
-        if not owned.only_adds:
-            selects = owned.selects
         make_plan = partial(owned.plan, desired=goal.bindings)
         planner = planner_of(goal.entities, removals_max, options)
-    if if_revision == _PLANS_REVISION:
-        raise click.UsageError("--if-revision plan needs --plan")
-    check = None
-    if if_revision is not None:
-        check = _precondition_of(location, if_revision, selects)
     # The share was judged when a plan was made, and its file names each removal.
     acceptance = Acceptance(accepted, removals_max, any_share=is_plan)
     apply_plan(
@@ -429,7 +399,6 @@ def apply(
         planner=planner,
         dry_run=dry_run,
         asks=not yes,
-        precondition=check,
     )
 
 
@@ -465,48 +434,6 @@ def import_acls(*, dry_run: bool, accepted: frozenset[Rule], **options: Any) -> 
         dry_run=dry_run,
         asks=False,
     )
-
-
-def _precondition_of(
-    location: Location, revision: int, selects: Callable[[AclBinding], bool] | None
-) -> Precondition:
-    """Return a check that fails where ACLs have changed behind a revision of the location's store.
-
-    The session refuses later changes of others too, up to each change of its own.
-    The changes that count are those of ACLs that ``selects`` selects; None: of the patterns in the
-    plan.
-
-    Raises:
-        click.UsageError: the location has no history.
-    """
-    if not location.address.is_store:
-        raise click.UsageError(
-            f"--if-revision needs a store, whose history has the changes; found {location.address}."
-            " No request of the Kafka protocol carries a revision: name the shared store, or the"
-            " embedded one while its server is stopped"
-        )
-
-    async def check(plan: Plan, session: ClusterSession | None) -> None:
-        patterns = {binding.pattern for binding in (*plan.added, *plan.removed)}
-        concerns = selects or (lambda binding: binding.pattern in patterns)
-        try:
-            async with open_history(location.address, location.overrides) as store:
-                newest = (await store.position()).revision
-                later = await changes_since(store, revision, concerns)
-        except StorageError as error:
-            raise RepositoryError(str(error)) from error
-        if later:
-            numbers = ", ".join(str(revision.revision) for revision in later[:10])
-            more = f" and {len(later) - 10} more" if len(later) > 10 else ""
-            raise RepositoryError(
-                f"nothing was changed: since revision {revision}, other changes concern the plan:"
-                f" {numbers}{more} (doorkeeper history show REVISION)"
-            )
-        if session is not None:
-            # Later ones are seen by the session, which was opened before the history was read.
-            session.refuse_after(newest, concerns)
-
-    return check
 
 
 def rest_of(saved: Plan, present: list[AclBinding]) -> Plan:

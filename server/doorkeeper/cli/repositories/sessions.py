@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.model import ResourceType, exactly
-from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.identity import identity_of
 from doorkeeper.client.open_by_default import is_open_by_default
@@ -59,11 +58,6 @@ class ClusterSession:
                 bindings.update(dict.fromkeys(await self._client.describe_acls(filter)))
         # The client has sorted the answer to one filter.
         return list(bindings) if len(filters) == 1 else sorted(bindings)
-
-    def refuse_after(self, revision: int, concerns: Callable[[AclBinding], bool]) -> None:
-        """Refuse changes after those of others, of ACLs of a condition, behind a revision."""
-        del revision, concerns
-        raise RepositoryError("only a store can tell what others have changed")
 
     async def matches_networks(self) -> bool | None:
         """Say whether the cluster matches networks; None if it does not tell its release."""

@@ -10,7 +10,7 @@ The ACLs as of a moment of the past come from the store's history, and so do tho
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Final
@@ -39,7 +39,6 @@ from doorkeeper.server.config.loading import with_stored_values
 from doorkeeper.server.config.plug_ins import UnusableClass, one_line
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR
-from doorkeeper.server.schema.change import Edit
 from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
 from doorkeeper.server.schema.features import has_networks, metadata_level
 from doorkeeper.server.state.history.moments import Moment
@@ -55,10 +54,8 @@ if TYPE_CHECKING:
     from doorkeeper.client.admin import AdminClient
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.server.app.assembly import Assembly
-    from doorkeeper.server.schema.change import Committed
 
 _NO_AUTHORIZER: Final = f"there are no ACLs: {AUTHORIZER_CLASS_NAME} names no authorizer"
-_CONFLICT: Final = "not changed: revision"
 
 
 class StoreRepository(AclRepository):
@@ -244,9 +241,6 @@ class StoreSession(ClusterSession):
         """Take an open client, its configuration, and the server."""
         super().__init__(client, config, self._report_faults)
         self._server = server
-        self._others: list[Committed] = []
-        # Before the first request: the log follows other nodes.
-        server.log.subscribe(self._note_other, ACL)
 
     async def entities(self, entities: EntitySet) -> None:
         """Return None: a file's topics, users and quotas are for a running cluster."""
@@ -266,29 +260,6 @@ class StoreSession(ClusterSession):
         guarded = self._server.guarded
         snapshot = None if guarded is None else guarded.snapshot()
         return None if snapshot is None else snapshot.matches_networks
-
-    def refuse_after(self, revision: int, concerns: Callable[[AclBinding], bool]) -> None:
-        """Refuse further changes once another node has changed ACLs of a condition.
-
-        Changes behind ``revision`` count, up to the state that a change is planned on. A change
-        that is refused is not stored, and raises RepositoryError. No request has such a condition.
-        """
-
-        def check(_: State) -> None:
-            for committed in self._others:
-                rows = committed.change.get(ACL, Edit())
-                # What a reload of everything brought is not known.
-                is_known = bool(committed.change)
-                if committed.revision > revision and (
-                    not is_known or any(concerns(row.binding) for row in (*rows.set, *rows.deleted))
-                ):
-                    raise ApiError(
-                        ErrorCode.INVALID_REQUEST,
-                        f"{_CONFLICT} {committed.revision}, which another node has made meanwhile,"
-                        " concerns the plan (doorkeeper history show REVISION)",
-                    )
-
-        self._server.log.check = check
 
     async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         """Create bindings; return the error of each, or None, in order."""
@@ -312,9 +283,6 @@ class StoreSession(ClusterSession):
             yield authorizer.faults.pop(0)
 
     def _explain(self, errors: list[ApiError | None]) -> list[ApiError | None]:
-        for error in errors:
-            if error is not None and error.message and error.message.startswith(_CONFLICT):
-                raise RepositoryError(error.message)
         faults = self._faults()
         return [
             ApiError(error.code, one_line(next(faults, error)))
@@ -322,10 +290,6 @@ class StoreSession(ClusterSession):
             else error
             for error in errors
         ]
-
-    def _note_other(self, committed: Committed) -> None:
-        if committed.origin is None:
-            self._others.append(committed)
 
 
 @contextmanager

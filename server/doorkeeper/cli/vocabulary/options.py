@@ -221,12 +221,6 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     ),
     "--force": Meaning(OPTIONS, None, "Do not ask before the removal, as kafka-acls.sh --force."),
     "--history": Meaning(OPTIONS, "ADDRESS", "The store with the history."),
-    "--if-revision": Meaning(
-        OPTIONS,
-        "REVISION",
-        "Fail if a change after this revision of the store concerns the plan; 'plan' is the"
-        " revision in the file of --plan.",
-    ),
     "--include-optional": Meaning(
         OPTIONS,
         None,

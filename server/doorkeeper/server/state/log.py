@@ -21,7 +21,6 @@ import time
 import uuid
 from collections.abc import Callable, Generator
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from msgspec.structs import replace
@@ -103,13 +102,6 @@ def origin_of(request: AuthorizableRequestContext | None) -> Origin:
     return Origin(author, request)
 
 
-def _plan_after(
-    check: Callable[[State], None], plan: Plan[R], state: State
-) -> tuple[Change, R] | Slices[tuple[Change, R]]:
-    check(state)
-    return plan(state)
-
-
 def _final_state(batch: Batch) -> State | Slices[State]:
     last = batch.last
     return batch.state if last is None else apply(batch.state, last.change, last.revision)
@@ -163,8 +155,6 @@ class StateLog:
         self._tasks: list[asyncio.Task[None]] = []
         self._idle = True
         self._load_error: StorageError | None = None
-        self.check: Callable[[State], None] | None = None
-        """Called with the state of each plan that is submitted; its error is that of the plan."""
         self._max_age_s = max_age_s
 
     @property
@@ -308,8 +298,6 @@ class StateLog:
         if self._closing or self._load_error is not None:
             completion.set_exception(self._load_error or StoreUnavailable("the store is closed"))
             return completion
-        if self.check is not None:
-            plan = partial(_plan_after, self.check, plan)
         submission = Submission(plan, origin, completion)
         self._submissions.queue.append(submission)
         if self.store.timeout_s is not None:

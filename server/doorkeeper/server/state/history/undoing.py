@@ -1,4 +1,4 @@
-"""Changes of ACLs that are taken back, and changes that a plan depends on."""
+"""Changes of ACLs that are taken back."""
 
 from __future__ import annotations
 
@@ -76,21 +76,6 @@ def changes_of(
         for revision in revisions
         if any(concerns(acl) for acl, _ in _acl_changes([revision]))
     )
-
-
-async def changes_since(
-    store: Portable, revision: int, concerns: Callable[[AclBinding], bool]
-) -> tuple[Revision, ...]:
-    """Return the revisions behind one that changed an ACL of a condition."""
-    newest = (await store.position()).revision
-    if revision > newest:
-        raise BeforeHistory(
-            f"{store.name}: there is no revision {revision}: the newest is {newest}"
-        )
-    revisions = await read_revisions(store, revision, newest)
-    if len(revisions) != newest - revision:
-        raise BeforeHistory(f"{store.name}: the log has not kept all changes since {revision}")
-    return changes_of(revisions, concerns)
 
 
 def _acl_changes(revisions: Iterable[Revision]) -> Iterator[tuple[AclBinding, bool]]:
