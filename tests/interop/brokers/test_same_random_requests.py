@@ -7,8 +7,7 @@ import random
 
 import pytest
 
-from testkit.accepted import ACCEPTED, NEWER_ACCEPTED, OLDER_ACCEPTED, agreed
-from testkit.checkout import ROOT
+from testkit.accepted import agreed
 from testkit.frame_steps import Step, create, creation
 from testkit.pairs import Pair, shown
 from testkit.random_requests import RandomRequests
@@ -86,14 +85,6 @@ def test_accepted_differences_are_still_there(pair: Pair) -> None:
         others = tuple(other for other in pair.accepted if other is not row)
         assert pair.differences(row.witness, others), row.name
         assert not pair.differences(row.witness), row.name
-
-
-def test_accepted_differences_are_documented() -> None:
-    """docs/reference/compatibility.md names each accepted difference, with its reason."""
-    page = (ROOT / "docs" / "reference" / "compatibility.md").read_text(encoding="utf-8")
-
-    for row in (*ACCEPTED, *OLDER_ACCEPTED, *NEWER_ACCEPTED):
-        assert f"| `{row.name}` | {row.reason} |" in page
 
 
 def test_the_comparison_can_fail(pair: Pair) -> None:
