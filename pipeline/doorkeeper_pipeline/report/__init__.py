@@ -9,10 +9,9 @@ overview   decisions over time
 basis      cluster, dates, agreement and limits, at the top
 decisions  what to decide, and what is safe to do: the first page
 findings   the file in which people own and accept findings
-power      what principals may use, and do not
 grants     every grant with its verdict, over-broad grants
 refusals   denied accesses, and the smallest grant that would help
-proposals  least privilege, and the decisions that a proposed set would change
+proposals  the decisions that a proposed set would change
 changes    findings and grants that changed, access that is new
 quality    the input, its unreadable parts, and the basis of the numbers
 writing    from the tables of an output folder to a file; the tables as CSV and JSON

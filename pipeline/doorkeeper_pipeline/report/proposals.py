@@ -1,4 +1,4 @@
-"""Least privilege for each principal, and the decisions that a proposed set would change."""
+"""The decisions that a proposed set would change."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED
-from doorkeeper_pipeline.report.amounts import amount, number
+from doorkeeper_pipeline.report.amounts import amount
 from doorkeeper_pipeline.report.frames import (
     Frames,
     Order,
     Row,
-    count_of,
     first_of,
-    names_of,
     place_of,
-    resource_of,
 )
 from doorkeeper_pipeline.report.model import (
     Column,
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.report.model import About
     from doorkeeper_pipeline.report.overview import History
 
-NOT_MADE = "No proposal was made; doorkeeper-pipeline propose makes one."
 NOT_TRIED = "No proposed set was tried; doorkeeper-pipeline backtest --proposal FILE tries one."
 
 _UNKNOWN = f"{NOTHING_ALLOWED[0].upper()}{NOTHING_ALLOWED[1:]}."
@@ -41,63 +37,6 @@ _TURNS = {
     "ALLOW_TO_DENY": Tag("would be refused", "It was allowed.", strong=True),
     "DENY_TO_ALLOW": Tag("would be allowed", "It was refused."),
 }
-_KINDS = {
-    "LITERAL": Tag("literal", "One name."),
-    "PATTERN": Tag("pattern", "A grant in force whose names are generated, or too many to list."),
-    "PREFIX": Tag("prefix", "Names that share a beginning, which no name of others has."),
-}
-
-
-def least_privilege_of(frames: Frames, history: History, about: About) -> Section:
-    """Return the section with the smallest grants that allow all that was used."""
-    frame = frames.get("least_privilege")
-    section_id, word, title = (
-        "least-privilege",
-        "Least privilege",
-        "Grants that allow what was used",
-    )
-    if frame is None:
-        return Section(id=section_id, word=word, title=title, missing=NOT_MADE)
-    totals = (
-        frame.group_by("principal")
-        .agg(pl.col("newly_allows").max(), pl.col("newly_forbids").max())
-        .select(pl.len(), pl.col("newly_allows").sum(), pl.col("newly_forbids").sum())
-        .collect()
-        .row(0)
-    )
-    total = count_of(frame)
-    order: Order = [
-        *("principal", "resource_type", "resource_name", "pattern_type", "operation", "host"),
-    ]
-    return Section(
-        id=section_id,
-        word=word,
-        title=title,
-        lead=(_least_lead(total, *totals),) if history.allowed or total else (_UNKNOWN,),
-        tables=(
-            Table(
-                id="least-privilege-grants",
-                title="Least privilege",
-                note="Needed by: decisions of the history. Also covers: names that the grant"
-                " reaches and the principal did not use.",
-                columns=(
-                    Column(title="Principal", kind=Kind.NAME),
-                    Column(title="Operation", kind=Kind.TEXT, choice=True),
-                    Column(title="Resource", kind=Kind.RESOURCE),
-                    Column(title="Host", kind=Kind.HOST),
-                    Column(title="Kind", kind=Kind.TAG, choice=True),
-                    Column(title="Needed by", kind=Kind.NUMBER),
-                    Column(title="Names", kind=Kind.NAMES),
-                    Column(title="Also covers", kind=Kind.NAMES),
-                    Column(title="Command", kind=Kind.COMMANDS),
-                ),
-                rows=tuple(_least_row(row) for row in first_of(frame, order, about.rows_max)),
-                total=total,
-                whole=place_of("least_privilege"),
-                empty="Nothing was allowed, so nothing is needed.",
-            ),
-        ),
-    )
 
 
 def backtest_of(frames: Frames, history: History, about: About) -> Section:
@@ -161,19 +100,6 @@ def backtest_of(frames: Frames, history: History, about: About) -> Section:
     )
 
 
-def _least_lead(grants: int, principals: int, allows: int, forbids: int) -> str:
-    return (
-        f"{amount(grants, 'grant')} for {amount(principals, 'principal')} would allow all that"
-        f" was used. Over the whole history they would change {_change_text(allows, forbids)}."
-    )
-
-
-def _change_text(allows: int, forbids: int) -> str:
-    if not allows and not forbids:
-        return "no decision"
-    return f"{number(forbids)} from allowed to denied and {number(allows)} from denied to allowed"
-
-
 def _gain_text(count: int) -> str:
     if not count:
         return "No denied one would be allowed."
@@ -182,20 +108,6 @@ def _gain_text(count: int) -> str:
 
 def _rule(rule: str, binding: str | None) -> Commands:
     return Commands(rule, (), binding or "")
-
-
-def _least_row(row: Row) -> tuple[Value, ...]:
-    return (
-        row["principal"],
-        row["operation"],
-        resource_of(row),
-        row["host"],
-        _KINDS.get(row["kind"], Tag(row["kind"])),
-        row["support"],
-        names_of(row["resources"], row["resource_count"]) if row["kind"] != "LITERAL" else None,
-        names_of(row["covers"]),
-        Commands("add", (row["command"],)) if row["command"] else None,
-    )
 
 
 def _turn_row(row: Row) -> tuple[Value, ...]:

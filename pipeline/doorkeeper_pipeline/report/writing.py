@@ -21,8 +21,7 @@ from doorkeeper_pipeline.report.frames import Frames
 from doorkeeper_pipeline.report.grants import grants_of, overbroad_of
 from doorkeeper_pipeline.report.model import About, Report
 from doorkeeper_pipeline.report.overview import history_of, overview_of
-from doorkeeper_pipeline.report.power import power_of
-from doorkeeper_pipeline.report.proposals import backtest_of, least_privilege_of
+from doorkeeper_pipeline.report.proposals import backtest_of
 from doorkeeper_pipeline.report.quality import quality_of
 from doorkeeper_pipeline.report.refusals import refusals_of
 from doorkeeper_pipeline.report.rendering import html_parts
@@ -163,8 +162,6 @@ def report_of(frames: Frames, about: About, register: Register | None = None) ->
             refusals_of(frames, about),
             grants_of(frames, about),
             overbroad_of(frames, about),
-            power_of(frames, about),
-            least_privilege_of(frames, history, about),
             backtest_of(frames, history, about),
             quality_of(frames, history, about),
         ),

@@ -438,7 +438,8 @@ def _stats_of(table: str, frame: pl.DataFrame) -> str:
     }  # fmt: skip
     for column in stored_columns(TABLES[table]):
         name, kind = column.name, column.type
-        if not isinstance(kind, str) or name in TABLES[table].partitioned_by:
+        is_partition = name in TABLES[table].partitioned_by
+        if not isinstance(kind, str) or is_partition or name not in frame.columns:
             continue
         values = frame[name]
         found["nullCount"][name] = values.null_count()

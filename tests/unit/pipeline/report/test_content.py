@@ -18,7 +18,7 @@ def test_a_world_gives_a_whole_report() -> None:
     report = report_of(small_tables(), ABOUT)
 
     assert (report.first_day, report.last_day) == (date(2026, 11, 1), date(2026, 11, 7))
-    assert [section.missing for section in report.sections] == [""] * 11
+    assert [section.missing for section in report.sections] == [""] * 9
     tables = [table for section in report.sections for table in section.tables]
     ids = [section.id for section in report.sections] + [table.id for table in tables]
     assert len(set(ids)) == len(ids)
@@ -33,7 +33,7 @@ def test_decisions_alone_are_a_report() -> None:
     report = report_of({"decisions": table_of("decisions", [{"count": 1}])}, ABOUT)
 
     assert [figure.number for figure in report.figures] == [UNKNOWN] * 3
-    assert len(report.sections) == 11
+    assert len(report.sections) == 9
 
 
 def test_empty_tables_are_a_report_of_nothing() -> None:

@@ -36,7 +36,7 @@ def test_all_tables_are_shown(tmp_path: Path) -> None:
 
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert set(frames_in(tables)) == set(SHOWN)
-    assert [section.missing for section in report.sections] == [""] * 11
+    assert [section.missing for section in report.sections] == [""] * 9
     assert text.startswith("<!doctype html>")
     assert "2,000" in text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "tables"]
