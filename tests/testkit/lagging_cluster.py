@@ -183,7 +183,13 @@ class Kept:
             config,
             lease,
             store_id,
-            ClusterHooks(lambda: self.state, self.events.append, lambda: None, count().__next__),
+            ClusterHooks(
+                lambda: self.state,
+                lambda: False,
+                self.events.append,
+                lambda: None,
+                count().__next__,
+            ),
         )
 
     def change(self, added: Iterable[AclBinding] = (), removed: Iterable[AclBinding] = ()) -> None:

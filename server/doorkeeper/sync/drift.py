@@ -136,6 +136,8 @@ class DesiredBindings:
         self._revision: int | None = None
         self._unknown_until = 0
         self._changes: deque[Committed] = deque()
+        self.state: State | None = None
+        """The state whose bindings these are; None before the first one."""
         self.acl_revision = 0
         """The last change of ACLs in the bindings, also of such out of the scope."""
         self.bindings: set[AclBinding] = set()
@@ -154,6 +156,7 @@ class DesiredBindings:
     async def follow(self, state: State) -> DesiredChange:
         """Make the bindings those of a state not older than the last one; return the change."""
         is_followed = self._revision is not None
+        self.state = state
         self._revision = state.revision if state.revision >= self._unknown_until else None
         if is_followed:
             change = self._change_until(state.revision)

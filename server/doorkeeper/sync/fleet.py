@@ -57,7 +57,6 @@ class ClusterFleet:
         self._now_ms = now_ms
         self._tasks: dict[ClusterSynchronization, asyncio.Task[None]] = {}
         self.clusters = list(map(self._synchronization, configs))
-        self._note_orders()
         log.subscribe(self._on_commit, ACL)
 
     def start(self) -> None:
@@ -76,7 +75,6 @@ class ClusterFleet:
         self.clusters = [
             same.get(config.name) or self._synchronization(config) for config in configs
         ]
-        self._note_orders()
         self._start([cluster for cluster in self.clusters if cluster not in self._tasks])
         # Orders may have changed, and waits end for clusters that are gone.
         self._wake()
@@ -93,13 +91,14 @@ class ClusterFleet:
             config,
             self._log.store.named_lease(f"cluster {config.name}"),
             self._log.store_id,
-            ClusterHooks(target, self._on_event, self._wake_followers, self._now_ms),
+            ClusterHooks(
+                target,
+                partial(self._is_canary, config),
+                self._on_event,
+                self._wake_followers,
+                self._now_ms,
+            ),
         )
-
-    def _note_orders(self) -> None:
-        last = max((cluster.config.order for cluster in self._enforcing), default=0)
-        for cluster in self.clusters:
-            cluster.is_followed = cluster.config.is_enforced and cluster.config.order < last
 
     def _start(self, clusters: Sequence[ClusterSynchronization]) -> None:
         loop = asyncio.get_running_loop()
@@ -182,6 +181,11 @@ class ClusterFleet:
             last, target = cluster.receipts.last, self._target_of(cluster.config)
             if target is not None and (last is None or last.state is not target):
                 cluster.wake()
+
+    def _is_canary(self, config: ClusterConfig) -> bool:
+        return config.is_enforced and any(
+            cluster.config.order > config.order for cluster in self._enforcing
+        )
 
     def _target_of(self, config: ClusterConfig) -> State | None:
         """Return the state that a cluster should have; None for none yet."""

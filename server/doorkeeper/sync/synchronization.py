@@ -56,10 +56,12 @@ _NOT_ASKED: Final = LiveCluster()
 class ClusterHooks(Struct, frozen=True):
     """What a synchronization has from its server.
 
-    ``target`` returns the state that the cluster should have; None for none yet.
+    ``target`` returns the state that the cluster should have; None for none yet. ``is_canary`` says
+    whether clusters of a higher order wait for its receipts.
     """
 
     target: Callable[[], StoreState | None]
+    is_canary: Callable[[], bool]
     on_event: Callable[[ClusterEvent], None]
     on_receipt: Callable[[], None]
     now_ms: Callable[[], int]
@@ -80,8 +82,6 @@ class ClusterSynchronization:
         self.state = State.CLAIMING
         self.is_holder = False
         """Whether this node synchronizes the cluster; with a shared store, one node does."""
-        self.is_followed = False
-        """Whether a cluster of a higher order waits for this one."""
         self.failure = ""
         """Why the last attempt failed; empty after a success."""
         self.holds: tuple[Hold, ...] = ()
@@ -98,8 +98,6 @@ class ClusterSynchronization:
         self._remote = RemoteCluster(config)
         self._desired = DesiredBindings(config.scope)
         self.readings = Readings(self._remote, self._desired, config.scope)
-        self._goal: StoreState | None = None
-        """The state whose ACLs are the desired ones."""
         self._drift: AclDrift | None = None
         """The drift, as read and then changed from here; None if it is not known."""
         self._edits = AclEdits()
@@ -203,7 +201,6 @@ class ClusterSynchronization:
 
     async def _follow(self, goal: StoreState) -> None:
         """Make the bindings of a state the desired ones."""
-        self._goal = goal
         change = await self._desired.follow(goal)
         if not change:
             return
@@ -220,7 +217,7 @@ class ClusterSynchronization:
         self._drift = None
         self.enforcement.forget()
         await self.follower.close()
-        is_needed = self.receipts.waiters or self.is_followed
+        is_needed = self.receipts.waiters or self._hooks.is_canary()
         return Event.NEEDED if is_needed else Event.NOT_NEEDED
 
     # --- reading
@@ -423,9 +420,10 @@ class ClusterSynchronization:
         return ignored_text(ignored) if ignored else ""
 
     def _receive(self, brokers: tuple[int, ...], read_s: float) -> None:
-        assert self._goal is not None, "the target was taken"
+        state = self._desired.state
+        assert state is not None, "the target was taken"
         revision, now_ms = self._desired.acl_revision, self._hooks.now_ms()
-        is_news = self.receipts.confirm(self._goal, brokers, revision, read_s=read_s, now_ms=now_ms)
+        is_news = self.receipts.confirm(state, brokers, revision, read_s=read_s, now_ms=now_ms)
         self._hooks.on_receipt()
         if is_news:
             self._tell(EventKind.IN_FORCE, brokers=brokers)
