@@ -22,8 +22,7 @@ from doorkeeper.acls.live_changes import OVERRIDES, RemovalLimits, Rule
 from doorkeeper.acls.plan import EVERYTHING, Selector, SelectorUnion
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.properties import CommandConfigError, client_config_of
-from doorkeeper.server.app.errors import StartError
-from doorkeeper.sync.document import FaultyDocument, YamlValue, read
+from doorkeeper.sync.document import YamlValue, read
 
 ALL: Final = "everything"
 """The scope of a cluster whose ACLs all belong to Doorkeeper."""
@@ -112,22 +111,15 @@ def load(path: Path) -> tuple[ClusterConfig, ...]:
     Raises:
         StartError: with all faults of the file.
     """
-    try:
-        return _load(path)
-    except FaultyDocument as error:
-        raise StartError(*map(str, error.problems)) from error
-
-
-def _load(path: Path) -> tuple[ClusterConfig, ...]:
-    document, faults = read(path)
+    document = read(path)
     if document.is_null():
         document.fault("is empty; expected is clusters:")
-        faults.raise_any()
+        document.faults.raise_any()
     fields = document.fields(("clusters",), ("clusters",))
     items = fields["clusters"].items() if "clusters" in fields else []
     clusters = [(cluster, item) for item in items if (cluster := _cluster(item)) is not None]
     _check_together(clusters)
-    faults.raise_any()
+    document.faults.raise_any()
     return tuple(cluster for cluster, _ in clusters)
 
 
@@ -200,7 +192,7 @@ def _check_client(bootstrap: str, properties: Mapping[str, str], value: YamlValu
 def _scope(value: YamlValue) -> SelectorUnion | None:
     """Return the owned part: the words of ``owns`` in files of ACLs, or ``everything``."""
     if value.is_text():
-        if value.text(allow_empty=True) == ALL:
+        if value.scalar() == ALL:
             return SelectorUnion((EVERYTHING,))
         value.fault(f"expected is {ALL}, or a mapping with {', '.join(WORDS)}")
         return None

@@ -3,9 +3,6 @@
 A ``YamlValue`` wraps one value. Its methods return the requested type or, after recording a fault,
 None or an empty value; reading goes on, so one run finds all faults. The file is parsed as files of
 ACLs are: see ``acls.formats.yaml_documents``.
-
-Fault           a fault at a place of a file
-FaultyDocument  every fault of a file, in its order
 """
 
 from __future__ import annotations
@@ -13,13 +10,12 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from doorkeeper.acls.formats.lines import Path as Place
 from doorkeeper.acls.formats.lines import lines_of
 from doorkeeper.acls.formats.names import FormatError, short
 from doorkeeper.acls.formats.yaml_documents import document_of_yaml
 from doorkeeper.base.encodings import not_utf8
+from doorkeeper.server.app.errors import StartError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,66 +23,15 @@ if TYPE_CHECKING:
 
 # Reading must not take minutes.
 FILE_BYTES_MAX = 16 * 1024 * 1024
-# The longest string of Kafka's protocol: a longer one could not be encoded in a response.
-_TEXT_BYTES_MAX = 32_767
 
 
-class Fault(Struct, frozen=True):
-    """A fault at a path such as ``groups[2].id``. ``line`` 0 is the whole file."""
-
-    file: str
-    line: int
-    path: str
-    text: str
-
-    def __str__(self) -> str:
-        """Return ``file:line: path: text``."""
-        source = f"{self.file}:{self.line}" if self.line else self.file
-        return ": ".join(part for part in (source, self.path, self.text) if part)
-
-
-class FaultyDocument(Exception):
-    """The file is not what it must be."""
-
-    def __init__(self, problems: Sequence[Fault]) -> None:
-        """The faults are sorted by line."""
-        self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
-        super().__init__("\n".join(map(str, self.problems)))
-
-
-class FaultList:
-    """The faults of one file."""
-
-    def __init__(self, file: str, text: str = "") -> None:
-        self._file = file
-        self._text = text
-        self._found: list[tuple[Place, str]] = []
-
-    def note(self, path: Place, text: str) -> None:
-        self._found.append((path, text))
-
-    def raise_any(self) -> None:
-        """Raise a ``FaultyDocument`` if there are faults."""
-        if self._found:
-            line_of = lines_of(self._text)
-            raise FaultyDocument(
-                [Fault(self._file, line_of(at), path_text(at), text) for at, text in self._found]
-            )
-
-
-def path_text(path: Place) -> str:
-    """Return a place as faults name it, such as ``groups[2].id``."""
-    parts = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return "".join(parts).removeprefix(".")
-
-
-def read(path: Path) -> tuple[YamlValue, FaultList]:
-    """Return the document of a file, and the list of its faults.
+def read(path: Path) -> YamlValue:
+    """Return the document of a file.
 
     Raises:
-        FaultyDocument: it cannot be read, or is no YAML.
+        StartError: it cannot be read, or is no YAML.
     """
-    line = 0
+    line = ""
     try:
         # The size first: a huge file must not be read into memory.
         size = path.stat().st_size
@@ -98,29 +43,58 @@ def read(path: Path) -> tuple[YamlValue, FaultList]:
     except UnicodeDecodeError as error:
         fault = not_utf8(error)
     except FormatError as error:
-        line, fault = error.line, str(error).removeprefix(f"line {error.line}: ")
-    raise FaultyDocument([Fault(str(path), line, "", fault)])
+        line = f":{error.line}" if error.line else ""
+        fault = str(error).removeprefix(f"line {error.line}: ")
+    raise StartError(f"{path}{line}: {fault}")
 
 
-def parse(text: str, file: str) -> tuple[YamlValue, FaultList]:
-    """Return the document of a text, and the list of its faults."""
-    faults = FaultList(file, text)
-    return YamlValue(document_of_yaml(text), (), faults), faults
+def parse(text: str, file: str) -> YamlValue:
+    """Return the document of a text; ``file`` is named in faults."""
+    return YamlValue(document_of_yaml(text), (), FaultList(file, text))
+
+
+class FaultList:
+    """The faults of one file: ``file:line: clusters[2].name: text``."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self._file = file
+        self._text = text
+        self._faults: list[tuple[Place, str]] = []
+
+    def note(self, path: Place, text: str) -> None:
+        self._faults.append((path, text))
+
+    def raise_any(self) -> None:
+        """Raise a ``StartError`` with the faults, sorted by line."""
+        if not self._faults:
+            return
+        line_of = lines_of(self._text)
+        by_line = sorted(
+            ((line_of(path), path, text) for path, text in self._faults),
+            key=lambda fault: fault[0],
+        )
+        raise StartError(*(self._text_of(*fault) for fault in by_line))
+
+    def _text_of(self, line: int, path: Place, text: str) -> str:
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+        source = f"{self._file}:{line}" if line else self._file
+        return ": ".join(filter(None, (source, "".join(steps).removeprefix("."), text)))
 
 
 class YamlValue:
     """A value of the document."""
 
-    __slots__ = ("_faults", "_place", "_value")
+    __slots__ = ("_place", "_value", "faults")
 
     def __init__(self, value: object, path: Place, faults: FaultList) -> None:
         self._value = value
         self._place = path
-        self._faults = faults
+        self.faults = faults
+        """Those of the whole file."""
 
     def fault(self, text: str) -> None:
         """Record a fault of this value."""
-        self._faults.note(self._place, text)
+        self.faults.note(self._place, text)
 
     def is_text(self) -> bool:
         """Return whether this is a scalar."""
@@ -133,18 +107,14 @@ class YamlValue:
         """Return whether nothing was written."""
         return self._value is None
 
-    def text(self, *, allow_empty: bool = False) -> str | None:
-        """Return the text, at most as long as a string of the protocol."""
-        return self._check_size(self.raw_text(allow_empty=allow_empty))
-
-    def raw_text(self, *, allow_empty: bool = False) -> str | None:
-        """Return the text, of any length."""
+    def text(self) -> str | None:
+        """Return the text, which is not empty."""
         if not isinstance(self._value, str):
             # What YAML reads as a number, a truth value or a date would be another name elsewhere.
             hint = "; put quotes around it" if self.is_text() and not self.is_null() else ""
             self.fault(f"must be a text, not {self._display()}{hint}")
             return None
-        if not self._value and not allow_empty:
+        if not self._value:
             self.fault("must not be empty")
             return None
         return self._value
@@ -155,7 +125,7 @@ class YamlValue:
             self.fault(f"must be a single value, not {self._display()}")
             return None
         value = str(self._value)
-        return self._check_size(value.lower() if isinstance(self._value, bool) else value)
+        return value.lower() if isinstance(self._value, bool) else value
 
     def number(self, low: int, high: int) -> int | None:
         """Return a whole number within bounds."""
@@ -203,18 +173,7 @@ class YamlValue:
         return present
 
     def _part(self, step: str | int, value: object) -> YamlValue:
-        return YamlValue(value, (*self._place, step), self._faults)
-
-    def _check_size(self, text: str | None) -> str | None:
-        try:
-            size = 0 if text is None else len(text.encode())
-        except UnicodeEncodeError:
-            self.fault("holds half of a surrogate pair, which is no character")
-            return None
-        if size > _TEXT_BYTES_MAX:
-            self.fault(f"takes {size} bytes; at most {_TEXT_BYTES_MAX}")
-            return None
-        return text
+        return YamlValue(value, (*self._place, step), self.faults)
 
     def _display(self) -> str:
         if isinstance(self._value, list):
