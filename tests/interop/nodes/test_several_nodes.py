@@ -97,7 +97,9 @@ def test_groups_are_counted_once(run: Run, tools: KafkaTools, cluster: Cluster) 
         state = "--describe --group payments --state"
         shown = run(node, "kafka-consumer-groups", state).stdout.split("\n")
         coordinator = f"127.0.0.1:{cluster.ports[0]}"
-        assert shown[2].split() == ["payments", coordinator, "(1)", "Empty", "0"]
+        row = shown[2].split()
+        # Some releases have a hyphen for the strategy.
+        assert (row[:3], row[-2:]) == (["payments", coordinator, "(1)"], ["Empty", "0"])
 
 
 def test_keys_of_a_node_go_to_that_node(run: Run) -> None:
