@@ -195,7 +195,7 @@ class Authorizer(ABC):
         """
 
     @abstractmethod
-    def acls(self, filter: AclBindingFilter) -> Iterable[AclBinding]:
+    def acls(self, wanted: AclBindingFilter) -> Iterable[AclBinding]:
         """Return the bindings that the filter matches, from local memory.
 
         It may be a generator, which is exhausted at once.

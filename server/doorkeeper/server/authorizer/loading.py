@@ -75,8 +75,8 @@ def authorizer_class(name: str) -> type[Authorizer] | None:
         return None
     if name in KAFKA_NAMES:
         return StandardAuthorizer
-    found = imported(PLUG_IN, name)
-    if has_older_interface(found):
+    named = imported(PLUG_IN, name)
+    if has_older_interface(named):
         older = replace(PLUG_IN, base=object, calls=OLDER_ARGUMENTS, coroutines=())
-        return wrap(checked_class(older, name, found))
-    return checked_class(PLUG_IN, name, found)
+        return wrap(checked_class(older, name, named))
+    return checked_class(PLUG_IN, name, named)

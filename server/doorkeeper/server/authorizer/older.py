@@ -67,12 +67,12 @@ class Session(NamedTuple):
     client_address: str
 
 
-def has_older_interface(found: object) -> TypeGuard[type[Any]]:
+def has_older_interface(candidate: object) -> TypeGuard[type[Any]]:
     """Return whether this is a class with the older interface."""
     return (
-        isinstance(found, type)
-        and not issubclass(found, Authorizer)
-        and all(callable(getattr(found, name, None)) for name in METHODS)
+        isinstance(candidate, type)
+        and not issubclass(candidate, Authorizer)
+        and all(callable(getattr(candidate, name, None)) for name in METHODS)
     )
 
 
@@ -159,16 +159,18 @@ class OlderAuthorizer(Authorizer):
             held = self._all()
         except Exception as error:  # as above
             failure = self._failure("get_acls", error, context)
-            return [completed(AclDeleteResult(check_filter(each) or failure)) for each in filters]
-        refusals = [check_filter(wanted) for wanted in filters]
-        wanted = [each for each, no in zip(filters, refusals, strict=True) if no is None]
+            return [
+                completed(AclDeleteResult(check_filter(filter) or failure)) for filter in filters
+            ]
+        refusals = [check_filter(filter) for filter in filters]
+        accepted = [filter for filter, no in zip(filters, refusals, strict=True) if no is None]
         # Removed once for all filters, before the results of each are built.
-        outcomes = self._remove(held, wanted, context)
+        outcomes = self._remove(held, accepted, context)
         return [
             completed(AclDeleteResult(refusal))
             if refusal is not None
-            else completed(AclDeleteResult(bindings=_matching(outcomes, each)))
-            for each, refusal in zip(filters, refusals, strict=True)
+            else completed(AclDeleteResult(bindings=_matching(outcomes, filter)))
+            for filter, refusal in zip(filters, refusals, strict=True)
         ]
 
     def _remove(
@@ -183,7 +185,7 @@ class OlderAuthorizer(Authorizer):
             matched = frozenset(
                 entry
                 for entry in entries
-                if any(matches(wanted, AclBinding(pattern, entry)) for wanted in filters)
+                if any(matches(filter, AclBinding(pattern, entry)) for filter in filters)
             )
             if not matched:
                 continue
@@ -254,9 +256,9 @@ def _result(answer: object) -> AuthorizationResult:
     raise TypeError(f"authorize returned {answer!r:.80}; expected is True or False")
 
 
-def _exact(wanted: AclBindingFilter) -> ResourcePattern | None:
+def _exact(filter: AclBindingFilter) -> ResourcePattern | None:
     """Return the only pattern that the filter can match, if there is only one."""
-    resource_type, name, pattern_type = wanted.pattern
+    resource_type, name, pattern_type = filter.pattern
     if (
         name is None
         or resource_type in (ResourceType.ANY, ResourceType.UNKNOWN)
@@ -266,8 +268,8 @@ def _exact(wanted: AclBindingFilter) -> ResourcePattern | None:
     return ResourcePattern(resource_type, name, pattern_type)
 
 
-def _entries(found: Iterable[AccessControlEntry]) -> frozenset[AccessControlEntry]:
-    entries = frozenset(found)
+def _entries(acls: Iterable[AccessControlEntry]) -> frozenset[AccessControlEntry]:
+    entries = frozenset(acls)
     for entry in entries:
         if not isinstance(entry, AccessControlEntry):
             raise TypeError(f"get_acls returned {entry!r:.80}; expected is an AccessControlEntry")
@@ -275,9 +277,9 @@ def _entries(found: Iterable[AccessControlEntry]) -> frozenset[AccessControlEntr
 
 
 def _mapping(
-    found: Mapping[ResourcePattern, Iterable[AccessControlEntry]],
+    acls: Mapping[ResourcePattern, Iterable[AccessControlEntry]],
 ) -> dict[ResourcePattern, frozenset[AccessControlEntry]]:
-    held = {pattern: _entries(entries) for pattern, entries in found.items()}
+    held = {pattern: _entries(entries) for pattern, entries in acls.items()}
     for pattern in held:
         if not isinstance(pattern, ResourcePattern):
             raise TypeError(f"get_acls returned {pattern!r:.80}; expected is a ResourcePattern")
@@ -285,6 +287,6 @@ def _mapping(
 
 
 def _matching(
-    outcomes: Sequence[AclBindingDeleteResult], wanted: AclBindingFilter
+    outcomes: Sequence[AclBindingDeleteResult], filter: AclBindingFilter
 ) -> tuple[AclBindingDeleteResult, ...]:
-    return tuple(outcome for outcome in outcomes if matches(wanted, outcome.binding))
+    return tuple(outcome for outcome in outcomes if matches(filter, outcome.binding))

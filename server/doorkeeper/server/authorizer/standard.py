@@ -371,13 +371,13 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
                 await next_turn()
         return results
 
-    def acls(self, filter: AclBindingFilter) -> list[AclBinding]:
+    def acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
         """Return the visible bindings that the filter matches, sorted.
 
         Raises:
             DecisionPending: the ACLs are not loaded yet.
         """
-        return find(self.snapshot, filter)
+        return find(self.snapshot, wanted)
 
     def acl_count(self) -> int:
         return self._state_log.state.acls.count if self._ready else -1

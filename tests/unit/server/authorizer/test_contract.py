@@ -132,7 +132,7 @@ METHODS = {
     "authorize": ("context", "actions"),
     "create_acls": ("context", "bindings"),
     "delete_acls": ("context", "filters"),
-    "acls": ("filter",),
+    "acls": ("wanted",),
     "acl_count": (),
     "authorize_by_resource_type": ("context", "operation", "resource_type"),
     "authorized_operations": ("context", "resources"),
