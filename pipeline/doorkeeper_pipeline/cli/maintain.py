@@ -60,7 +60,7 @@ def command(
     packages: tuple[str, ...],
     quiet: bool,
 ) -> None:
-    """Remove old days and forgotten names from the tables, and delete unused files.
+    """Remove old days and forgotten names from the tables, merge small files, delete unused ones.
 
     Call it daily. It waits for a run that is writing; the next run makes the summaries anew. What
     is removed stays in the files of older versions until they are deleted.
@@ -105,6 +105,8 @@ def as_text(done: Maintained, vacuum_hours: int) -> str:
         f"warning: ACLs name {printable(name)}, and come back with their next listing"
         for name in done.listed
     ]
+    if done.merged[0]:
+        lines.append(f"{done.merged[0]:,} small files of lines merged into {done.merged[1]:,}")
     lines.append(f"{done.deleted:,} unused files deleted")
     if done.waiting:
         lines.append(

@@ -4,6 +4,7 @@ read       files to bronze: the decisions of each input file, and its unreadable
 topics     the ranges of topics that a run reads
 belonging  inputs that must not be together in a folder are refused; the cluster of a run
 copies     decisions of several files, each counted once
+merged     small files of lines that become few
 silver     bronze to decisions, partitioned by day
 sums       distinct decisions of days, of old days and of the whole history, by key, kept and
            added to

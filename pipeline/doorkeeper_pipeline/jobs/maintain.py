@@ -19,7 +19,7 @@ import polars as pl
 
 from doorkeeper_pipeline.columns import stored_columns
 from doorkeeper_pipeline.errors import Conflicting
-from doorkeeper_pipeline.jobs import sums
+from doorkeeper_pipeline.jobs import merged, sums
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import (
@@ -66,13 +66,15 @@ class Maintained:
     """What was done: rows that were removed, by table, and files that were deleted.
 
     ``forgotten`` are the rows that each name had. ``listed`` are names that ACLs of the last
-    listing have, ``waiting`` files of earlier versions that stay.
+    listing have, ``merged`` the small files that were merged and what they became, ``waiting``
+    files of earlier versions that stay.
     """
 
     before: dt.date | None = None
     expired: Counter[str] = field(default_factory=Counter)
     forgotten: dict[str, Counter[str]] = field(default_factory=dict)
     listed: tuple[str, ...] = ()
+    merged: tuple[int, int] = (0, 0)
     deleted: int = 0
     waiting: int = 0
 
@@ -161,6 +163,9 @@ class _Maintenance:
         files = self._tables.read("files")
         kept_files = self._expire(files)
         self._rewrite()
+        self._done.merged = merged.merge(
+            self._change, self._around.engine, kept_files, self._started
+        )
         self._rewrite_manifest(files, kept_files)
         for name, counts in self._done.forgotten.items():
             if not counts:
@@ -185,6 +190,11 @@ class _Maintenance:
         for table in ("lines", "quarantine"):
             for file_id in gone:
                 old += self._tables.parts(table, places.of_file(file_id))
+        old += [
+            part
+            for part in self._tables.parts("lines", places.MERGED)
+            if places.days_of_merged(part.path)[1] < day
+        ]
         for part in old:
             self._change.remove(part.table, part.path)
             self._done.expired[part.table] += part.rows
@@ -261,10 +271,19 @@ class _Maintenance:
             return self._change.parts("lines")
         files = self._tables.read("files", ("file_id", "first_ts", "last_ts"))
         found = files.filter(pl.col("first_ts") < self._since, pl.col("last_ts") >= self._since)
+        assert self._since is not None
+        day = self._since.date().isoformat()
         return [
-            part
-            for file_id in found["file_id"]
-            for part in self._change.parts("lines", places.of_file(file_id))
+            *(
+                part
+                for file_id in found["file_id"]
+                for part in self._change.parts("lines", places.of_file(file_id))
+            ),
+            *(
+                part
+                for part in self._change.parts("lines", places.MERGED)
+                if places.days_of_merged(part.path)[0] < day
+            ),
         ]
 
     def _count(self, table: str, result: RewriteResult) -> None:

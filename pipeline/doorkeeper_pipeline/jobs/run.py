@@ -25,7 +25,7 @@ from doorkeeper_pipeline.evaluation.unread import (
     sum_unread,
     unread_in_files,
 )
-from doorkeeper_pipeline.jobs import causes, gold, silver, sums
+from doorkeeper_pipeline.jobs import causes, gold, merged, silver, sums
 from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from doorkeeper_pipeline.jobs.belonging import (
     check_logs,
@@ -411,6 +411,8 @@ class _Run:
         for file_id, _ in work.read:
             for table in ("lines", "quarantine"):
                 self._change.remove(table, places.of_file(file_id))
+        read = {file_id for file_id, _ in work.read}
+        merged.take_out(self._change, [row for row in self._known if row["file_id"] in read])
         tasks = tasks_of(
             work.read,
             request.zone,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from doorkeeper_pipeline.jobs import merged
 from doorkeeper_pipeline.jobs.copies import sum_files
 from doorkeeper_pipeline.jobs.sums import write_distinct
 from doorkeeper_pipeline.tables import contents, places
@@ -129,6 +130,13 @@ def _files_of_days(
                     lines // len(row["days"]),
                 )
             )
+    for part in merged.of_days(change, found.keys()):
+        first, last = places.days_of_merged(part.path)
+        times = Times(_whole(first).first, _whole(last).last)
+        place = (change.tables.place_of(part),)
+        length = (times.last - times.first).days
+        for day in (day for day in found if first <= day <= last):
+            found[day].append(_DayFile(times, place, part.rows // length))
     return found
 
 

@@ -1,6 +1,7 @@
 """Where each table is in an output folder, and the beginnings of the names of its files.
 
 bronze/lines/file_id=<id>/00000-*.parquet           bronze/quarantine/file_id=<id>/00000-*.parquet
+bronze/lines/merged/2026-11-22_2026-11-23/00000-*.parquet   see ``jobs.merged``
 silver/decisions/day=2026-11-22/0000of0004-*.parquet   the first quarter of a day
 silver/decisions/day=2026-11-22/0000of0001~<digest>-*.parquet  of a cluster that the events name
 silver/bindings/bindings-*.parquet
@@ -38,6 +39,20 @@ def folder_of(table: str) -> str:
 def of_file(file_id: str) -> str:
     """Return the beginning of the paths of bronze files of an input file."""
     return f"file_id={file_id}/"
+
+
+MERGED = "merged/"
+
+
+def of_merged(first: str, last: str) -> str:
+    """Return the beginning of the paths of lines of several input files, from a day to a day."""
+    return f"{MERGED}{first}_{last}/00000"
+
+
+def days_of_merged(path: str) -> tuple[str, str]:
+    """Return the first and the last day of merged lines at a path."""
+    first, _, last = path.split("/")[1].partition("_")
+    return first, last
 
 
 def of_day(day: str) -> str:

@@ -173,6 +173,68 @@ def test_nothing_to_do(output: Output) -> None:
     assert output.run().run["run_id"] != run.run["run_id"]
 
 
+@pytest.fixture
+def many(tmp_path: Path) -> Output:
+    """Return tables of six logs of an old day, of which the last ends on the next one."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for number in range(6):
+        later = record("later", "2026-11-11 00:10:00,000") * (number == 5)
+        (logs / f"{number}.log").write_text(record(f"t{number}", OLD, f"u{number}") + later)
+    found = Output(tmp_path / "out", str(logs))
+    found.run()
+    return found
+
+
+ALL = {f"t{number}": 1 for number in range(6)} | {"later": 1}
+
+
+def files_of_lines(output: Output) -> int:
+    """Return the number of files of the table lines."""
+    return len(delta.files_of(output.out, "lines"))
+
+
+def test_small_files_are_merged(many: Output) -> None:
+    """Files of logs that do not change become one, once; what is read later is added to them."""
+    done = maintained(many)
+
+    assert done.merged == (6, 1)
+    assert files_of_lines(many) == 1
+    assert many.counts() == ALL
+    assert maintained(many).merged == (0, 0)
+    assert many.run().run["files_read"] == 0
+    (many.out.parent / "logs" / "more.log").write_text(record("t0", OLD))
+    many.run()
+    assert many.counts() == ALL | {"t0": 2}
+
+
+def test_a_merged_log_that_grows(many: Output) -> None:
+    """It is read again, and counts once; so does each of all that are read again."""
+    maintained(many)
+    log = many.out.parent / "logs" / "5.log"
+    log.write_text(log.read_text() + record("new", "2026-11-12 00:10:00,000"))
+
+    assert many.run().run["files_read"] == 1
+    assert many.counts() == ALL | {"new": 1}
+    many.run(rebuild=True)
+    assert many.counts() == ALL | {"new": 1}
+    assert files_of_lines(many) == 6
+
+
+def test_merged_lines_that_are_old_or_forgotten(many: Output) -> None:
+    """They go as those of other files."""
+    maintained(many)
+
+    done = maintained(many, forget=("User:u3",))
+    assert done.forgotten["User:u3"]["lines"] == 1
+    assert many.counts() == {name: 1 for name in ALL if name != "t3"}
+    maintained(many, keep_days=11)
+    assert many.counts() == {"later": 1}
+    assert len(delta.read(many.out, "lines")) == 1
+    maintained(many, keep_days=5)
+    assert (many.counts(), files_of_lines(many)) == ({}, 0)
+
+
 @pytest.mark.parametrize("text", ["bob", "User:", "10.0.0", ":bob", "User: x"])
 def test_no_name(text: str) -> None:
     """What is neither a principal nor an address is refused."""
