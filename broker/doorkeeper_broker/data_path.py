@@ -58,11 +58,8 @@ class DataPath:
         self._classic = ClassicApis(self.coordinator)
         self._consumers = ConsumerApis(self.coordinator)
         offsets = ShareOffsets(self.coordinator, self.records, node)
-        self._shares = (
-            ShareApis(self.coordinator),
-            ShareRecords(self.coordinator, self.records, offsets, node),
-            offsets,
-        )
+        self._share_records = ShareRecords(self.coordinator, self.records, offsets, node)
+        self._shares = (ShareApis(self.coordinator), self._share_records, offsets)
         log.subscribe(self._forget_topics, TOPIC)
 
     @property
@@ -90,6 +87,10 @@ class DataPath:
             ),
             replace(delete_groups.API, handle=self._delete_groups),
         )
+
+    def disconnected(self, connection: int) -> None:
+        """End the sessions of share groups that a connection had."""
+        self._share_records.disconnected(connection)
 
     def close(self) -> None:
         """Stop all timers."""

@@ -122,7 +122,7 @@ class ShareRecords:
         key = group_id, request.member_id or ""
         work = _work(request)
         try:
-            partitions = self._next_request(request, key, work)
+            partitions = self._next_request(request, key, work, context.connection)
         except ApiError as error:
             if error.code is not ErrorCode.SHARE_SESSION_LIMIT_REACHED:
                 raise
@@ -141,7 +141,11 @@ class ShareRecords:
         return DelayedResponse(fetch.wait())
 
     def _next_request(
-        self, request: ShareFetchRequest, key: tuple[str, str], work: Mapping[Partition, Batches]
+        self,
+        request: ShareFetchRequest,
+        key: tuple[str, str],
+        work: Mapping[Partition, Batches],
+        connection: int,
     ) -> Sequence[Partition]:
         """Begin the next request of a session; return the partitions to read.
 
@@ -153,7 +157,7 @@ class ShareRecords:
             if any(work.values()):
                 raise ApiError(ErrorCode.INVALID_REQUEST)
             count_max = node.settings[GROUP_SHARE_MAX_SHARE_SESSIONS]
-            self._sessions.open(key, known, node.now_ms(), count_max)
+            self._sessions.open(key, known, node.now_ms(), count_max, connection)
         else:
             self._sessions.use(key, epoch, node.now_ms())
         if epoch == FINAL:
@@ -283,6 +287,14 @@ class ShareRecords:
         return _SUCCESS
 
     # --- shared
+
+    def disconnected(self, connection: int) -> None:
+        """Close the sessions that a connection opened: others get what their members had."""
+        for key in self._sessions.of_connection(connection):
+            self._close(key)
+            group = self._coordinator.find(key[0], ShareGroup)
+            if group is not None:
+                self._coordinator.schedule(group)
 
     def _close(self, key: tuple[str, str]) -> None:
         """Close a session: what the member has is released."""

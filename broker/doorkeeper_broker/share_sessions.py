@@ -1,7 +1,10 @@
 """The sessions in which members of share groups fetch: which partitions each of them reads.
 
-Source: ``SharePartitionManager.newContext`` and ``ShareSessionCache`` of Kafka 4.3.1. A broker ends
-a session with its connection; here those that were idle longest make room.
+A session ends with the connection that opened it. Those that were idle longest make room for
+others.
+
+Source: ``SharePartitionManager.newContext`` and ``ShareSessionCache`` of Kafka 4.3.1, which has no
+room beyond its bound.
 """
 
 from __future__ import annotations
@@ -27,10 +30,11 @@ Key = tuple[str, str]
 
 
 class _Session:
-    def __init__(self, partitions: Iterable[Partition], now_ms: int) -> None:
+    def __init__(self, partitions: Iterable[Partition], now_ms: int, connection: int) -> None:
         self.partitions = dict.fromkeys(partitions)
         self.epoch = 1
         self.used_ms = now_ms
+        self.connection = connection
 
 
 class ShareSessions:
@@ -39,8 +43,15 @@ class ShareSessions:
     def __init__(self) -> None:
         self._sessions: dict[Key, _Session] = {}
 
-    def open(self, key: Key, partitions: Iterable[Partition], now_ms: int, count_max: int) -> None:
-        """Open a session in the place of an earlier one.
+    def open(
+        self,
+        key: Key,
+        partitions: Iterable[Partition],
+        now_ms: int,
+        count_max: int,
+        connection: int,
+    ) -> None:
+        """Open a session in the place of an earlier one, for the connection of this number.
 
         Raises:
             ApiError: there are too many.
@@ -51,7 +62,13 @@ class ShareSessions:
             if self._sessions[oldest].used_ms > now_ms - IDLE_MS:
                 raise ApiError(ErrorCode.SHARE_SESSION_LIMIT_REACHED)
             del self._sessions[oldest]
-        self._sessions[key] = _Session(partitions, now_ms)
+        self._sessions[key] = _Session(partitions, now_ms, connection)
+
+    def of_connection(self, connection: int) -> tuple[Key, ...]:
+        """Return the sessions that a connection opened."""
+        return tuple(
+            key for key, session in self._sessions.items() if session.connection == connection
+        )
 
     def partitions(self, key: Key) -> tuple[Partition, ...]:
         """Return the partitions of a session, in the order in which they came.

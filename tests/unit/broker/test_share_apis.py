@@ -73,9 +73,10 @@ class World:
         self.records = Records(1_000_000)
         self.coordinator = Coordinator(self, node.now_ms, lambda: node.settings)  # type: ignore[arg-type]
         offsets = ShareOffsets(self.coordinator, self.records, node)
+        self.share_records = ShareRecords(self.coordinator, self.records, offsets, node)
         parts = (
             ShareApis(self.coordinator),
-            ShareRecords(self.coordinator, self.records, offsets, node),
+            self.share_records,
             offsets,
             ClassicApis(self.coordinator),
         )
@@ -259,6 +260,23 @@ async def test_sessions(worlds: Any) -> None:
     with pytest.raises(Exception, match="SHARE_SESSION_LIMIT_REACHED"):
         await limited.response
     assert rows(world.fetch(-1)) == []
+    assert rows(world.fetch(0, member="b")) == [(0, 0, [(0, 0, 2)])]
+
+
+async def test_a_session_ends_with_its_connection(worlds: Any) -> None:
+    """What its member has is released: another one gets it, and it opens a session anew."""
+    world = await worlds()
+    world.beat("a")
+    world.beat("b")
+    world.fetch(0)
+    world.produce(b"one")
+    assert rows(world.fetch(1)) == [(0, 0, [(0, 0, 1)])]
+
+    world.share_records.disconnected(7)
+    assert world.fetch(2).error_code == 0
+    world.share_records.disconnected(0)
+
+    assert world.fetch(3).error_code == 122
     assert rows(world.fetch(0, member="b")) == [(0, 0, [(0, 0, 2)])]
 
 

@@ -37,7 +37,7 @@ from doorkeeper.server.app.authorizer import (
 )
 from doorkeeper.server.app.clusters import ClusterRecorder, fleet_of
 from doorkeeper.server.app.config_changes import ConfigChanges, dynamic_values
-from doorkeeper.server.app.data_path import NOTICE, open_data_path
+from doorkeeper.server.app.data_path import NOTICE, DataPath, open_data_path
 from doorkeeper.server.app.decision_settings import first_settings, record_settings
 from doorkeeper.server.app.delegation_tokens import DelegationTokens
 from doorkeeper.server.app.errors import StartError
@@ -195,7 +195,7 @@ class Assembly:
         self._operator_node = self.node.for_operator(self.operator_authorizer)
         timeout_s = settings[UPDATE_TIMEOUT_MS] / 1000
         services = NodeServices(self.log, self.tokens, self.operator_authorizer, timeout_s)
-        self.edge = self._make_edge(settings, (), services)
+        self.edge = self._make_edge(settings, (), services, None)
         await self.edge.bind()
         self._opened.push_async_callback(self._drain)
         self.log.start()
@@ -241,7 +241,7 @@ class Assembly:
             self._log.warning(NOTICE, memory_bytes=settings.test_broker_memory_bytes)
         services = self._make_services(settings)
         specs = [options_of(listener, security[listener.name]) for listener in settings.listeners]
-        self.edge = self._make_edge(settings, specs, services)
+        self.edge = self._make_edge(settings, specs, services, data_path)
         self.reconfiguration = Reconfiguration(
             node=self.node,
             authorizer=self.authorizer,
@@ -395,7 +395,11 @@ class Assembly:
         return membership
 
     def _make_edge(
-        self, settings: Settings, specs: Sequence[ListenerSpec], services: NodeServices
+        self,
+        settings: Settings,
+        specs: Sequence[ListenerSpec],
+        services: NodeServices,
+        data_path: DataPath | None,
     ) -> Server:
         return Server(
             specs,
@@ -405,6 +409,7 @@ class Assembly:
             services,
             self._logs.logger("doorkeeper.net"),
             apis=self.node.apis,
+            disconnected=None if data_path is None else data_path.disconnected,
             connect=self._connect,
             requests=None if settings.http is None else RequestMeter(self.meters),
             audit_log=self.audit_log,

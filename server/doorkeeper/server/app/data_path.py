@@ -26,6 +26,10 @@ class DataPath(Protocol):
         """Return the APIs that it adds, or serves instead of those of the server."""
         ...
 
+    def disconnected(self, connection: int) -> None:
+        """Take note that the connection of this number has ended."""
+        ...
+
     def close(self) -> None:
         """Stop all timers."""
         ...

@@ -68,6 +68,7 @@ class Server:
         logger: Logger,
         *,
         apis: ApiTable,
+        disconnected: Callable[[int], None] | None = None,
         clock: Callable[[], float] | None = None,
         connect: Callable[..., Connection] = Connection,
         requests: RequestMeter | None = None,
@@ -78,7 +79,8 @@ class Server:
 
         ``requests`` counts requests for metrics; updates wait for ``audit_log``, which also records
         logins; ``request_log`` may be switched on at run time. ``connect`` constructs the protocol
-        side of a connection: the class ``Connection`` or a subclass.
+        side of a connection: the class ``Connection`` or a subclass. ``disconnected`` is called
+        with the number of each connection that has ended.
         """
         self._specs = tuple(specs)
         self._limits = limits
@@ -87,6 +89,7 @@ class Server:
         self._services = services
         self._logger = logger
         self._apis = apis
+        self._disconnected = disconnected
         self._clock = clock
         self._connect = connect
         self._requests = requests
@@ -339,7 +342,10 @@ class Server:
 
     def _forget(self, channel: Accepted) -> None:
         channel = cast("Channel", channel)
-        self._admission.leave(self._channels.pop(channel), channel.connection.peer.host)
+        peer = channel.connection.peer
+        self._admission.leave(self._channels.pop(channel), peer.host)
+        if self._disconnected is not None:
+            self._disconnected(peer.number)
         if not self._channels:
             self._empty.set()
 

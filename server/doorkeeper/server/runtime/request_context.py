@@ -41,3 +41,5 @@ class RequestContext(Struct, frozen=True):
     """True on a listener named in ``controller.listener.names``."""
     token_authenticated: bool = False
     """True where the client logged in with a delegation token."""
+    connection: int = 0
+    """The number of the connection: no open one has the same."""

@@ -186,6 +186,7 @@ class Conversation:
             self._description,
             peer.controller,
             self.session.token_authenticated,
+            peer.number,
         )
 
     def answer_unsupported(
