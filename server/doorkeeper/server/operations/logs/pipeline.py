@@ -96,9 +96,9 @@ class Logs:
         """Configure structlog for this process and start the writer."""
         self._now_ns = now_ns
         self._processors: Sequence[Processor] = (
-            self._head,
             hide,
             _shorten,
+            self._head,
             structlog.processors.format_exc_info,
             renderer_of(form, terminal=terminal),
         )
