@@ -15,16 +15,17 @@ Source: ``KafkaApis.handleConsumerGroupDescribe`` (4.3.1).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.permissions import needs
 from doorkeeper.server.api.typed_groups import (
-    FoundGroup,
     assignment_of,
     authorize_rows,
     find_groups,
     refuse_groups,
+    row_of,
     subscription_of,
 )
 from doorkeeper_wire.messages.consumer_group_describe import (
@@ -38,7 +39,7 @@ from doorkeeper_wire.messages.consumer_group_describe import (
 
 if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node
-    from doorkeeper.server.resources.cluster import Group, GroupMember
+    from doorkeeper.server.resources.cluster import GroupMember
     from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE, _DESCRIBE_TOPIC = needs(ConsumerGroupDescribeRequest.API_KEY)
@@ -53,7 +54,7 @@ def handle(
     groups = find_groups(request.group_ids, "consumer", _DESCRIBE, context, node)
     return ConsumerGroupDescribeResponse(
         groups=authorize_rows(
-            (_describe(group, node) for group in groups),
+            (row_of(DescribedGroup, group, partial(_member, node)) for group in groups),
             _topics,
             _DESCRIBE_TOPIC,
             context,
@@ -63,23 +64,7 @@ def handle(
     )
 
 
-def _describe(asked: FoundGroup, node: Node) -> DescribedGroup:
-    if asked.group is None:
-        return DescribedGroup(
-            error_code=asked.error.value, error_message=asked.text, group_id=asked.group_id
-        )
-    group: Group = asked.group
-    return DescribedGroup(
-        group_id=group.group_id,
-        group_state=group.state,
-        group_epoch=group.generation or 0,
-        assignment_epoch=group.assignment_epoch,
-        assignor_name=group.protocol,
-        members=tuple(_member(member, node) for member in group.members),
-    )
-
-
-def _member(member: GroupMember, node: Node) -> Member:
+def _member(node: Node, member: GroupMember) -> Member:
     assignment = _assignment(member.assignment, node)
     target = member.newer.target
     return Member(

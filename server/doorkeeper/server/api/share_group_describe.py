@@ -10,16 +10,17 @@ Source: ``KafkaApis.handleShareGroupDescribe`` (4.3.1).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.server.api.declaration import declare
 from doorkeeper.server.api.permissions import needs
 from doorkeeper.server.api.typed_groups import (
-    FoundGroup,
     assignment_of,
     authorize_rows,
     find_groups,
     refuse_groups,
+    row_of,
     subscription_of,
 )
 from doorkeeper_wire.messages.share_group_describe import (
@@ -45,7 +46,7 @@ def handle(
     groups = find_groups(request.group_ids, "share", _DESCRIBE, context, node)
     return ShareGroupDescribeResponse(
         groups=authorize_rows(
-            (_describe(group, node) for group in groups),
+            (row_of(DescribedGroup, group, partial(_member, node)) for group in groups),
             _topics,
             _DESCRIBE_TOPIC,
             context,
@@ -55,23 +56,7 @@ def handle(
     )
 
 
-def _describe(asked: FoundGroup, node: Node) -> DescribedGroup:
-    group = asked.group
-    if group is None:
-        return DescribedGroup(
-            error_code=asked.error.value, error_message=asked.text, group_id=asked.group_id
-        )
-    return DescribedGroup(
-        group_id=group.group_id,
-        group_state=group.state,
-        group_epoch=group.generation or 0,
-        assignment_epoch=group.assignment_epoch,
-        assignor_name=group.protocol,
-        members=tuple(_member(member, node) for member in group.members),
-    )
-
-
-def _member(member: GroupMember, node: Node) -> Member:
+def _member(node: Node, member: GroupMember) -> Member:
     return Member(
         member_id=member.member_id,
         rack_id=member.newer.rack_id,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.declaration import Refuse
     from doorkeeper.server.api.node import Node, Response
     from doorkeeper.server.api.permissions import Need
-    from doorkeeper.server.resources.cluster import Group, Topic
+    from doorkeeper.server.resources.cluster import Group, GroupMember, Topic
     from doorkeeper.server.runtime.request_context import RequestContext
 
 
@@ -71,6 +71,23 @@ def _of_type(group_id: str, group_type: str, node: Node) -> FoundGroup:
     else:
         return FoundGroup(group_id, group=group)
     return FoundGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, text)
+
+
+def row_of(
+    row: Callable[..., Row], asked: FoundGroup, member: Callable[[GroupMember], object]
+) -> Row:
+    """Return the row of a group, of the class of an API; ``member`` makes those of its members."""
+    group = asked.group
+    if group is None:
+        return row(error_code=asked.error.value, error_message=asked.text, group_id=asked.group_id)
+    return row(
+        group_id=group.group_id,
+        group_state=group.state,
+        group_epoch=group.generation or 0,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=group.protocol,
+        members=tuple(map(member, group.members)),
+    )
 
 
 def authorize_rows(
