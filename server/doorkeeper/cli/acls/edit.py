@@ -93,7 +93,6 @@ _MEMBERS = {
     "export": Member(f"{_EXPORT}:export", "Write ACLs as YAML, JSON, CSV or a kafka-acls.sh list."),
     "import": Member(f"{_SETS}:import_acls", "Add ACLs from a file; remove none."),
     "render": Member(f"{_EXPORT}:render", "Write the plain ACLs of files, with roles expanded."),
-    "schema": Member(f"{_EXPORT}:schema", "Print the JSON schema of files of ACLs."),
     "diff": Member(f"{_SETS}:diff", "Compare two sets of ACLs."),
     "plan": Member(f"{_SETS}:plan", "Show the changes that lead to a wanted set of ACLs."),
     "undo": Member(

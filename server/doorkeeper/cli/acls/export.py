@@ -1,4 +1,4 @@
-"""``doorkeeper acls export``, ``render`` and ``schema``: whole sets of ACLs, written."""
+"""``doorkeeper acls export`` and ``render``: whole sets of ACLs, written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from doorkeeper.cli.acls.plans import side_of
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.repository import AclContents
-from doorkeeper.cli.sample_files import sample_file
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
@@ -122,23 +121,3 @@ def _write_stdout(text: str) -> None:
     # As bytes: CSV has line ends of its own.
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode())
-
-
-@click.command(
-    cls=Command,
-    epilog="""
-\b
-Exit statuses: 0 printed; 2 wrong usage.
-
-\b
-Examples:
-  doorkeeper acls schema > acls.schema.json
-  doorkeeper acls schema | check-jsonschema --schemafile /dev/stdin teams/*.yaml
-  doorkeeper acls schema --rules > acl-rules.schema.json
-""",
-)
-@named_option("--rules", is_flag=True)
-def schema(*, rules: bool) -> None:
-    """Print the JSON schema of files of ACLs, for editors and for checks in CI."""
-    name = "acl_rules.json" if rules else "acl_set.json"
-    click.echo(sample_file(f"schemas/records/{name}").read_text("utf-8"), nl=False)

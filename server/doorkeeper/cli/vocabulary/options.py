@@ -289,7 +289,6 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--rebuild": Meaning(OPTIONS, None, "Read all files again, known or not."),
     "--recorded": Meaning(OPTIONS, "REVISION:HASH", "A hash that was kept elsewhere."),
     "--recorded-in": Meaning(OPTIONS, "FILE", "A file with such hashes, as a server's log."),
-    "--rules": Meaning(OPTIONS, None, "The schema of the rules of doorkeeper acls assert."),
     "--sensitive": Meaning(
         OPTIONS,
         "PREFIX",

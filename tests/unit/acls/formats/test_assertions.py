@@ -24,7 +24,7 @@ def text_of(rule: object) -> str:
 
 
 def test_words_of_the_schema_are_those_that_are_read() -> None:
-    """The schema is a file, which ``doorkeeper acls schema --rules`` prints."""
+    """Each word and choice of the one is in the other."""
     properties = SCHEMA["$defs"]["rule"]["properties"]
 
     def choices(word: str) -> list[str]:

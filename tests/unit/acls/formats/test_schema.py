@@ -36,7 +36,7 @@ def is_valid(document: object) -> bool:
 
 
 def test_words_of_the_schema_are_those_that_are_read() -> None:
-    """The schema is a file, which ``doorkeeper acls schema`` prints."""
+    """Each word and choice of the one is in the other."""
     defined = SCHEMA["$defs"]
     record = SCHEMA["properties"]["acls"]["items"]
     limits = (*CLIENT_QUOTAS, *IP_QUOTAS)
