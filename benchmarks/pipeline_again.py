@@ -102,7 +102,7 @@ def measure_histories(folder: Path, lines: int, engine: str) -> None:
 def run(logs: Path, acls: Path, out: Path, engine: str) -> Cost:
     """Run the command; return what it cost."""
     command = [sys.executable, "-m", "doorkeeper_pipeline", "run", "--quiet", "--engine", engine]
-    command += ["--audit", str(logs), "--acls", str(acls), "--out", str(out)]
+    command += ["--log", str(logs), "--acls", str(acls), "--tables", str(out)]
     before, begin_s = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     wall_s = time.perf_counter() - begin_s

@@ -76,16 +76,16 @@ def main() -> None:
     tables = folder / "tables"
     page = folder / "report.html"
     common = (
-        *("--engine", asked.engine, "--super-user", "User:admin", "--out", str(tables)),
+        *("--engine", asked.engine, "--super-user", "User:admin", "--tables", str(tables)),
         # The history of this demonstration is seconds long.
         *("--min-days", "0"),
     )
-    pipeline("run", "--audit", str(trail), "--acls", str(acls), *common)
+    pipeline("run", "--log", str(trail), "--acls", str(acls), *common)
     pipeline(
-        *("propose", "--to", str(folder / "proposal.yaml")),
+        *("propose", "--out", str(folder / "proposal.yaml")),
         *("--script", str(folder / "proposal.sh"), *common),
     )
-    pipeline("report", "--out", str(tables), "--to", str(page), "--title", "pipeline-demo")
+    pipeline("report", "--tables", str(tables), "--out", str(page), "--title", "pipeline-demo")
     say(f"open {page.as_uri()}")
 
 

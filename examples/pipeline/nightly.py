@@ -41,16 +41,16 @@ class Site:
         """Return the command that reads what is new."""
         users = [word for user in self.super_users for word in ("--super-user", user)]
         return [
-            *("doorkeeper-pipeline", "run", "--quiet", "--cluster", self.cluster),
-            *("--audit", self.logs, "--acls", self.acls, "--out", f"{self.folder}/access"),
+            *("doorkeeper-pipeline", "run", "--quiet", "--cluster-name", self.cluster),
+            *("--log", self.logs, "--acls", self.acls, "--tables", f"{self.folder}/access"),
             *users,
         ]
 
     def report_command(self) -> list[str]:
         """Return the command that writes the report, and what became of the findings."""
         return [
-            *("doorkeeper-pipeline", "report", "--out", f"{self.folder}/access"),
-            *("--to", f"{self.folder}/report.html"),
+            *("doorkeeper-pipeline", "report", "--tables", f"{self.folder}/access"),
+            *("--out", f"{self.folder}/report.html"),
             *("--findings", f"{self.folder}/findings.json", "--data", f"{self.folder}/data"),
         ]
 

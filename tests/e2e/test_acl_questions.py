@@ -41,10 +41,14 @@ def follow(folder: Path, command: str) -> None:
 
 def test_the_server_and_its_store_give_one_answer(server: Serving, tmp_path: Path) -> None:
     """Over the wire the policy is assumed, or read from the file; in the store it is known."""
-    live = ("--bootstrap-server", f"localhost:{server.port()}")
-    store = ("--config", "server.properties")
+    live = (f"kafka://localhost:{server.port()}",)
+    store = ("config:server.properties",)
     answers: dict[str, Any] = {}
-    for name, source in (("live", live), ("store", store), ("both", (*live, *store))):
+    for name, source in (
+        ("live", live),
+        ("store", store),
+        ("both", (*live, "--config", "server.properties")),
+    ):
         status, text, said = acls(tmp_path, *QUESTION, *source, "--output", "json")
         assert (status, said) == (0, ""), name
         answers[name] = answer = json.loads(text)
@@ -59,16 +63,16 @@ def test_the_printed_change_reverses_the_answer(
     server: Serving, tmp_path: Path, *, runs: bool
 ) -> None:
     """Our own command, run as it was printed: on a server that runs, or on its store."""
-    source = ("--bootstrap-server", f"localhost:{server.port()}")
+    source = (f"kafka://localhost:{server.port()}",)
     if not runs:
-        source = ("--config", "server.properties")
+        source = ("config:server.properties",)
         assert server.stop() == 0
     question = (*QUESTION, *source, "--exit-status")
     status, text, _ = acls(tmp_path, *question, "--output", "json")
     assert status == 0
     flip = json.loads(text)["flip"]
     if runs:
-        assert f"{source[0]} {source[1]} " in flip["kafkaAcls"][0]
+        assert f"--bootstrap-server localhost:{server.port()} " in flip["kafkaAcls"][0]
     else:
         assert " --force config:server.properties " in flip["doorkeeper"][0]
     follow(tmp_path, flip["doorkeeper"][0])
@@ -77,7 +81,7 @@ def test_the_printed_change_reverses_the_answer(
 
 def test_an_acl_that_no_option_names_is_changed_by_a_plan(server: Serving, tmp_path: Path) -> None:
     """The command that explain prints for a prefixed ACL on the cluster removes that ACL."""
-    source, place = ("--config", "server.properties"), "config:server.properties"
+    place = "config:server.properties"
     prefixed, literal = (
         f"User:alice,CLUSTER,{how},kafka-cluster" for how in ("PREFIXED", "LITERAL")
     )
@@ -86,13 +90,13 @@ def test_an_acl_that_no_option_names_is_changed_by_a_plan(server: Serving, tmp_p
     assert server.stop() == 0
     assert acls(tmp_path, "import", "cluster.csv", place)[0] == 0
     question = ("explain", "--principal", "User:alice", "--operation", "Alter", "--cluster")
-    flip = json.loads(acls(tmp_path, *question, *source, "--output", "json")[1])["flip"]
+    flip = json.loads(acls(tmp_path, *question, place, "--output", "json")[1])["flip"]
     [command] = flip["doorkeeper"]
     follow(tmp_path, command)
     assert flip["kafkaAcls"] == []
     assert f" - {place}" in command
-    assert acls(tmp_path, *question, *source, "--exit-status")[0] == 3
-    left = acls(tmp_path, "list", *source, "--cluster", "--output", "table")[1]
+    assert acls(tmp_path, *question, place, "--exit-status")[0] == 3
+    left = acls(tmp_path, "list", place, "--cluster", "--output", "table")[1]
     assert "CREATE" in left
 
 

@@ -53,7 +53,7 @@ def test_the_history_of_a_server_that_serves(tmp_path: Path) -> None:
                 client.call(creation(f"User:{name}"), CreateAclsResponse, 3)
         url = str(server.line("operations port open")["url"])
         assert asyncio.run(watched(url, 1, 2)) == [1, 2]
-        lines = run(tmp_path, "history", "--config", "server.properties").splitlines()
+        lines = run(tmp_path, "history", "list", config).splitlines()
         assert [line.split()[0] for line in lines] == ["2", "1"]
         assert " User:ANONYMOUS 127.0.0.1 tool/1.2 #" in lines[0]
         assert "User:bob" not in run(tmp_path, "acls", "list", config, "--at", "1")
@@ -67,14 +67,12 @@ def test_the_history_of_a_server_that_serves(tmp_path: Path) -> None:
         run(tmp_path, "acls", "undo", "2", address, "--history", config, "--yes")
         assert asyncio.run(watched(url, 2, 2)) == [2, 3]
         assert "User:bob" not in run(tmp_path, "acls", "list", address)
-        assert "revisions 1 to 3" in run(
-            tmp_path, "history", "verify", "--config", "server.properties", *recorded
-        )
+        assert "revisions 1 to 3" in run(tmp_path, "history", "verify", config, *recorded)
 
 
 def test_a_watcher_sees_each_change_once_across_a_killed_server(tmp_path: Path) -> None:
     """In order, in a process of its own; all that the killed server had answered is there."""
-    words = ("watch", "--config", "server.properties", "--from", "1", "--count", "300")
+    words = ("watch", "config:server.properties", "--since", "0", "--limit", "300")
     with configured(tmp_path, KEYS) as server, server.connect() as client:
         client.call(creation("User:0"), CreateAclsResponse, 3)
         watcher = subprocess.Popen(

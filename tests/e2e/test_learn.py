@@ -66,7 +66,7 @@ def check(bindings: list[AclBinding], topics: Path) -> subprocess.CompletedProce
 def test_the_least_acls_of_a_producer_and_a_consumer(tmp_path: Path, topics: Path) -> None:
     """READ and WRITE on the topic, READ on the group; the client works with exactly these."""
     acls = tmp_path / "learnt.yaml"
-    words = ("--principal", "User:svc", "--topics", topics, "--output", "yaml", "--to", acls)
+    words = ("--principal", "User:svc", "--topics", topics, "--output", "yaml", "--out", acls)
 
     learnt = learn(*words, "--", sys.executable, "-c", CLIENT)
 

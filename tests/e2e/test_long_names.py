@@ -49,8 +49,8 @@ def test_a_stopped_servers_store_takes_none(tmp_path: Path) -> None:
     prepared(tmp_path)
     place = "config:server.properties"
 
-    assert acls(tmp_path, "add", *CONFIG, *A, "--topic", "good")[0] == 0
-    added = acls(tmp_path, "add", *CONFIG, *A, "--topic", LONG)
+    assert acls(tmp_path, "add", place, *A, "--topic", "good")[0] == 0
+    added = acls(tmp_path, "add", place, *A, "--topic", LONG)
     applied = acls(tmp_path, "apply", "acls.json", place, "--yes")
 
     assert added == (1, "", f"doorkeeper: Error while executing ACL command: {TOLD}\n")

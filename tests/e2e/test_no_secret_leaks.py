@@ -430,8 +430,8 @@ def commands(file: Path, outputs: dict[str, bytes]) -> None:
     """Let the command line check and show the configuration."""
     for words in (
         ("config", "check", str(file)),
-        ("config", "show", "--config", str(file)),
-        ("config", "show", "--output", "json", "--config", str(file)),
+        ("config", "show", str(file)),
+        ("config", "show", "--output", "json", str(file)),
     ):
         outputs[" ".join(words)] = CliRunner().invoke(doorkeeper, words).output.encode()
 

@@ -17,7 +17,7 @@ STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 def acls(folder: Path, *words: str) -> tuple[int, str, str]:
     """Run the command beside the server's file."""
-    return e2e.acls(folder, *words, "--config", "server.properties")
+    return e2e.acls(folder, *words, "config:server.properties")
 
 
 def test_the_way_back_after_a_lock_out(tmp_path: Path) -> None:

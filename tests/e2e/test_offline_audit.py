@@ -26,6 +26,7 @@ doorkeeper.data.dir=data
 doorkeeper.audit.dir=audit
 """
 CONFIG = ("--config", "server.properties")
+STORE = "config:server.properties"
 ADD = ("acls", "add", "--operation", "Read", "--topic", "orders", "--allow-principal")
 
 
@@ -64,15 +65,15 @@ def test_one_trail_of_the_server_and_its_commands(tmp_path: Path) -> None:
     remove = ("acls", "remove", "--force", "--topic", "orders", "--operation", "Read")
     secret = ("--mechanism", "SCRAM-SHA-256", "--password-file", "-")
 
-    assert command(tmp_path, *ADD, "User:first", *CONFIG)[0] == 0
+    assert command(tmp_path, *ADD, "User:first", STORE)[0] == 0
     live(tmp_path, "User:live-1")
     for words, typed in (
-        ((*ADD, "User:offline", *CONFIG), ""),
-        ((*remove, "--allow-principal", "User:live-1", *CONFIG), ""),
-        (("acls", "import", "wanted.csv", "config:server.properties"), ""),
-        (("users", "add", "alice", *secret, *CONFIG), "alice-secret\n"),
-        (("users", "set-password", "alice", *secret, *CONFIG), "other-secret\n"),
-        (("users", "delete", "alice", *CONFIG), ""),
+        ((*ADD, "User:offline", STORE), ""),
+        ((*remove, "--allow-principal", "User:live-1", STORE), ""),
+        (("acls", "import", "wanted.csv", STORE), ""),
+        (("users", "add", STORE, "alice", *secret), "alice-secret\n"),
+        (("users", "set-password", STORE, "alice", *secret), "other-secret\n"),
+        (("users", "remove", STORE, "alice"), ""),
     ):
         status, _, said = command(tmp_path, *words, typed=typed)
         assert status == 0, (words, said)
@@ -108,16 +109,16 @@ def test_a_trail_that_cannot_be_written(tmp_path: Path) -> None:
     """Each command says so in a line that names the folder, and changes nothing; who only looks
     needs no trail."""
     (tmp_path / "server.properties").write_text(PROPERTIES)
-    assert command(tmp_path, *ADD, "User:a", *CONFIG)[0] == 0
+    assert command(tmp_path, *ADD, "User:a", STORE)[0] == 0
     (tmp_path / "audit").rename(tmp_path / "elsewhere")
     (tmp_path / "audit").touch()
     line = "doorkeeper: doorkeeper.audit.dir: audit: the audit log cannot be written: File exists\n"
 
-    added = command(tmp_path, *ADD, "User:b", *CONFIG)
-    removed = command(tmp_path, "acls", "remove", "--force", "--topic", "orders", *CONFIG)
-    made = command(tmp_path, "users", "add", "al", "--password-file", "-", *CONFIG, typed="x\n")
-    found = command(tmp_path, "acls", "list", *CONFIG)
-    users = command(tmp_path, "users", "list", *CONFIG)
+    added = command(tmp_path, *ADD, "User:b", STORE)
+    removed = command(tmp_path, "acls", "remove", "--force", "--topic", "orders", STORE)
+    made = command(tmp_path, "users", "add", STORE, "al", "--password-file", "-", typed="x\n")
+    found = command(tmp_path, "acls", "list", STORE)
+    users = command(tmp_path, "users", "list", STORE)
 
     assert [each[::2] for each in (added, removed, made)] == [(1, line)] * 3
     assert (found[0], found[1].count("principal=User:a"), found[2]) == (0, 1, "")

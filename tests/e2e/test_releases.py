@@ -39,7 +39,7 @@ def test_only_the_command_changes_the_release_of_a_store() -> None:
         config.write_text(text.replace("kafka.release=4.3", "kafka.release=4.4"), encoding="utf-8")
         with pytest.raises(RuntimeError, match=r"found 4\.4, but the store follows Kafka 4\.3"):
             server.start()
-        command = ["store", "release", "4.4", "--yes", "--config", str(config)]
+        command = ["store", "release", f"config:{config}", "4.4", "--yes"]
         assert CliRunner().invoke(doorkeeper, command).exit_code == 0
         server.start()
         side = Side(target)

@@ -50,8 +50,8 @@ class Site:
 
     def offline(self, *words: str, password: str = "") -> Done:
         """Run a command on the store."""
-        config = ["--config", str(self.server.folder / "server.properties")]
-        return users(*words, *config, password=password)
+        address = f"config:{self.server.folder / 'server.properties'}"
+        return users(address, *words, password=password)
 
     def online(
         self,
@@ -64,8 +64,8 @@ class Site:
         """Run a command over the wire, as somebody."""
         file = self._folder / "client.properties"
         file.write_text(self.properties(user, login, mechanism))
-        where = ["--bootstrap-server", self.address, "--command-config", str(file)]
-        return users(*words, *where, password=password)
+        where = ["--command-config", str(file)]
+        return users(f"kafka://{self.address}", *words, *where, password=password)
 
     @staticmethod
     def properties(user: str, login: str, mechanism: str = "SCRAM-SHA-512") -> str:
@@ -85,9 +85,9 @@ class Done(NamedTuple):
     stderr: str
 
 
-def users(*words: str, password: str = "") -> Done:
+def users(address: str, verb: str, *words: str, password: str = "") -> Done:
     """Run a command, with this on its standard input."""
-    return Done(*command(Path.cwd(), "users", *words, typed=password))
+    return Done(*command(Path.cwd(), "users", verb, address, *words, typed=password))
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_from_the_first_administrator_on(site: Site) -> None:
     site.online("set-password", "alice", password="new-secret\n")
     stale = site.online("list", **alice)
     fresh = site.online("list", user="alice", login="new-secret", mechanism="SCRAM-SHA-256")
-    site.online("delete", "alice", "--mechanism", "SCRAM-SHA-256")
+    site.online("remove", "alice", "--mechanism", "SCRAM-SHA-256")
     half = site.online("list", user="alice", login="new-secret", mechanism="SCRAM-SHA-256")
     other = site.online("list", user="alice", login="new-secret", mechanism="SCRAM-SHA-512")
 
@@ -150,18 +150,18 @@ def test_users_survive_a_kill_and_are_found_offline(site: Site) -> None:
     site.server.kill()
 
     listed = site.offline("list")
-    gone = site.offline("delete", "bob")
+    gone = site.offline("remove", "bob")
 
     assert added.returncode == gone.returncode == 0
     assert busy.returncode == 1
-    assert "--bootstrap-server" in busy.stderr
+    assert "kafka://HOST:PORT" in busy.stderr
     assert listed.stdout.splitlines()[-1] == "bob    SCRAM-SHA-256  4096 iterations"
 
 
 def test_a_password_is_typed_unseen(site: Site) -> None:
     """At a terminal both questions are asked, and what is typed does not appear."""
     config = str(site.server.folder / "server.properties")
-    words = [sys.executable, "-m", "doorkeeper", "users", "add", "admin", "--config", config]
+    words = [sys.executable, "-m", "doorkeeper", "users", "add", f"config:{config}", "admin"]
 
     done = run_on_terminal(
         words, answers=[("New password: ", "typed-secret"), ("confirmation: ", "typed-secret")]
@@ -184,7 +184,7 @@ def test_a_change_counts_for_the_next_proof_and_open_sessions_go_on(site: Site) 
     assert proves(leaving, "bob-secret")
     changed = site.online("set-password", "bob", password="new-secret\n")
     with_the_new = proves(staying, "new-secret")
-    deleted = site.online("delete", "bob")
+    deleted = site.online("remove", "bob")
     assert changed.returncode == deleted.returncode == 0
     assert with_the_new
     for each in (staying, leaving):

@@ -44,7 +44,7 @@ SHOWN = 3
 
 
 class Advice(NamedTuple):
-    """The advice about a cluster: a line for each fault, and the score of ``--kind unused``.
+    """The advice about a cluster: a line for each fault, and the score of ``--method unused``.
 
     Where the evidence is not enough for a proposal it is that of the present ACLs.
     """

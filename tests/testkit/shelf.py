@@ -292,7 +292,7 @@ def learned(stage: Stage, at: int) -> list[AclBinding]:
     """Return what ``doorkeeper learn`` makes of a broker's log of a run."""
     file = stage.folder / f"kafka-authorizer-{at}.log"
     file.write_text(stage.log(at), encoding="utf-8")
-    words = ("learn", "--principal", f"User:{stage.user}", "--output", "yaml", "--from", str(file))
+    words = ("learn", "--principal", f"User:{stage.user}", "--output", "yaml", "--log", str(file))
     done = subprocess.run(
         [sys.executable, "-m", "doorkeeper", *words], capture_output=True, text=True, check=True
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PASSWORDS = """\
 ## Your password has X: write Y
 
-A users file has no passwords, only what `doorkeeper users-file set` makes of them.
+A users file has no passwords, only what `doorkeeper users-file set-password` makes of them.
 `--password-file` takes the bytes of a line as they are.
 
 | the password has | in a JAAS file | in `sasl.jaas.config` of a file | in a shell | users file |

@@ -63,7 +63,7 @@ def _make(seed: int, folder: Path) -> int:
 def _command(collected: Collected) -> str:
     words = ["doorkeeper-pipeline", "run"]
     for path in collected.logs:
-        words += ["--audit", str(path)]
+        words += ["--log", str(path)]
     for place in collected.acls:
         words += ["--acls", place]
     for principal in sorted(collected.super_users):

@@ -36,13 +36,7 @@ ROWS_SHOWN = 50
     "--proposal", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @named_option("--acls", multiple=True)
-@click.option(
-    "--rows",
-    type=click.IntRange(0),
-    default=ROWS_SHOWN,
-    show_default=True,
-    help="So many rows are printed; all are in the table backtest.",
-)
+@named_option("--limit", "rows", type=click.IntRange(0), default=ROWS_SHOWN, show_default=True)
 @options.last_policy
 @options.engine
 @click.pass_context
@@ -74,8 +68,8 @@ def command(
 
     \b
     Examples:
-      doorkeeper-pipeline backtest --out access --proposal new-acls.yaml
-      doorkeeper-pipeline backtest --out access --proposal acls.csv || echo no
+      doorkeeper-pipeline backtest --tables access --proposal new-acls.yaml
+      doorkeeper-pipeline backtest --tables access --proposal acls.csv || echo no
     """
     from doorkeeper_pipeline.jobs.agreement import evidence
     from doorkeeper_pipeline.jobs.backtest import backtest

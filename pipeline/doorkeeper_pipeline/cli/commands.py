@@ -46,12 +46,12 @@ def pipeline() -> None:
 
     \b
     Examples:
-      doorkeeper-pipeline run --audit '/var/log/kafka/*authorizer*' --acls acls.txt --out access
-      doorkeeper-pipeline run --audit 'logs/*.gz' --zone Europe/Prague --out access
-      doorkeeper-pipeline backtest --out access --proposal new-acls.yaml
-      doorkeeper-pipeline propose --out access --to proposal.yaml --script proposal.sh
-      doorkeeper-pipeline why --out access --principal User:alice
-      doorkeeper-pipeline report --out access --to report.html
-      doorkeeper-pipeline maintain --out access --keep 400
-      doorkeeper-pipeline run --audit data/audit --out access --follow 10
+      doorkeeper-pipeline run --log '/var/log/kafka/*authorizer*' --acls acls.txt --tables access
+      doorkeeper-pipeline run --log 'logs/*.gz' --zone Europe/Prague --tables access
+      doorkeeper-pipeline backtest --tables access --proposal new-acls.yaml
+      doorkeeper-pipeline propose --tables access --out proposal.yaml --script proposal.sh
+      doorkeeper-pipeline why --tables access --principal User:alice
+      doorkeeper-pipeline report --tables access --out report.html
+      doorkeeper-pipeline maintain --tables access --keep 400
+      doorkeeper-pipeline run --log data/audit --tables access --follow 10
     """  # noqa: D205  click's own form: \b keeps the lines

@@ -67,8 +67,8 @@ def command(
 
     \b
     Examples:
-      doorkeeper-pipeline maintain --out access --keep 400
-      doorkeeper-pipeline maintain --out access --forget User:alice --vacuum-hours 0
+      doorkeeper-pipeline maintain --tables access --keep 400
+      doorkeeper-pipeline maintain --tables access --forget User:alice --vacuum-hours 0
     """
     from doorkeeper_pipeline.jobs.maintain import MaintainRequest, maintain
     from doorkeeper_pipeline.jobs.run import Surroundings

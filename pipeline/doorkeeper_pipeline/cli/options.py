@@ -108,7 +108,7 @@ def check_inputs(inputs: tuple[str, ...], *, is_spark: bool) -> None:
     address = next((each for each in inputs if _URI.match(each) and not is_topic(each)), None)
     if address is not None and not is_spark:
         raise click.UsageError(
-            f"--audit: found {address!r}: only paths of this machine are supported by the local"
+            f"--log: found {address!r}: only paths of this machine are supported by the local"
             " engine, and topics (kafka://HOST:PORT/TOPIC); mount the storage, or add --engine"
             " spark"
         )
@@ -122,7 +122,7 @@ def check_config(inputs: tuple[str, ...], config: Path | None) -> None:
 
     """
     if config is not None and not any(map(is_topic, inputs)):
-        raise click.UsageError("--command-config is for topics: --audit kafka://HOST:PORT/TOPIC")
+        raise click.UsageError("--command-config is for topics: --log kafka://HOST:PORT/TOPIC")
 
 
 class Setting(click.ParamType[tuple[str, str]]):
@@ -203,34 +203,20 @@ def source(function: F) -> F:
 
 
 def inputs(function: F) -> F:
-    """Add --audit, --source, --pattern and --zone."""
+    """Add --log, --source, --pattern and --zone."""
     for option in (
         zone,
         named_option("--pattern", default=""),
         source,
-        click.option(
-            "--audit",
-            "inputs",
-            multiple=True,
-            metavar="PATH",
-            help="A file, a folder or a pattern: Doorkeeper's audit log, kafka-authorizer.log,"
-            " Redpanda's or Confluent's audit log; compressed ones too. Also a topic,"
-            " kafka://host:9092/topic; with Spark any address such as s3a://bucket/logs. May be"
-            " repeated.",
-        ),
+        named_option("--log", "inputs", multiple=True),
     ):
         function = option(function)
     return function
 
 
 def cluster(function: F) -> F:
-    """Add --cluster, which selects one of several."""
-    option = click.option(
-        "--cluster",
-        default="",
-        metavar="ID",
-        help="The cluster, where the tables are about several.",
-    )
+    """Add --cluster-name, which selects one of several."""
+    option = named_option("--cluster-name", "cluster", default="")
     return option(function)
 
 
@@ -243,12 +229,12 @@ def command_config(function: F) -> F:
 
 
 def out(function: F) -> F:
-    """Add --out, of a folder that is there."""
-    option = click.option(
-        "--out",
+    """Add --tables, of a folder that is there."""
+    option = named_option(
+        "--tables",
+        "out",
         required=True,
         type=TablesPlace(exists=True, file_okay=False, path_type=Path),
-        help="The folder of the tables, made by run; or its address in an object store.",
     )
     return option(function)
 

@@ -40,21 +40,15 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
 @click.command("propose", cls=Command, epilog=STATUSES, context_settings=HELP)
 @options.out
 @options.cluster
-@click.option(
-    "--to",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the whole proposed set: .yaml, .json, .csv or .txt (as kafka-acls.sh --list).",
-)
+@named_option("--out", "to", type=click.Path(dir_okay=False, path_type=Path))
 @named_option("--script", type=click.Path(dir_okay=False, path_type=Path))
-@click.option(
-    "--kind",
+@named_option(
+    "--method",
     "kinds",
     multiple=True,
     type=click.Choice(KINDS),
     default=("unused",),
     show_default=True,
-    help="unused: remove what was not needed; overbroad: replace wide ACLs by the used accesses;"
-    " least-privilege: replace all ACLs of principals. May be repeated.",
 )
 @named_option("--principal", "principals", multiple=True)
 @named_option("--prefixes", is_flag=True)
@@ -95,10 +89,10 @@ def command(
 
     \b
     Examples:
-      doorkeeper-pipeline propose --out access --to proposal.yaml
+      doorkeeper-pipeline propose --tables access --out proposal.yaml
       doorkeeper acls diff acls.txt proposal.yaml --output json > changes.json
       doorkeeper acls apply changes.json kafka://b:9092 --plan --other-address
-      doorkeeper-pipeline propose --out access --kind least-privilege --principal User:alice
+      doorkeeper-pipeline propose --tables access --method least-privilege --principal User:alice
     """
     from doorkeeper_pipeline.jobs.agreement import evidence
     from doorkeeper_pipeline.jobs.gold import ProposalOptions
@@ -165,7 +159,7 @@ def check_evidence(proof: Evidence, kinds: tuple[str, ...], *, accept_lost_acces
     if not proof.observed.has_acls and LEAST_PRIVILEGE not in kinds:
         raise Conflicting(
             "no ACL is in force by the last run, so that none can be removed: give the listing of"
-            " the cluster, --acls acls.txt, here or to run; --kind least-privilege proposes ACLs"
+            " the cluster, --acls acls.txt, here or to run; --method least-privilege proposes ACLs"
             " from the history alone"
         )
     if proof.lacking and not accept_lost_access:

@@ -32,38 +32,13 @@ ROWS_MAX = 20_000
 
 
 @click.command("report", cls=Command, epilog=STATUSES, context_settings=HELP)
-@click.option(
-    "--out",
-    required=True,
-    type=options.TablesPlace(exists=True, file_okay=False, path_type=Path),
-    help="The folder of the tables, as given to run.",
-)
-@click.option(
-    "--to",
-    "target",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The HTML file; one that is there is replaced.",
-)
-@click.option(
-    "--to-ocsf",
-    "events",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="A file of JSON lines for a SIEM: decisions and changes of ACLs as events of OCSF 1.5.",
-)
-@click.option(
-    "--since",
-    type=options.Moment(),
-    help="Only events since then, with --to-ocsf.  [default: all]",
-)
+@options.out
+@named_option("--out", "target", type=click.Path(dir_okay=False, path_type=Path))
+@named_option("--ocsf", "events", type=click.Path(dir_okay=False, path_type=Path))
+@named_option("--since", type=options.Moment(), default_text="all, with --ocsf")
 @options.cluster
 @named_option("--title", default="", default_text="the cluster")
-@click.option(
-    "--rows",
-    type=click.IntRange(1, ROWS_MAX),
-    default=2_000,
-    show_default=True,
-    help="Rows of a table on the page. The tables themselves have all of them.",
-)
+@named_option("--limit", "rows", type=click.IntRange(1, ROWS_MAX), default=2_000, show_default=True)
 @named_option("--findings", "register", type=click.Path(dir_okay=False, path_type=Path))
 @options.last_excluded
 @named_option("--data", type=click.Path(file_okay=False, path_type=Path))
@@ -89,15 +64,15 @@ def command(
 
     \b
     Examples:
-      doorkeeper-pipeline report --out access --to report.html
-      doorkeeper-pipeline report --out access --to report.html --title payments-prod
-      doorkeeper-pipeline report --out access --to report.html --findings findings.json --data csv
-      doorkeeper-pipeline report --out access --to-ocsf events.jsonl --since 2026-11-28
+      doorkeeper-pipeline report --tables access --out report.html
+      doorkeeper-pipeline report --tables access --out report.html --title payments-prod
+      doorkeeper-pipeline report --tables access --out report.html --findings f.json --data csv
+      doorkeeper-pipeline report --tables access --ocsf events.jsonl --since 2026-11-28
     """
     if target is None and events is None:
-        raise click.UsageError("found neither --to nor --to-ocsf; expected is one of them, or both")
+        raise click.UsageError("found neither --out nor --ocsf; expected: one or both")
     if since is not None and events is None:
-        raise click.UsageError("--since is for --to-ocsf")
+        raise click.UsageError("--since is for --ocsf")
     for file in (target, events):
         if file is not None and not file.parent.is_dir():
             raise PipelineError(f"{file}: there is no folder {file.parent}")

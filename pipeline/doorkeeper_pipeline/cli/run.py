@@ -43,12 +43,8 @@ if TYPE_CHECKING:
 @click.command("run", cls=Command, epilog=STATUSES, context_settings=HELP)
 @options.inputs
 @named_option("--acls", multiple=True)
-@click.option(
-    "--out",
-    required=True,
-    type=options.TablesPlace(file_okay=False, path_type=Path),
-    help="The folder of the tables, or its address in an object store, such as"
-    " s3a://bucket/access; a second run reads only what is new.",
+@named_option(
+    "--tables", "out", required=True, type=options.TablesPlace(file_okay=False, path_type=Path)
 )
 @named_option("--rebuild", is_flag=True)
 @named_option("--since", type=options.Moment())
@@ -56,13 +52,7 @@ if TYPE_CHECKING:
     "--max-quarantined", type=click.FloatRange(0, 100), default_text="5; 100 with --follow"
 )
 @named_option("--follow", type=click.FloatRange(min=0.1))
-@click.option(
-    "--cluster",
-    default="",
-    metavar="NAME",
-    help="The cluster that the ACLs are of: where events name theirs, as Confluent's, its id, which"
-    " selects the decisions; of other logs a name for summary and report.",
-)
+@named_option("--cluster-name", "cluster", default="")
 @named_option("--different-servers", is_flag=True)
 @named_option("--sensitive", multiple=True)
 @options.excluded
@@ -110,10 +100,10 @@ def command(
     \b
     Examples:
       kafka-acls.sh --bootstrap-server b:9092 --list > acls.txt
-      doorkeeper-pipeline run --audit '/var/log/kafka/*authorizer*' --acls acls.txt --out access
-      doorkeeper-pipeline run --audit kafka://b:9092/audit --command-config c.props --out access
-      doorkeeper-pipeline run --master spark://m:7077 --audit /shared/logs --out /shared/access
-      doorkeeper-pipeline run --audit data/audit --out access --follow 10
+      doorkeeper-pipeline run --log '/var/log/kafka/*authorizer*' --acls acls.txt --tables access
+      doorkeeper-pipeline run --log kafka://b:9092/audit --command-config c.props --tables access
+      doorkeeper-pipeline run --master spark://m:7077 --log /shared/logs --tables /shared/access
+      doorkeeper-pipeline run --log data/audit --tables access --follow 10
     """
     from doorkeeper_pipeline.jobs.run import RunRequest
 

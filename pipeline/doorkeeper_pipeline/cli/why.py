@@ -44,7 +44,7 @@ def _grant_options(function: options.F) -> options.F:
         named_option("--user-principal", multiple=True),
         named_option("--delegation-token", multiple=True),
         named_option("--transactional-id", multiple=True),
-        click.option("--kafka-cluster", is_flag=True, help="Grants on the cluster itself."),
+        named_option("--cluster", "kafka_cluster", is_flag=True),
         named_option("--group", multiple=True),
         named_option("--topic", multiple=True),
         named_option("--operation", "operations", multiple=True),
@@ -90,9 +90,9 @@ def command(
 
     \b
     Examples:
-      doorkeeper-pipeline why --out access 'User:bob,TOPIC,LITERAL,bills,READ,ALLOW,*'
-      doorkeeper-pipeline why --out access --principal User:bob --operation Read --topic bills
-      doorkeeper-pipeline why --out access --principal User:bob --output json
+      doorkeeper-pipeline why --tables access 'User:bob,TOPIC,LITERAL,bills,READ,ALLOW,*'
+      doorkeeper-pipeline why --tables access --principal User:bob --operation Read --topic bills
+      doorkeeper-pipeline why --tables access --principal User:bob --output json
     """
     from doorkeeper_pipeline.jobs.history import history
     from doorkeeper_pipeline.jobs.why import explain

@@ -124,17 +124,17 @@ def choose_cluster(files: Iterable[File], given: str, expected: Cluster) -> Clus
     more = [f"and {len(named) - LISTED_MAX} more"] if len(named) > LISTED_MAX else []
     listed = ", ".join([*named[:LISTED_MAX], *more])
     if given and given not in found:
-        raise Conflicting(f"--cluster: found {given!r}, and the events are of {listed}")
+        raise Conflicting(f"--cluster-name: found {given!r}, and the events are of {listed}")
     if len(found) == 1:
         return expected._replace(name=next(iter(found)), before=next(iter(found)))
     if unnamed:
         raise Conflicting(
             f"the events are of {len(found)} clusters: {listed}; and {unnamed} does not name its"
-            " own: give it another --out"
+            " own: give it another --tables"
         )
     if not given:
         raise Conflicting(
-            f"the events are of {len(found)} clusters: {listed}. Choose one by --cluster"
+            f"the events are of {len(found)} clusters: {listed}. Choose one by --cluster-name"
         )
     return expected._replace(name=given, ids=tuple(sorted(found)))
 
@@ -148,8 +148,8 @@ def check_name(known: str, given: str) -> None:
     """
     if known and given and known != given:
         raise Conflicting(
-            f"--cluster: found {given!r}, and these tables are about {known!r}: give each cluster"
-            " its own --out"
+            f"--cluster-name: found {given!r}, and these tables are about {known!r}: give each"
+            " cluster its own --tables"
         )
 
 

@@ -85,7 +85,7 @@ CAUSES: Final = {
         together=True,
     ),
     "wide": Cause(
-        DECIDE, "{grants} wider than their use", "see propose --kind overbroad", together=True
+        DECIDE, "{grants} wider than their use", "see propose --method overbroad", together=True
     ),
     **{
         each.name.lower().replace("_", "-"): Cause(

@@ -53,7 +53,7 @@ def history(
     decisions = list(map(tables.place_of, chosen.files_of(tables.parts("decisions"))))
     if not decisions:
         raise PipelineError(
-            f"{out}: no decisions here; make them with: doorkeeper-pipeline run --audit ... --out"
+            f"{out}: no decisions here; make them with: doorkeeper-pipeline run --log ... --tables"
             f" {out}"
         )
     bindings = acl_sets.read(acls) if acls else chosen.own(tables.read("bindings"))

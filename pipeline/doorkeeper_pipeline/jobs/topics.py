@@ -84,7 +84,7 @@ def compare_topics(
             try:
                 addresses.append(parse_topic(text))
             except PipelineError as error:
-                work.failures.append(f"--audit: {error}")
+                work.failures.append(f"--log: {error}")
         seen: set[str] = set()
         for servers, ours in groupby(sorted(addresses), key=lambda each: each.servers):
             with Consumer(servers, request.config) as consumer:
@@ -130,7 +130,7 @@ class _Topic:
         if begin > offsets.end:
             self._work.failures.append(
                 f"{place}: it ends at offset {offsets.end}, and records up to {begin} were read"
-                " before: the topic was created anew, or has lost records; give it another --out"
+                " before: the topic was created anew, or has lost records; give it another --tables"
             )
             return
         self._read_again(log, offsets, rows)

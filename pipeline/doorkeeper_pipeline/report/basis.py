@@ -76,7 +76,7 @@ def _cluster(frames: Frames, title: str) -> Iterator[Fact]:
     if run and (run["cluster"] or "") != title:
         yield Fact("Cluster", run["cluster"])
     elif run and not title:
-        yield Fact("Cluster", "no name was given: run --cluster NAME")
+        yield Fact("Cluster", "no name was given: run --cluster-name NAME")
 
 
 def _listings(frames: Frames) -> Iterator[Fact]:

@@ -140,7 +140,7 @@ def safe_of(frames: Frames, standing: Standing | None, about: About) -> Section:
         lead.append(
             "They can go all together: no decision that was read would be another one. What was not"
             " read is counted under Quality; grants of a super user stay if it may lose that."
-            " doorkeeper-pipeline propose --to proposal.yaml writes the set without them."
+            " doorkeeper-pipeline propose --out proposal.yaml writes the set without them."
         )
     return Section(
         id=section_id,

@@ -65,7 +65,7 @@ def write(
     frames = frames_in(tables, cluster)
     if "decisions" not in frames and "runs" not in frames:
         raise Missing(
-            f"{tables}: no tables here; doorkeeper-pipeline run --out {tables} makes them"
+            f"{tables}: no tables here; doorkeeper-pipeline run --tables {tables} makes them"
         )
     try:
         shown = {"decisions": empty_decisions(), **frames}

@@ -335,7 +335,7 @@ def _check_layout(folder: str, table: str, found: DeltaTable) -> None:
         return
     raise Unreadable(
         f"{folder}: the table is of another release, and it {what}: read the logs again, with"
-        " another --out"
+        " another --tables"
     )
 
 

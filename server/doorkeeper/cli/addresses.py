@@ -25,7 +25,7 @@ def address(value: str) -> Address:
 def complete_address(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete names of files, also behind ``config:``, ``store:`` and ``backup:``."""
+    """Complete names of files, also after ``config:``, ``store:`` and ``backup:``."""
     for kind in (AddressKind.CONFIG, AddressKind.STORE, AddressKind.BACKUP):
         if incomplete.startswith(kind.value):
             return files_behind(kind.value, incomplete)

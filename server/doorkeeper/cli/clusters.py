@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -19,12 +18,13 @@ from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.plans import numbers_of_difference
+from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.cluster_comparison import ClusterComparison, compare_cluster
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.options import load_settings, output_option
+from doorkeeper.cli.options import output_option
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.stores import open_for_reading, place_of
+from doorkeeper.cli.stores import open_for_reading, place_of, settings_at
 from doorkeeper.cli.terminal import fail, paint, printable, show, show_json
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.options import named_option
@@ -46,17 +46,24 @@ Exit statuses: 0 all brokers enforce the ACLs of the store; 1 failed, with the r
 """
 
 
+def _server_address(text: str) -> Address:
+    """Return the address of a server's configuration, which names the clusters."""
+    found = address(text)
+    if found.kind is not AddressKind.CONFIG:
+        raise click.BadParameter(
+            f"found {text!r}; expected: config:FILE, a server.properties with"
+            " doorkeeper.clusters.file"
+        )
+    return found
+
+
 def clusters_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --config and --cluster."""
-    config = named_option("--config", "-c", "file", type=click.Path(path_type=Path), required=True)
-    names = click.option(
-        "--cluster",
-        "names",
-        metavar="NAME",
-        multiple=True,
-        help="Only this cluster; may be repeated.  [default: all]",
+    """Add ADDRESS and --cluster-name."""
+    server = click.argument(
+        "server", metavar="ADDRESS", type=_server_address, shell_complete=complete_address
     )
-    return config(names(command))
+    names = named_option("--cluster-name", "names", multiple=True, default_text="all")
+    return server(names(command))
 
 
 @click.group(
@@ -65,8 +72,8 @@ def clusters_options(command: Callable[..., Any]) -> Callable[..., Any]:
     epilog=f"""{_STATUSES}
 \b
 Examples:
-  doorkeeper clusters status --config server.properties
-  doorkeeper clusters drift --config server.properties --output json
+  doorkeeper clusters status config:server.properties
+  doorkeeper clusters drift config:server.properties --output json
 """,
 )
 def command() -> None:
@@ -78,8 +85,8 @@ def command() -> None:
     epilog=f"""{_STATUSES}
 \b
 Examples:
-  doorkeeper clusters status --config server.properties
-  doorkeeper clusters status --config server.properties --wait 1042 --timeout 60
+  doorkeeper clusters status config:server.properties
+  doorkeeper clusters status config:server.properties --wait 1042 --timeout 60
 """,
 )
 @clusters_options
@@ -88,10 +95,10 @@ Examples:
 @output_option
 @inspects
 def show_status(
-    file: Path, names: tuple[str, ...], revision: int | None, timeout_s: float, output: str
+    server: Address, names: tuple[str, ...], revision: int | None, timeout_s: float, output: str
 ) -> None:
     """Show which brokers enforce the ACLs of the store."""
-    clusters = _clusters_of(file, names)
+    clusters = _clusters_of(server, names)
     chosen = (
         clusters if revision is None else [cluster for cluster in clusters if cluster.is_enforced]
     )
@@ -99,7 +106,7 @@ def show_status(
 
     async def look() -> tuple[Desired, list[ClusterComparison]]:
         while True:
-            compared = await _compare(file, chosen)
+            compared = await _compare(server, chosen)
             now = compared[0].revision or 0
             if revision is None or time.monotonic() >= ends_s:
                 return compared
@@ -128,16 +135,16 @@ def show_status(
     epilog=f"""{_STATUSES}
 \b
 Examples:
-  doorkeeper clusters drift --config server.properties
-  doorkeeper clusters drift --config server.properties --cluster production --output json
+  doorkeeper clusters drift config:server.properties
+  doorkeeper clusters drift config:server.properties --cluster-name production --output json
 """,
 )
 @clusters_options
 @output_option
 @inspects
-def show_drift(file: Path, names: tuple[str, ...], output: str) -> None:
+def show_drift(server: Address, names: tuple[str, ...], output: str) -> None:
     """List the ACLs of the scope that clusters lack (-), or have too many (+)."""
-    desired, comparisons = asyncio.run(_compare(file, _clusters_of(file, names)))
+    desired, comparisons = asyncio.run(_compare(server, _clusters_of(server, names)))
     numbers = [_numbers(comparison, desired) for comparison in comparisons]
     examined = Examined(
         sum(len(number.added) + len(number.removed) + number.unchanged for number in numbers),
@@ -178,15 +185,15 @@ Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage; 130 e
 
 \b
 Examples:
-  doorkeeper clusters adopt --config server.properties
-  doorkeeper clusters adopt --config server.properties --cluster production --output json
+  doorkeeper clusters adopt config:server.properties
+  doorkeeper clusters adopt config:server.properties --cluster-name production --output json
 """,
 )
 @clusters_options
 @output_option
-def adopt(file: Path, names: tuple[str, ...], output: str) -> None:
+def adopt(server: Address, names: tuple[str, ...], output: str) -> None:
     """Print the line that gives clusters to the store, and what it would change then."""
-    desired, comparisons = asyncio.run(_compare(file, _clusters_of(file, names)))
+    desired, comparisons = asyncio.run(_compare(server, _clusters_of(server, names)))
     for comparison in comparisons:
         if comparison.failure or not comparison.drifts:
             fail(f"{comparison.config.name}: {text}" for text in _failures(comparison))
@@ -225,38 +232,38 @@ class Desired(Struct, frozen=True):
 
 
 async def _compare(
-    file: Path, clusters: Sequence[ClusterConfig]
+    server: Address, clusters: Sequence[ClusterConfig]
 ) -> tuple[Desired, list[ClusterComparison]]:
-    desired = await _read_store(file)
+    desired = await _read_store(server)
     comparisons = await asyncio.gather(
         *(compare_cluster(cluster, desired.of(cluster), desired.store_id) for cluster in clusters)
     )
     return desired, list(comparisons)
 
 
-async def _read_store(file: Path) -> Desired:
-    contents = await Location(Address(AddressKind.CONFIG, str(file))).repository().read()
+async def _read_store(server: Address) -> Desired:
+    contents = await Location(server).repository().read()
     if contents.authorizer is not None:
         raise RepositoryError("only ACLs of the standard authorizer are sent to clusters")
     try:
-        async with open_for_reading(place_of(load_settings(file, ())), alone=False) as store:
+        async with open_for_reading(place_of(settings_at(server)), alone=False) as store:
             store_id = (await store.header()).store_id
     except StorageError as error:
         raise RepositoryError(str(error)) from error
     return Desired(tuple(contents.bindings), contents.revision, store_id)
 
 
-def _clusters_of(file: Path, names: Sequence[str]) -> list[ClusterConfig]:
+def _clusters_of(server: Address, names: Sequence[str]) -> list[ClusterConfig]:
     """Return the clusters of these names, or all."""
-    clusters_file = load_settings(file, ())[CLUSTERS_FILE]
+    clusters_file = settings_at(server)[CLUSTERS_FILE]
     if clusters_file is None:
-        fail([f"{file}: doorkeeper.clusters.file is missing"])
+        fail([f"{server.target}: doorkeeper.clusters.file is missing"])
     clusters = load(clusters_file)
     known = {cluster.name: cluster for cluster in clusters}
     for name in names:
         if name not in known:
             raise click.BadParameter(
-                f"found {name!r}; the file has {', '.join(known)}", param_hint="--cluster"
+                f"found {name!r}; the file has {', '.join(known)}", param_hint="--cluster-name"
             )
     return [known[name] for name in names] or list(clusters)
 

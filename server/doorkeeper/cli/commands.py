@@ -93,7 +93,7 @@ Examples:
   doorkeeper serve --config server.properties
   doorkeeper serve --override listeners=PLAINTEXT://localhost:0
   doorkeeper acls explain store:data --principal User:alice --operation Read --topic orders
-  doorkeeper store backup acls.backup --data-dir /var/lib/doorkeeper
+  doorkeeper store backup store:/var/lib/doorkeeper acls.backup
 """,
 )
 @click.version_option(__version__, message="doorkeeper %(version)s")

@@ -11,17 +11,25 @@ from typing import TYPE_CHECKING, Final
 import click
 from msgspec import to_builtins
 
+from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.files import write_whole
-from doorkeeper.cli.options import config_option, load_settings, output_option, override_option
+from doorkeeper.cli.options import (
+    JAAS_FILE_KEY,
+    load_settings,
+    output_option,
+    override_option,
+)
 from doorkeeper.cli.origins import origins_of
 from doorkeeper.cli.sample_files import SAMPLE_CONFIGURATION, sample_file
-from doorkeeper.cli.terminal import fail, printable
+from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at, store_argument
+from doorkeeper.cli.terminal import fail, printable, show_json
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.options import named_option
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from doorkeeper.cli.repositories.addresses import Address
     from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Change
     from doorkeeper.server.schema.declared import StoredConfig
@@ -45,8 +53,8 @@ Examples:
   doorkeeper config init
   doorkeeper config check server.properties
   doorkeeper config check --broker broker.properties controller.properties
-  doorkeeper config show --config server.properties
-  doorkeeper config reset super.users --config server.properties
+  doorkeeper config show server.properties
+  doorkeeper config reset config:server.properties super.users
 """,
 )
 def command() -> None:
@@ -64,24 +72,24 @@ Exit statuses: 0 written; 1 the file is there already, or cannot be written; 2 w
 \b
 Examples:
   doorkeeper config init
-  doorkeeper config init /etc/doorkeeper/server.properties --force
+  doorkeeper config init /etc/doorkeeper/server.properties --overwrite
   doorkeeper config init --container
 """
 )
 @click.argument("target", type=click.Path(path_type=Path), default=".", metavar="[DIR|FILE]")
-@click.option("--force", is_flag=True, help="Overwrite the file if it is there.")
+@named_option("--overwrite", is_flag=True)
 @named_option("--container", "in_container", is_flag=True)
-def init(target: Path, *, force: bool, in_container: bool) -> None:
+def init(target: Path, *, overwrite: bool, in_container: bool) -> None:
     """Write a sample server.properties with comments, into the working directory by default."""
     file = target / "server.properties" if target.is_dir() else target
     # The file is created here, with its mode, and not by another process in between.
-    flags = os.O_WRONLY | os.O_CREAT | (0 if force else os.O_EXCL)
+    flags = os.O_WRONLY | os.O_CREAT | (0 if overwrite else os.O_EXCL)
     try:
         os.close(os.open(file, flags, 0o600))
         text = sample_file(SAMPLE_CONFIGURATION).read_text("utf-8")
         write_whole(file, (for_container(text) if in_container else text).encode())
     except FileExistsError:
-        fail([f"{file} is there already; --force overwrites it"])
+        fail([f"{file} is there already; --overwrite overwrites it"])
     except OSError as error:
         fail([f"{file}: cannot be written: {error.strerror}"])
     then = f"doorkeeper serve --config {file}"
@@ -130,28 +138,16 @@ Examples:
   doorkeeper config check server.properties
   doorkeeper config check server.properties --strict
   doorkeeper config check server.properties --override listeners=PLAINTEXT://localhost:0
-  doorkeeper config check --broker broker.properties controller.properties --jaas kafka_jaas.conf
-  doorkeeper config check --broker --env compose.yaml --output sarif
+  doorkeeper config check --broker broker.properties controller.properties --jaas-file jaas.conf
+  doorkeeper config check --broker --compose compose.yaml --output sarif
 """
 )
 @click.argument("files", type=click.Path(path_type=Path), nargs=-1, metavar="FILE...")
 @override_option
 @named_option("--strict", is_flag=True)
 @named_option("--broker", is_flag=True)
-@click.option(
-    "--jaas",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The JAAS file of the brokers: java.security.auth.login.config.",
-)
-@click.option("--no-jaas", is_flag=True, help="The brokers have no JAAS file.")
-@click.option(
-    "--env",
-    "environment",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="A Compose file, whose services with an image of Kafka are nodes too.",
-)
+@named_option("--no-jaas-file", "no_jaas", is_flag=True)
+@named_option("--compose", "environment", type=click.Path(path_type=Path))
 @named_option("--kafka", "release", type=click.Choice(RELEASES), default="4.3", show_default=True)
 @named_option(
     "--output", type=click.Choice(["text", "json", "sarif"]), default="text", show_default=True
@@ -162,7 +158,6 @@ def check(
     *,
     strict: bool,
     broker: bool,
-    jaas: Path | None,
     no_jaas: bool,
     environment: Path | None,
     release: str,
@@ -175,29 +170,35 @@ def check(
     but not started, and no other server is asked.
     """
     if broker:
-        if overrides:
-            raise click.UsageError(
-                "--override and --jaas-file are for Doorkeeper; of brokers give --jaas"
-            )
+        jaas, others = _take_jaas_file(overrides)
+        if others:
+            raise click.UsageError("--override is for Doorkeeper's own file, not for --broker")
         if not files and environment is None:
-            raise click.UsageError("give the files of the nodes, or --env")
+            raise click.UsageError("give the files of the nodes, or --compose")
         from doorkeeper.cli.broker_check import check_brokers
         from doorkeeper.server.config import jaas_file
 
         known = jaas_file.NO_FILE if no_jaas else None
         check_brokers(
             files,
-            jaas=known if jaas is None else jaas_file.read(str(jaas)),
+            jaas=known if jaas is None else jaas_file.read(jaas),
             environment=environment,
             release=release,
             output=output,
             strict=strict,
         )
-    if jaas is not None or no_jaas or environment is not None or output != "text":
-        raise click.UsageError("--jaas, --no-jaas, --env and --output are for --broker")
+    if no_jaas or environment is not None or output == "sarif":
+        raise click.UsageError("--no-jaas-file, --compose and --output sarif are for --broker")
     if len(files) != 1:
         raise click.UsageError("give one FILE, or --broker")
-    _check_own(files[0], overrides, strict=strict)
+    _check_own(files[0], overrides, strict=strict, output=output)
+
+
+def _take_jaas_file(overrides: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Return the file of --jaas-file, and the other overrides."""
+    key = f"{JAAS_FILE_KEY}="
+    named = [each.removeprefix(key) for each in overrides if each.startswith(key)]
+    return named[0] if named else None, [each for each in overrides if not each.startswith(key)]
 
 
 def _show_warnings(warnings: Sequence[str]) -> None:
@@ -205,19 +206,25 @@ def _show_warnings(warnings: Sequence[str]) -> None:
         click.echo(f"warning: {printable(warning)}")
 
 
-def _check_own(file: Path, overrides: tuple[str, ...], *, strict: bool) -> None:
+def _check_own(file: Path, overrides: tuple[str, ...], *, strict: bool, output: str) -> None:
     from doorkeeper.server.app.config_check import check_configuration
     from doorkeeper.server.app.errors import StartError
 
+    errors: Sequence[str] = ()
     try:
         warnings = check_configuration(file, overrides).warnings
-    except StartError as error:
-        _show_warnings(error.warnings)
-        raise
-    _show_warnings(warnings)
+    except (ConfigError, StartError) as error:
+        errors, warnings = [str(each) for each in error.problems], getattr(error, "warnings", ())
+    if output == "json":
+        show_json({"file": str(file), "errors": list(errors), "warnings": list(warnings)})
+    else:
+        _show_warnings(warnings)
+    if errors:
+        fail(errors)
     if strict and warnings:
         fail([f"{file}: {len(warnings)} warnings, and --strict allows none"])
-    click.echo(f"{file}: the server can start with it")
+    if output == "text":
+        click.echo(f"{file}: the server can start with it")
 
 
 @command.command(
@@ -232,14 +239,14 @@ Exit statuses: 0 shown; 1 the configuration has errors, each a line on stderr;
 \b
 Examples:
   doorkeeper config show
-  doorkeeper config show --config server.properties --output json
+  doorkeeper config show server.properties --output json
 """
 )
-@config_option
+@click.argument("file", type=click.Path(path_type=Path), required=False)
 @override_option
 @output_option
 def show(file: Path | None, overrides: tuple[str, ...], output: str) -> None:
-    """Print every value of the configuration, and its source."""
+    """Print every value of the configuration FILE, or of none, and its source."""
     # Values that have no effect are listed too: a file may be shared with brokers.
     rows = origins_of(load_settings(file, overrides))
     if output == "json":
@@ -251,33 +258,33 @@ def show(file: Path | None, overrides: tuple[str, ...], output: str) -> None:
 
 
 @command.command(
-    epilog="""
+    epilog=f"""
 The server must be stopped. Afterwards it uses the values of its file again.
-
+{STORE_ADDRESSES}
 \b
 Exit statuses: 0 done, or nothing to forget; 1 failed, with the reason on stderr;
 2 wrong usage.
 
 \b
 Examples:
-  doorkeeper config reset super.users --config server.properties
-  doorkeeper config reset --all --config server.properties
+  doorkeeper config reset config:server.properties super.users
+  doorkeeper config reset config:server.properties --all
 """
 )
-@click.argument("keys", nargs=-1)
+@store_argument()
+@click.argument("keys", metavar="KEY...", nargs=-1)
 @named_option("--all", "every", is_flag=True)
-@config_option
 @override_option
 def reset(
-    keys: tuple[str, ...], file: Path | None, overrides: tuple[str, ...], *, every: bool
+    store: Address, keys: tuple[str, ...], overrides: tuple[str, ...], *, every: bool
 ) -> None:
-    """Forget the dynamic values of KEYS, which kafka-configs.sh has set."""
+    """Forget the dynamic values of each KEY, which kafka-configs.sh has set."""
     # Without keys nothing is meant, rather than everything: an empty variable resets no key.
     if bool(keys) == every:
         raise click.UsageError("give either keys or --all")
 
     # Through the log of changes, so that the audit log and other nodes see the reset.
-    settings = load_settings(file, overrides)
+    settings = settings_at(store, overrides)
     forgotten = asyncio.run(forget(settings, None if every else keys))
     for row in forgotten:
         where = f"broker {row.broker}" if row.broker else "the cluster"

@@ -10,6 +10,7 @@ from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.sample_files import EXAMPLES, files_of
 from doorkeeper.cli.terminal import fail, show
 from doorkeeper.cli.vocabulary.commands import Group
+from doorkeeper.cli.vocabulary.options import named_option
 
 
 @click.group(
@@ -62,19 +63,19 @@ Exit statuses: 0 copied; 1 a file is there already, or cannot be written; 2 wron
 \b
 Examples:
   doorkeeper examples copy systemd .
-  doorkeeper examples copy schemas ./schemas --force
+  doorkeeper examples copy schemas ./schemas --overwrite
 """
 )
 @click.argument("name", type=click.Choice(list(EXAMPLES)), metavar="NAME")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@click.option("--force", is_flag=True, help="Overwrite files that are there.")
-def copy(name: str, folder: Path, *, force: bool) -> None:
+@named_option("--overwrite", is_flag=True)
+def copy(name: str, folder: Path, *, overwrite: bool) -> None:
     """Copy the files of the example NAME into the folder DIR, and print their paths."""
     files = [(folder / path, source) for path, source in files_of(EXAMPLES[name])]
     # Found before the first is written, so that a refusal changes nothing.
     present = [target for target, _ in files if target.exists()]
-    if present and not force:
-        fail(f"{target} is there already; --force overwrites it" for target in present)
+    if present and not overwrite:
+        fail(f"{target} is there already; --overwrite overwrites it" for target in present)
     for target, source in files:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)

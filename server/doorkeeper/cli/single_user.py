@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-_HINT: Final = "ask it (--bootstrap-server), or give the command a node.id that no server has"
+_HINT: Final = "ask it (kafka://HOST:PORT), or give the command a node.id that no server has"
 
 _LATER_MS: Final = 5_000
 """The client waits this much longer than the server, whose answer says what timed out."""

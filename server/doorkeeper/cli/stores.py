@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from doorkeeper.cli.options import load_settings
-from doorkeeper.cli.repositories.addresses import AddressKind
+from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.repositories.addresses import STORES, AddressKind
 from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.config.loading import load
 from doorkeeper.server.config.shared_store import SharedStore
@@ -17,7 +17,8 @@ from doorkeeper.server.config.store_keys import DATA_DIR
 from doorkeeper.server.state.storage.identity import IDENTITY_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
+    from typing import Any
 
     from doorkeeper.cli.repositories.addresses import Address
     from doorkeeper.server.config.settings import Settings
@@ -33,22 +34,26 @@ Addresses of stores:
 """
 """The part of help texts that explains addresses of stores."""
 
-data_dir_option = click.option(
-    "--data-dir",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="The data folder of an embedded store."
-    "  [default: doorkeeper.data.dir of --config, or ./data]",
-)
+
+def store_address(text: str) -> Address:
+    """Return the address of a store; the type of arguments.
+
+    Raises:
+        click.BadParameter: it is another one.
+    """
+    store = address(text)
+    if not store.is_store:
+        raise click.BadParameter(f"found {text!r}; the address of a store is {STORES}")
+    return store
 
 
-def settings_of(file: Path | None, data_dir: Path | None) -> Settings:
-    """Return the configuration; a data folder replaces its store."""
-    if data_dir is None:
-        return load_settings(file, ())
-    # A file may name a shared store, and the user has asked for this folder.
-    overrides = (f"doorkeeper.data.dir={data_dir}", "doorkeeper.store=embedded")
-    return load_settings(None, overrides)
+def store_argument(
+    name: str = "store", metavar: str = "ADDRESS"
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return an argument that is the address of a store."""
+    return click.argument(
+        name, metavar=metavar, type=store_address, shell_complete=complete_address
+    )
 
 
 class DataFolder(NamedTuple):

@@ -50,7 +50,7 @@ class Broker:
         address = config.pop("bootstrap.servers")
         file = self._folder / f"{user}.properties"
         file.write_text("".join(f"{key}={value}\n" for key, value in config.items()))
-        live = ["--bootstrap-server", address, "--command-config", str(file)]
+        live = [f"kafka://{address}", "--command-config", str(file)]
         return CliRunner().invoke(doorkeeper, ["acls", *words, *live], input="")
 
     def apply(self, *bindings: AclBinding, user: str | None = None, accept: str = "") -> Result:

@@ -136,7 +136,9 @@ def explained(question: Question, policy: tuple[str, bool] | None, *words: str) 
     line = ["acls", "explain", "--principal", who, "--host", host, "--operation", operation.name]
     line += [OPTIONS[kind], name, "--output", "json"]
     if policy is not None:
-        line += ["--super-users", policy[0]] + (["--allow-everyone"] if policy[1] else [])
+        users = policy[0].split(";")
+        line += [word for user in users for word in ("--super-user", user)]
+        line += ["--allow-everyone"] if policy[1] else []
     result = CliRunner().invoke(doorkeeper, [*line, *words])
     assert result.exit_code == 0, result.output
     # Of names that are prefixes of ACLs too.
@@ -243,9 +245,9 @@ def test_servers_are_judged_as_kafka_does(
     config = tmp_path / "admin.properties"
     config.write_text("".join(f"{key}={value}\n" for key, value in target.config("admin").items()))
     ways = (
-        ("--bootstrap-server", target.plain),
-        ("--bootstrap-controller", target.controller),
-        ("--bootstrap-server", target.sasl, "--command-config", str(config)),
+        (f"kafka://{target.plain}",),
+        (f"controllers://{target.controller}",),
+        (f"kafka://{target.sasl}", "--command-config", str(config)),
     )
 
     for place, (question, theirs) in enumerate(zip(questions, kafkas, strict=True)):
@@ -268,7 +270,7 @@ def test_a_brokers_own_file_says_what_decides(
     kafkas = answers(oracle, world(), policy, questions)
 
     for question, theirs in zip(questions, kafkas, strict=True):
-        found = explained(question, None, "--bootstrap-server", broker.plain, *config)
+        found = explained(question, None, f"kafka://{broker.plain}", *config)
         assert (found["allowed"], found["rule"]) == theirs, question
         assert found["policy"]["superUsers"] == ["User:ANONYMOUS", "User:admin"]
         assert found["policy"]["superUsersFrom"] == "configured"

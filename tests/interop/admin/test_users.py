@@ -75,7 +75,7 @@ def test_the_security_pages_example_runs(
     assert done.status == 0, done
     assert "user-principal 'alice' are SCRAM-SHA-256=iterations=8192" in done.stdout
     assert "alice  SCRAM-SHA-256  8192 iterations" in done.stdout
-    assert "bob: deleted for SCRAM-SHA-256 and SCRAM-SHA-512" in done.stdout
+    assert "bob: removed for SCRAM-SHA-256 and SCRAM-SHA-512" in done.stdout
 
 
 OURS: tuple[tuple[str, str], ...] = (
@@ -88,11 +88,11 @@ OURS: tuple[tuple[str, str], ...] = (
     ("- set-password bob --iterations 16384", "bob-secret"),
     ("- set-password nobody", "x"),
     ("bob add alice", "x"),
-    ("- delete bob --mechanism SCRAM-SHA-512", ""),
+    ("- remove bob --mechanism SCRAM-SHA-512", ""),
     ("bob list", ""),
     ("- list", ""),
-    ("- delete bob", ""),
-    ("- delete bob", ""),
+    ("- remove bob", ""),
+    ("- remove bob", ""),
 )
 """Commands of ours: who runs them (``-`` for a super user), and the password on standard input."""
 
@@ -103,16 +103,16 @@ def test_our_own_command_says_the_same_of_a_broker(door: Target, tmp_path: Path)
     file = tmp_path / "client.properties"
 
     def run(target: Target, line: str, password: str) -> tuple[int, str, str]:
-        who, *words = line.split()
-        where = ["--bootstrap-server", target.plain]
+        who, verb, *words = line.split()
+        where = [f"kafka://{target.plain}"]
         if who != "-":
-            where = ["--bootstrap-server", target.sasl, "--command-config", str(file)]
+            where = [f"kafka://{target.sasl}", "--command-config", str(file)]
             word = "another" if who == "wrong" else "bob-secret"
             file.write_text(
                 "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-512\n"
                 f'sasl.jaas.config={MODULE} required username="bob" password="{word}";\n'
             )
-        command = [sys.executable, "-m", "doorkeeper", "users", *words, *where]
+        command = [sys.executable, "-m", "doorkeeper", "users", verb, *where, *words]
         done = subprocess.run(
             command, input=password, capture_output=True, text=True, timeout=scaled(60), check=False
         )

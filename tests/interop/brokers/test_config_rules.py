@@ -42,10 +42,10 @@ def judged(folder: Path, chosen: Sequence[Variant], starts: Starts) -> list[Verd
     for number, variant in enumerate(chosen):
         file = folder / "server.properties"
         file.write_text(starts.text_of(variant))
-        options = ["--no-jaas"]
+        options = ["--no-jaas-file"]
         if variant.jaas:
             (folder / "jaas.conf").write_text(variant.jaas)
-            options = ["--jaas", str(folder / "jaas.conf")]
+            options = ["--jaas-file", str(folder / "jaas.conf")]
         command = ["config", "check", "--broker", str(file), *options]
         checked = CliRunner().invoke(doorkeeper, command)
         assert checked.exit_code in (0, 1), checked.output

@@ -111,7 +111,7 @@ def test_no_output_holds_a_key_or_a_ticket(tmp_path: Path, kdc: Kdc) -> None:
         assert server.stop() == 0
         outputs = {"stderr": server.errors().encode()}
     outputs["stdout"] = json.dumps(server.lines, ensure_ascii=False).encode()
-    for words in (("check", str(file)), ("show", "--config", str(file))):
+    for words in (("check", str(file)), ("show", str(file))):
         outputs[words[0]] = CliRunner().invoke(doorkeeper, ("config", *words)).output.encode()
     outputs |= files_of(tmp_path / "data")
 

@@ -95,15 +95,13 @@ def used(server: DoorkeeperServer, database: Database, port: int) -> dict[str, b
     words = {
         "add": ("acls", "add", *bootstrap, "--allow-principal", "User:a", "--topic", "hunted"),
         "list": ("acls", "list", *bootstrap),
-        "check": ("store", "check", "--config", config),
-        "show": ("config", "show", "--config", config),
+        "check": ("store", "check", f"config:{config}"),
+        "show": ("config", "show", config),
         "config check": ("config", "check", config),
         "copy": (
             "store",
             "copy",
-            "--from",
             f"config:{config}",
-            "--to",
             f"store:{server.folder}/copy",
         ),
     }

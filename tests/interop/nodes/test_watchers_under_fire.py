@@ -155,7 +155,7 @@ class CommandWatcher(Watcher):
         """Watch until it is cancelled."""
         try:
             while True:
-                words = ("--store", self._store, "--from", str(self.next), "--output", "json")
+                words = (self._store, "--since", str(self.next - 1), "--output", "json")
                 self._process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-m", "doorkeeper", "watch", *words),
                     stdout=asyncio.subprocess.PIPE,

@@ -40,8 +40,8 @@ def ran(world: tuple[Path | str, Path], out: Path, *options: str, lines: int = L
     begin = time.monotonic()
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "doorkeeper_pipeline", "run", "--audit", str(logs)),
-            *("--acls", str(acls), "--out", str(out), "--output", "json", *options),
+            *(sys.executable, "-m", "doorkeeper_pipeline", "run", "--log", str(logs)),
+            *("--acls", str(acls), "--tables", str(out), "--output", "json", *options),
         ],
         env={**environment(), "PYTHONPATH": DRIVER_PATH},
         capture_output=True,

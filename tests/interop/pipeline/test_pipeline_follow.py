@@ -32,7 +32,7 @@ class Follower:
     def __init__(self, folder: Path, *options: str) -> None:
         """Start it."""
         command = ["-m", "doorkeeper_pipeline", "run", "--master", "local[2]"]
-        command += ["--audit", str(folder / "trail"), "--out", str(folder / "out"), *options]
+        command += ["--log", str(folder / "trail"), "--tables", str(folder / "out"), *options]
         self.out = folder / "out"
         with (folder / "stderr").open("ab") as told:
             self._process = subprocess.Popen(

@@ -131,7 +131,7 @@ class Runs:
     def _started(self, out: Path, *options: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "doorkeeper_pipeline", "run"]
         self._running = subprocess.Popen(
-            [*command, "--audit", str(self._logs), "--out", str(out), *options],
+            [*command, "--log", str(self._logs), "--tables", str(out), *options],
             env=environment() | VARIABLES,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -58,7 +58,7 @@ def ran(logs: Path | str, place: str, *options: str) -> subprocess.CompletedProc
     return subprocess.run(
         [
             *(sys.executable, "-m", "doorkeeper_pipeline", "run", "--quiet"),
-            *("--audit", str(logs), "--out", place, *options),
+            *("--log", str(logs), "--tables", place, *options),
         ],
         capture_output=True,
         text=True,

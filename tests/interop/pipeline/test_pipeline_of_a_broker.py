@@ -159,7 +159,7 @@ def test_the_tables_say_what_the_lines_say(
     acls, out = tmp_path / "acls.txt", tmp_path / "out"
     acls.write_text(listed)
     command = [sys.executable, "-m", "doorkeeper_pipeline", "run", "--engine", engine]
-    words = ["--audit", str(file), "--acls", str(acls), "--out", str(out)]
+    words = ["--log", str(file), "--acls", str(acls), "--tables", str(out)]
     for principal in sorted(POLICY.super_users):
         words += ["--super-user", principal]
     done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)

@@ -78,7 +78,7 @@ def commit(logs: Path, out: Path, number: int) -> None:
     (logs / f"kafka-authorizer.log.{number:03}").write_text("".join(lines))
     command = [sys.executable, "-m", "doorkeeper_pipeline", "run", "--quiet"]
     done = subprocess.run(
-        [*command, "--audit", str(logs), "--out", str(out)],
+        [*command, "--log", str(logs), "--tables", str(out)],
         capture_output=True,
         text=True,
         check=False,

@@ -149,8 +149,8 @@ WANTED = Counter({**dict.fromkeys(COMPRESSIONS, EACH), "committed": 30, "later":
 def command(site: Site, out: Path, *options: str, address: str = "") -> list[str]:
     """Return the words of a run."""
     words = [sys.executable, "-m", "doorkeeper_pipeline", "run", "--output", "json", "--quiet"]
-    words += ["--audit", address or site.address, "--command-config", str(site.config)]
-    return [*words, "--out", str(out), *options]
+    words += ["--log", address or site.address, "--command-config", str(site.config)]
+    return [*words, "--tables", str(out), *options]
 
 
 def ran(
@@ -229,8 +229,8 @@ def test_killed_followers(
     """
     drawn = random.Random(21)
     address = site.address.replace(TOPIC, TO_FOLLOW)
-    words = [sys.executable, "-m", "doorkeeper_pipeline", "run", "--audit", address]
-    words += ["--command-config", str(site.config), "--out", str(tmp_path)]
+    words = [sys.executable, "-m", "doorkeeper_pipeline", "run", "--log", address]
+    words += ["--command-config", str(site.config), "--tables", str(tmp_path)]
     wanted: Counter[str] = Counter()
     died = {"before": 0, "after": 0}
     for number in range(pytestconfig.getoption("--spark-kills")):

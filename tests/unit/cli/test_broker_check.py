@@ -148,10 +148,10 @@ def test_the_environment_of_an_image(tmp_path: Path) -> None:
     """Variables are keys, anchors and defaults are followed, other services are left out."""
     file = tmp_path / "compose.yaml"
     file.write_text(COMPOSE)
-    right = check("--env", file)
+    right = check("--compose", file)
     file.write_text(COMPOSE.replace("SCRAM___SHA___512", "SCRAM_SHA_512"))
 
-    status, out, _ = check("--env", file)
+    status, out, _ = check("--compose", file)
 
     assert right[0] == 0
     assert right[1].startswith(f"{file} service kafka: 0 errors, 0 warnings (")
@@ -165,8 +165,8 @@ def test_what_is_not_a_configuration(tmp_path: Path, file: Path) -> None:
     (tmp_path / "jaas.conf").write_text("KafkaServer { x required }\n")
 
     assert "No such file" in check(tmp_path / "absent")[2]
-    assert "no service has an image of Kafka" in check("--env", tmp_path / "other.yaml")[2]
-    assert "jaas.conf line 1" in check(file, "--jaas", tmp_path / "jaas.conf")[2]
+    assert "no service has an image of Kafka" in check("--compose", tmp_path / "other.yaml")[2]
+    assert "jaas.conf line 1" in check(file, "--jaas-file", tmp_path / "jaas.conf")[2]
     assert check()[0] == check(file, "--override", "a=b")[0] == 2
-    own = CliRunner().invoke(doorkeeper, ["config", "check", str(file), "--output", "json"])
+    own = CliRunner().invoke(doorkeeper, ["config", "check", str(file), "--output", "sarif"])
     assert own.exit_code == 2

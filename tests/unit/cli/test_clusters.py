@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ALICE = allow("alice", READ, topic("pay-in"))
 BOB = allow("bob", WRITE, topic("pay-out"))
 CAROL = allow("carol", READ, topic("hr-1"))
-ADOPT = ("clusters", "adopt", "--config")
+ADOPT = ("clusters", "adopt")
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
@@ -74,7 +74,7 @@ def declare(tmp_path: Path, bootstrap_servers: str, **keys: str) -> None:
 
 def adopt(config: Path, kafka: DoorkeeperServer) -> str:
     """Give the cluster to the store; return the store's id."""
-    store_id = str(json.loads(run(*ADOPT, str(config), "--output", "json")[1])["store"])
+    store_id = str(json.loads(run(*ADOPT, f"config:{config}", "--output", "json")[1])["store"])
     declare(config.parent, kafka.bootstrap_servers, store=store_id)
     return store_id
 
@@ -87,7 +87,7 @@ def run(*words: str) -> tuple[int, str, str]:
 
 def test_drift_is_listed_and_has_a_status(config: Path) -> None:
     """Status 3, so that a script notices; what is outside the scope is none."""
-    code, text, _ = run("clusters", "drift", "--config", str(config))
+    code, text, _ = run("clusters", "drift", f"config:{config}")
     assert code == 3
     assert text.splitlines() == [
         "a: - ALLOW READ on LITERAL TOPIC 'pay-in' for User:alice from *",
@@ -95,7 +95,7 @@ def test_drift_is_listed_and_has_a_status(config: Path) -> None:
         "a: Difference: 1 only in a (+), 1 only in revision 1 of the store (-); 0 in both",
     ]
 
-    code, text, _ = run("clusters", "drift", "--config", str(config), "--output", "json")
+    code, text, _ = run("clusters", "drift", f"config:{config}", "--output", "json")
     (found,) = json.loads(text)["clusters"]
     assert code == 3
     assert (found["in_force"], found["outside"]) == (False, 1)
@@ -106,11 +106,11 @@ def test_adopt_prints_the_line_that_gives_a_cluster_to_the_store(
     config: Path, kafka: DoorkeeperServer
 ) -> None:
     """And what the store would change; until the line is in the file, nothing is changed."""
-    code, text, _ = run("clusters", "status", "--config", str(config))
+    code, text, _ = run("clusters", "status", f"config:{config}")
     assert code == 3
     assert "a (enforce): the cluster belongs to no store, and this is store " in text
 
-    code, text, _ = run(*ADOPT, str(config))
+    code, text, _ = run(*ADOPT, f"config:{config}")
     *rows, sentence, line = text.splitlines()
     assert (code, rows) == (
         0,
@@ -124,12 +124,12 @@ def test_adopt_prints_the_line_that_gives_a_cluster_to_the_store(
 
     store_id = adopt(config, kafka)
     assert line == f"    store: {store_id}"
-    assert run(*ADOPT, str(config))[1] == f"a: belongs to this store, {store_id}\n"
+    assert run(*ADOPT, f"config:{config}")[1] == f"a: belongs to this store, {store_id}\n"
 
     # The same ACLs in another folder are another store.
     rmtree(config.parent / "data")
     asyncio.run(fill(config.parent / "data", edit(ACL, set=[StoredBinding("a" * 22, ALICE)])))
-    code, text, _ = run("clusters", "status", "--config", str(config))
+    code, text, _ = run("clusters", "status", f"config:{config}")
     assert code == 3
     assert f"the cluster belongs to store {store_id}, and this is store " in text
 
@@ -137,7 +137,7 @@ def test_adopt_prints_the_line_that_gives_a_cluster_to_the_store(
 def test_a_store_is_applied_to_a_cluster_once(config: Path, kafka: DoorkeeperServer) -> None:
     """By acls apply; then every broker enforces the store."""
     adopt(config, kafka)
-    code, text, _ = run("clusters", "status", "--config", str(config))
+    code, text, _ = run("clusters", "status", f"config:{config}")
     assert (code, text) == (3, "a (enforce): broker 1: 1 missing, 1 extra\n")
 
     code, _, errors = run(
@@ -146,10 +146,10 @@ def test_a_store_is_applied_to_a_cluster_once(config: Path, kafka: DoorkeeperSer
     )
     assert (code, set(kafka.acls())) == (0, {ALICE, CAROL}), errors
 
-    code, text, _ = run("clusters", "status", "--config", str(config), "--wait", "1")
+    code, text, _ = run("clusters", "status", f"config:{config}", "--wait", "1")
     assert (code, text) == (0, "a (enforce): revision 1 is in force on brokers 1\n")
     code, _, errors = run(
-        "clusters", "status", "--config", str(config), "--wait", "2", "--timeout", "0.1"
+        "clusters", "status", f"config:{config}", "--wait", "2", "--timeout", "0.1"
     )
     assert (code, errors) == (1, "doorkeeper: the store is at revision 1, and not at 2\n")
 
@@ -158,10 +158,10 @@ def test_an_unreachable_cluster_is_reported(tmp_path: Path) -> None:
     """It is not adopted."""
     config = configure(tmp_path, "127.0.0.1:1")
 
-    code, text, _ = run("clusters", "status", "--config", str(config))
+    code, text, _ = run("clusters", "status", f"config:{config}")
     assert code == 3
     assert "Connection refused" in text
-    code, _, errors = run("clusters", "adopt", "--config", str(config))
+    code, _, errors = run("clusters", "adopt", f"config:{config}")
     assert code == 1
     assert "Connection refused" in errors
 
@@ -169,11 +169,11 @@ def test_an_unreachable_cluster_is_reported(tmp_path: Path) -> None:
 def test_configuration_errors_are_reported(tmp_path: Path) -> None:
     """An unknown cluster, and a configuration without clusters."""
     config = configure(tmp_path, "127.0.0.1:1")
-    code, _, errors = run("clusters", "status", "--config", str(config), "--cluster", "b")
+    code, _, errors = run("clusters", "status", f"config:{config}", "--cluster-name", "b")
     assert code == 2
     assert "found 'b'; the file has a" in errors
     other = tmp_path / "other.properties"
     other.write_text("node.id=1\n")
-    code, _, errors = run("clusters", "status", "--config", str(other))
+    code, _, errors = run("clusters", "status", f"config:{other}")
     assert code == 1
     assert f"{other}: doorkeeper.clusters.file is missing" in errors

@@ -35,7 +35,7 @@ def test_descriptors_that_a_parent_closed_are_the_null_device() -> None:
         "import os\n"
         "from doorkeeper.cli import main\n"
         "try:\n"
-        "    main(['store', 'backup', 'x', '--data-dir', '/none'])\n"
+        "    main(['store', 'backup', 'store:/none', 'x'])\n"
         "except SystemExit as end:\n"
         "    null = os.stat(os.devnull).st_rdev\n"
         "    os._exit(end.code + 10 * sum(os.fstat(n).st_rdev == null for n in range(3)))\n"

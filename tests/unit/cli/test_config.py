@@ -88,7 +88,7 @@ log.dirs=/x
 
 
 def shown(file: Path, *words: str) -> str:
-    result = CliRunner().invoke(doorkeeper, ["config", "show", "--config", str(file), *words])
+    result = CliRunner().invoke(doorkeeper, ["config", "show", str(file), *words])
     assert result.exit_code == 0, result.output
     return result.output
 
@@ -113,12 +113,12 @@ def test_secrets_are_hidden_in_both_forms(tmp_path: Path) -> None:
 
 def test_reset_wants_keys_or_all(tmp_path: Path) -> None:
     """Neither and both are wrong usage; without a store the status is 1, in one line."""
-    override = ["--override", f"doorkeeper.data.dir={tmp_path / 'data'}"]
+    store = f"store:{tmp_path / 'data'}"
     run = CliRunner().invoke
 
-    assert run(doorkeeper, ["config", "reset", *override]).exit_code == 2
-    assert run(doorkeeper, ["config", "reset", "super.users", "--all", *override]).exit_code == 2
-    result = run(doorkeeper, ["config", "reset", "--all", *override])
+    assert run(doorkeeper, ["config", "reset", store]).exit_code == 2
+    assert run(doorkeeper, ["config", "reset", store, "super.users", "--all"]).exit_code == 2
+    result = run(doorkeeper, ["config", "reset", store, "--all"])
     assert result.exit_code == 1
     assert "there is no store" in result.stderr
 
@@ -127,8 +127,7 @@ def test_reset_says_what_it_forgot(tmp_path: Path) -> None:
     """Each key, and where it was set; a store without values is fine too."""
     values = [config("super.users", "x"), config("max.connections", "x", "1")]
     asyncio.run(fill(tmp_path / "data", edit(CONFIG, set=values)))
-    override = f"doorkeeper.data.dir={tmp_path / 'data'}"
-    reset = ["config", "reset", "--all", "--override", override]
+    reset = ["config", "reset", f"store:{tmp_path / 'data'}", "--all"]
 
     first, second = (CliRunner().invoke(doorkeeper, reset) for _ in range(2))
 
@@ -147,7 +146,7 @@ def test_login_modules_are_never_shown(tmp_path: Path) -> None:
         "listener.name.x.plain.sasl.jaas.config=m.N required user_bob=hush;\n"
         "listener.name.x.ssl.keystore.password=hush\n"
     )
-    arguments = ["config", "show", "-c", str(file), "--jaas-file", str(jaas_file)]
+    arguments = ["config", "show", str(file), "--jaas-file", str(jaas_file)]
 
     result = CliRunner().invoke(doorkeeper, arguments)
 
@@ -178,15 +177,15 @@ def test_the_sample_is_valid_and_read_by_its_owner_alone(tmp_path: Path) -> None
 
 
 def test_the_sample_overwrites_nothing_without_force(tmp_path: Path) -> None:
-    """A file that is there keeps its content until --force is given."""
+    """A file that is there keeps its content until --overwrite is given."""
     file = tmp_path / "mine.properties"
     file.write_text("node.id=7\n")
 
     refused = init(file)
     kept = file.read_text(encoding="utf-8")
-    forced = init(file, "--force")
+    forced = init(file, "--overwrite")
 
-    assert refused == (1, "", f"doorkeeper: {file} is there already; --force overwrites it\n")
+    assert refused == (1, "", f"doorkeeper: {file} is there already; --overwrite overwrites it\n")
     assert kept == "node.id=7\n"
     assert forced[0] == 0
     assert "listeners=SASL://" in file.read_text(encoding="utf-8")
@@ -223,9 +222,7 @@ def test_a_sample_for_containers(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
 
     written = CliRunner().invoke(doorkeeper, ["config", "init", str(file), "--container"])
-    shown = CliRunner().invoke(
-        doorkeeper, ["config", "show", "--config", str(file), "--output", "json"]
-    )
+    shown = CliRunner().invoke(doorkeeper, ["config", "show", str(file), "--output", "json"])
 
     assert "chown 10001" in written.stdout
     assert check(file, "--override", f"doorkeeper.data.dir={tmp_path}")[0] == 0

@@ -85,7 +85,7 @@ def of_acls(words: str, nothing: Answer, misspelt: Answer | None, failed: int = 
     )
 
 
-TABLES: Final = Answer("--out none", 2, NO_FOLDER)
+TABLES: Final = Answer("--tables none", 2, NO_FOLDER)
 TABLE: Final = {
     audit.verify: Answers(
         Answer("folder", 1, "folder: no audit log in this folder"),
@@ -96,10 +96,10 @@ TABLE: Final = {
         Answer("part", 1, "part: no audit log in this folder"),
     ),
     verify_history: Answers(
-        Answer("--store store:empty", 1, "store:empty: nothing was verified: the log has no rev"),
-        Answer("--store store:none", 1, "there is no store (doorkeeper.db) in this folder"),
-        Answer("--store store:torn", 1, "torn/doorkeeper.db: "),
-        Answer(f"--store store:store --recorded 9:{'0' * 64}", 1, "is not in the log"),
+        Answer("store:empty", 1, "store:empty: nothing was verified: the log has no rev"),
+        Answer("store:none", 1, "there is no store (doorkeeper.db) in this folder"),
+        Answer("store:torn", 1, "torn/doorkeeper.db: "),
+        Answer(f"store:store --recorded 9:{'0' * 64}", 1, "is not in the log"),
     ),
     lint: of_acls(
         "",
@@ -136,61 +136,63 @@ TABLE: Final = {
         Answer("acls.yaml store:store --own-prefix odrers", 1, "not owned: TOPIC 'orders'"),
     ),
     clusters.show_status: Answers(
-        Answer("--config plain.properties", 1, "doorkeeper.clusters.file is missing"),
-        Answer("--config none.properties", 1, f"cannot be read: {NO_FILE}"),
-        Answer("--config bad.properties", 1, "bad.yaml:2: "),
-        Answer("--config server.properties", 3, "a (enforce): "),
-        Answer("--config server.properties --cluster b", 2, "found 'b'; the file has a"),
+        Answer("config:plain.properties", 1, "doorkeeper.clusters.file is missing"),
+        Answer("config:none.properties", 1, f"cannot be read: {NO_FILE}"),
+        Answer("config:bad.properties", 1, "bad.yaml:2: "),
+        Answer("config:server.properties", 3, "a (enforce): "),
+        Answer("config:server.properties --cluster-name b", 2, "found 'b'; the file has a"),
     ),
     clusters.show_drift: Answers(
-        Answer("--config plain.properties", 1, "doorkeeper.clusters.file is missing"),
-        Answer("--config none.properties", 1, f"cannot be read: {NO_FILE}"),
-        Answer("--config bad.properties", 1, "bad.yaml:2: "),
-        Answer("--config server.properties", 3, "a: "),
-        Answer("--config server.properties --cluster b", 2, "found 'b'; the file has a"),
+        Answer("config:plain.properties", 1, "doorkeeper.clusters.file is missing"),
+        Answer("config:none.properties", 1, f"cannot be read: {NO_FILE}"),
+        Answer("config:bad.properties", 1, "bad.yaml:2: "),
+        Answer("config:server.properties", 3, "a: "),
+        Answer("config:server.properties --cluster-name b", 2, "found 'b'; the file has a"),
     ),
     learn: Answers(
-        Answer("--from empty.log", 1, "no request in 0 lines"),
-        Answer("--from none.log", 1, f"none.log: {NO_FILE}"),
-        Answer("--from bad.yaml", 1, "bad.yaml:1: "),
-        Answer("--from part.log", 0, "note: 1 unreadable; the first: part.log:2: "),
+        Answer("--log empty.log", 1, "no request in 0 lines"),
+        Answer("--log none.log", 1, f"none.log: {NO_FILE}"),
+        Answer("--log bad.yaml", 1, "bad.yaml:1: "),
+        Answer("--log part.log", 0, "note: 1 unreadable; the first: part.log:2: "),
         Answer(
-            "--from good.log --principal User:alcie",
+            "--log good.log --principal User:alcie",
             1,
             "no request of User:alcie in 1 lines; there are 1 of User:alice",
         ),
     ),
     run.command: Answers(
         Answer(
-            f"--audit empty.log {ACLS} --out t1", 4, "the files that were read have no decision"
+            f"--log empty.log {ACLS} --tables t1", 4, "the files that were read have no decision"
         ),
-        Answer(f"--audit none.log {ACLS} --out t2", 3, "none.log: there is no such file or folder"),
-        Answer("--audit good.log --acls bad.yaml --out t3", 3, "bad.yaml: "),
-        Answer(f"--audit part.log {ACLS} --out t4 --super-user User:alice", 0, "1 in quarantine"),
+        Answer(
+            f"--log none.log {ACLS} --tables t2", 3, "none.log: there is no such file or folder"
+        ),
+        Answer("--log good.log --acls bad.yaml --tables t3", 3, "bad.yaml: "),
+        Answer(f"--log part.log {ACLS} --tables t4 --super-user User:alice", 0, "1 in quarantine"),
     ),
     backtest.command: Answers(
-        Answer("--out folder --proposal acls.yaml", 3, "folder: no decisions here"),
-        TABLES._replace(words="--out none --proposal acls.yaml"),
-        Answer("--out folder --proposal bad.yaml", 3, "bad.yaml: "),
-        Answer("--out folder --proposal part", 2, "is a directory"),
+        Answer("--tables folder --proposal acls.yaml", 3, "folder: no decisions here"),
+        TABLES._replace(words="--tables none --proposal acls.yaml"),
+        Answer("--tables folder --proposal bad.yaml", 3, "bad.yaml: "),
+        Answer("--tables folder --proposal part", 2, "is a directory"),
     ),
     propose.command: Answers(
-        Answer("--out folder", 3, "folder: no decisions here"),
+        Answer("--tables folder", 3, "folder: no decisions here"),
         TABLES,
-        Answer("--out acls.yaml", 2, "is a file"),
-        Answer("--out part", 3, "part: no decisions here"),
+        Answer("--tables acls.yaml", 2, "is a file"),
+        Answer("--tables part", 3, "part: no decisions here"),
     ),
     why.command: Answers(
-        Answer(f"{ALICE} --out folder", 3, "folder: no decisions here"),
-        TABLES._replace(words=f"{ALICE} --out none"),
-        Answer(f"{ALICE} --out acls.yaml", 2, "is a file"),
-        Answer(f"{ALICE} --out part", 3, "part: no decisions here"),
+        Answer(f"{ALICE} --tables folder", 3, "folder: no decisions here"),
+        TABLES._replace(words=f"{ALICE} --tables none"),
+        Answer(f"{ALICE} --tables acls.yaml", 2, "is a file"),
+        Answer(f"{ALICE} --tables part", 3, "part: no decisions here"),
     ),
     report.command: Answers(
-        Answer("--out tables --to r.html", 4, "tables: no decisions here"),
-        TABLES._replace(words="--out none --to r.html"),
-        Answer("--out acls.yaml --to r.html", 2, "is a file"),
-        Answer("--out folder --to r.html", 3, "folder: no tables here"),
+        Answer("--tables tables --out r.html", 4, "tables: no decisions here"),
+        TABLES._replace(words="--tables none --out r.html"),
+        Answer("--tables acls.yaml --out r.html", 2, "is a file"),
+        Answer("--tables folder --out r.html", 3, "folder: no tables here"),
     ),
 }
 ROOTS: Final = (doorkeeper, pipeline)
@@ -241,9 +243,9 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written(folder / "gap", 3, 1)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        assert invoke(doorkeeper, "store", "create", "--data-dir", "empty").exit_code == 0
+        assert invoke(doorkeeper, "store", "create", "store:empty").exit_code == 0
         assert invoke(doorkeeper, "acls", "import", "acls.yaml", "store:store").exit_code == 0
-        tables = ("run", "--audit", "empty.log", *ACLS.split(), "--out", "tables", "--quiet")
+        tables = ("run", "--log", "empty.log", *ACLS.split(), "--tables", "tables", "--quiet")
         assert invoke(pipeline, *tables).exit_code == 4
     return folder
 

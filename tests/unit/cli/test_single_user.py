@@ -108,19 +108,19 @@ def test_users_and_values_are_changed_without_the_authorizer(tmp_path: Path) -> 
     asyncio.run(fill(tmp_path / "data", edit(CONFIG, set=[config("super.users", "User:x")])))
     (tmp_path / "password").write_text("alice-secret\n")
     words = [
-        *("--override", f"doorkeeper.data.dir={tmp_path / 'data'}"),
         *("--override", "authorizer.class.name=testkit.plugins.BadStart"),
         *("--override", "plugin.way=raise"),
         *("--override", "listeners=SASL_PLAINTEXT://:1"),
         *("--override", "sasl.enabled.mechanisms=SCRAM-SHA-256,SCRAM-SHA-512"),
     ]
-    added = ["users", "add", "alice", "--password-file", str(tmp_path / "password"), *words]
+    store = f"store:{tmp_path / 'data'}"
+    added = ["users", "add", store, "alice", "--password-file", str(tmp_path / "password"), *words]
 
     results = [
         CliRunner().invoke(doorkeeper, each)
-        for each in (added, ["config", "reset", "super.users", *words])
+        for each in (added, ["config", "reset", store, "super.users", *words])
     ]
-    listed = CliRunner().invoke(doorkeeper, ["users", "list", *words])
+    listed = CliRunner().invoke(doorkeeper, ["users", "list", store, *words])
 
     assert [(each.exit_code, each.stderr) for each in results] == [(0, "")] * 2, results
     assert listed.stdout.count("alice") == 2
@@ -233,7 +233,7 @@ async def test_the_audit_log_of_a_server_that_runs(tmp_path: Path) -> None:
 
     assert str(caught.value) == (
         f"doorkeeper.audit.dir: {tmp_path / 'audit'}: another server writes the audit log of"
-        " node 1 here; ask it (--bootstrap-server), or give the command a node.id that no server"
+        " node 1 here; ask it (kafka://HOST:PORT), or give the command a node.id that no server"
         " has"
     )
     folder.release()
@@ -299,18 +299,18 @@ def test_a_command_works_beside_a_node_of_a_shared_store(
         f"listeners=PLAINTEXT://localhost:0\nnode.id=1\nauthorizer.class.name={STANDARD}\n"
         f"super.users=User:ANONYMOUS\ndoorkeeper.data.dir=data\ndoorkeeper.store={database.url()}\n"
     )
-    config_words = ("--config", "server.properties")
+    config_words, store_address = ("--config", "server.properties"), "config:server.properties"
     (tmp_path / "password").write_text("alice-secret\n")
     who = ("--allow-principal", "User:a", "--operation", "Read", "--topic", "t")
 
     with Serving(tmp_path, *config_words) as server:
         results = [
-            command(tmp_path, "acls", "add", *who, *config_words),
+            command(tmp_path, "acls", "add", *who, store_address),
             command(
-                tmp_path, "users", "add", "alice", *config_words, "--password-file", "password"
+                tmp_path, "users", "add", store_address, "alice", "--password-file", "password"
             ),
             command(tmp_path, "acls", "list", f"localhost:{server.port()}"),
-            command(tmp_path, "users", "list", "--bootstrap-server", f"localhost:{server.port()}"),
+            command(tmp_path, "users", "list", f"kafka://localhost:{server.port()}"),
         ]
         assert database.execute("SELECT count(*) FROM doorkeeper.node") == "1"
         assert server.stop() == 0

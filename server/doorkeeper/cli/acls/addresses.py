@@ -1,12 +1,9 @@
-"""Addresses of ACL repositories on the command line, and their shorthand.
+"""ADDRESS of commands about ACLs, and the options with which it is opened.
 
-Every command takes an ADDRESS in the grammar of ``doorkeeper.cli.repositories.addresses``. The
-options of kafka-acls.sh and of ``doorkeeper serve`` are shorthand for one:
+``add``, ``remove`` and ``list`` take the options of kafka-acls.sh in its place:
 
     --bootstrap-server HOST:PORT         kafka://HOST:PORT
     --bootstrap-controller HOST:PORT     controllers://HOST:PORT
-    --config FILE                        config:FILE
-    --override doorkeeper.data.dir=DIR   store:DIR
 """
 
 from __future__ import annotations
@@ -55,7 +52,7 @@ With --command-config - the client properties are standard input.
 
 NO_ADDRESS: Final = (
     "ADDRESS is missing: a file, kafka://HOST:PORT, controllers://HOST:PORT, config:FILE,"
-    " store:FOLDER; or give one of --bootstrap-server, --bootstrap-controller and --config"
+    " store:FOLDER"
 )
 """The sentence of all commands that are not told where the ACLs are."""
 
@@ -63,9 +60,6 @@ STDIN_ADDRESS: Final = Address(AddressKind.FILE, STDIN)
 
 _LARGE_BYTES: Final = 10_000_000
 """The size of files whose ACLs take seconds to read."""
-
-_DATA_DIR: Final = "doorkeeper.data.dir"
-_DATA_DIR_DEFAULT: Final = "data"
 
 
 def address_argument(
@@ -234,61 +228,62 @@ at_option = named_option("--at", type=past_moment, default_text="now")
 def location_options(
     metavar: str = "[ADDRESS]",
     *,
+    is_kafkas: bool = False,
+    has_policy: bool = False,
     has_wanted: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds ADDRESS and its shorthand; ``take_location`` reads them.
+    """Return a decorator that adds ADDRESS and its options; ``take_location`` reads them.
 
-    With ``has_wanted``, one or more addresses come before it, which ``take_wanted`` reads.
+    With ``is_kafkas`` the options of kafka-acls.sh may name it, with ``has_policy`` --config is the
+    configuration beside it. With ``has_wanted``, one or more addresses come before it, which
+    ``take_wanted`` reads.
     """
     argument = address_argument("address", metavar, required=False)
     if has_wanted:
         argument = click.argument(
             "addresses",
-            metavar="WANTED... [ADDRESS]",
+            metavar="WANTED... ADDRESS",
             required=True,
             nargs=-1,
             type=address,
             shell_complete=complete_address,
         )
-    server = named_option("--bootstrap-server")
-    controller = named_option("--bootstrap-controller")
-
-    client = named_option(
-        "--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT"
-    )
-    config = named_option("--config", "-c", "file", type=click.Path(path_type=Path))
+    options = [
+        named_option("--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT"),
+        override_option,
+    ]
+    if is_kafkas:
+        options = [
+            named_option("--bootstrap-server"),
+            named_option("--bootstrap-controller"),
+            *options,
+        ]
+    if has_policy:
+        options.append(named_option("--config", "-c", "file", type=click.Path(path_type=Path)))
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        clusters = server(controller(client(config(override_option(command)))))
-        return argument(clusters)
+        for option in reversed(options):
+            command = option(command)
+        return argument(command)
 
     return add
 
 
 def take_wanted(options: dict[str, Any]) -> tuple[Address, ...]:
-    """Return the addresses that are wanted, and leave ADDRESS in the dictionary.
-
-    The last address is ADDRESS, unless it is the only one, or a file beside shorthand for another
-    address.
+    """Return the addresses that are wanted, and leave ADDRESS, the last one, in the dictionary.
 
     Raises:
-        click.UsageError: there are several, and one is no file.
+        click.UsageError: there is one address alone, or several are wanted, and one is not a file.
     """
-    sources: tuple[Address, ...] = options.pop("addresses")
-    shorthand = ("bootstrap_server", "bootstrap_controller", "file")
-    is_named = any(options[option] is not None for option in shorthand) or bool(
-        options["overrides"]
-    )
-    options["address"] = None
-    if len(sources) > 1 and not (is_named and sources[-1].kind is AddressKind.FILE):
-        *first_sources, options["address"] = sources
-        sources = tuple(first_sources)
-    others = [source for source in sources if source.kind is not AddressKind.FILE]
-    if others and len(sources) > 1:
-        raise click.UsageError(f"{others[0]} is no file; several WANTED are files and folders")
-    if sources.count(STDIN_ADDRESS) > 1:
+    *wanted, options["address"] = options.pop("addresses")
+    if not wanted:
+        raise click.UsageError(NO_ADDRESS)
+    others = [each for each in wanted if each.kind is not AddressKind.FILE]
+    if others and len(wanted) > 1:
+        raise click.UsageError(f"{others[0]} is not a file; several WANTED are files and folders")
+    if wanted.count(STDIN_ADDRESS) > 1:
         raise click.UsageError("standard input can be read once")
-    return sources
+    return tuple(wanted)
 
 
 def take_location(
@@ -305,37 +300,42 @@ def take_location(
         click.UsageError: they name several addresses, or none.
     """
     at: Moment | None = options.pop("at", None)
-    addresses, command_config = _take_addresses(options)
-    file: Path | None = options.pop("file")
+    chosen = _take_address(options)
+    command_config: PropertiesFile | None = options.pop("command_config")
+    file: Path | None = options.pop("file", None)
     overrides: tuple[str, ...] = options.pop("overrides")
-    # DOORKEEPER_JAAS_FILE may be in the environment for a server: it chooses no store.
-    is_overridden = any(not override.startswith(f"{JAAS_FILE_KEY}=") for override in overrides)
-    if not addresses:
-        if file is not None:
-            addresses, file = [Address(AddressKind.CONFIG, str(file))], None
-        elif is_overridden:
-            folder, overrides = _take_data_dir(overrides)
-            addresses = [Address(AddressKind.STORE, folder)]
-        else:
-            raise click.UsageError(NO_ADDRESS)
-    # Two addresses are refused even if they are equal: one of them is a slip.
-    if len(addresses) != 1:
-        raise click.UsageError(
-            "give one of ADDRESS, --bootstrap-server, --bootstrap-controller and --config"
-        )
-    [chosen] = addresses
+    # DOORKEEPER_JAAS_FILE may be in the environment for a server.
+    is_overridden = any(not each.startswith(f"{JAAS_FILE_KEY}=") for each in overrides)
     _check_command_config(command_config, (chosen, *others))
     # A configuration is no property of a client: for a live cluster it would be ignored.
     if not chosen.is_store and (is_overridden or file is not None):
         if has_policy:
             return Location(chosen, command_config, (), file, overrides, at)
         raise click.UsageError(
-            f"--config and --override are for stores; {chosen} is none. For a live cluster,"
+            f"--override is for stores, and {chosen} is not one. For a live cluster,"
             " --command-config has the client's properties"
         )
     if file is not None:
         raise click.UsageError(f"both {chosen} and --config name a store; give one of them")
     return Location(chosen, command_config, overrides if chosen.is_store else (), at=at)
+
+
+def _take_address(options: dict[str, Any]) -> Address:
+    argument: Address | None = options.pop("address")
+    found = [] if argument is None else [argument]
+    for name, kind in (
+        ("bootstrap_server", AddressKind.BROKERS),
+        ("bootstrap_controller", AddressKind.CONTROLLERS),
+    ):
+        text: str | None = options.pop(name, None)
+        if text is not None:
+            found.append(Address(kind, text))
+    if not found:
+        raise click.UsageError(NO_ADDRESS)
+    # Two addresses are refused even if they are equal: one of them is a slip.
+    if len(found) > 1:
+        raise click.UsageError("give one of ADDRESS, --bootstrap-server and --bootstrap-controller")
+    return found[0]
 
 
 def _check_command_config(
@@ -345,33 +345,6 @@ def _check_command_config(
         raise click.UsageError("standard input can be read once: ACLs or --command-config")
     if command_config is not None and not any(address.is_live for address in addresses):
         raise click.UsageError("--command-config needs a live cluster: kafka://HOST:PORT")
-
-
-def _take_addresses(options: dict[str, Any]) -> tuple[list[Address], PropertiesFile | None]:
-    """Return the addresses that are named, and the file of client properties."""
-    argument: Address | None = options.pop("address")
-    addresses = [] if argument is None else [argument]
-    for name, kind in (
-        ("bootstrap_server", AddressKind.BROKERS),
-        ("bootstrap_controller", AddressKind.CONTROLLERS),
-    ):
-        text: str | None = options.pop(name)
-        if text is not None:
-            addresses.append(Address(kind, text))
-    return addresses, options.pop("command_config")
-
-
-def _take_data_dir(overrides: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """Return the data folder, and the other overrides."""
-    folder = _DATA_DIR_DEFAULT
-    others = []
-    for override in overrides:
-        key, _, value = override.partition("=")
-        if key.strip() == _DATA_DIR:
-            folder = value.strip() or folder
-        else:
-            others.append(override)
-    return folder, tuple(others)
 
 
 def refuse_file(target: Address) -> None:

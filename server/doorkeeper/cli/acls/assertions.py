@@ -43,7 +43,7 @@ Exit statuses: 0 all rules hold; 1 failed, or there are no ACLs, with the reason
 \b
 Examples:
   doorkeeper acls assert rules.yaml teams/
-  doorkeeper acls assert rules.yaml kafka://localhost:9092 --super-users User:admin
+  doorkeeper acls assert rules.yaml kafka://localhost:9092 --super-user User:admin
   doorkeeper acls assert rules.yaml after.yaml --before before.yaml --output markdown
 """,
 )

@@ -166,7 +166,7 @@ Examples:
 @no_principal_option
 @no_force_option
 @accept_option("networks", "lock-out")
-@location_options()
+@location_options(is_kafkas=True)
 @click.pass_context
 def add(
     context: click.Context,
@@ -218,7 +218,7 @@ Examples:
 @no_principal_option
 @force_option
 @accept_option("networks", "lock-out", "open")
-@location_options()
+@location_options(is_kafkas=True)
 @click.pass_context
 def remove(
     context: click.Context,
@@ -320,7 +320,7 @@ Examples:
 @no_force_option
 @named_option("--output", type=click.Choice(OUTPUTS), default=OUTPUTS[0], show_default=True)
 @at_option
-@location_options()
+@location_options(is_kafkas=True)
 @click.pass_context
 def list_acls(context: click.Context, /, output: str, **options: Any) -> None:
     """Print the ACLs at ADDRESS: all, or those of some resources or principals."""

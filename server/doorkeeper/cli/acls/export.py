@@ -29,13 +29,12 @@ from doorkeeper.cli.terminal import fail, say
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
 
-_format_option = click.option(
-    "--format",
+_format_option = named_option(
+    "--output",
     "format_name",
     type=click.Choice([member.value for member in WRITTEN]),
     default=Format.YAML.value,
     show_default=True,
-    help="The format; kafka is the output of kafka-acls.sh --list.",
 )
 
 
@@ -47,7 +46,7 @@ _format_option = click.option(
 \b
 Examples:
   doorkeeper acls export kafka://localhost:9092 > acls.yaml
-  doorkeeper acls export config:server.properties --format csv --out acls.csv
+  doorkeeper acls export config:server.properties --output csv --out acls.csv
 """,
 )
 @_format_option
@@ -83,7 +82,7 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:
 \b
 Examples:
   doorkeeper acls render teams/payments.yaml
-  doorkeeper acls render teams/ common.yaml --format kafka
+  doorkeeper acls render teams/ common.yaml --output kafka
 """,
 )
 @click.argument(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 import click
@@ -199,7 +199,7 @@ class EffectivePolicy(Struct, frozen=True):
         """Return the settings as lines, by Kafka's names."""
         # As in the configuration: distinguished names have commas.
         if self.super_users is None:
-            users = f"{NOT_KNOWN}; they may do everything (--super-users names them)"
+            users = f"{NOT_KNOWN}; they may do everything (--super-user names them)"
         else:
             users = f"{';'.join(self.super_users) or 'none'} ({self.super_users_from})"
         everyone = str(self.policy.allow_everyone).lower()
@@ -228,12 +228,12 @@ release_option = named_option(
 
 def policy_options(command: Command) -> Command:
     """Add the options of the policy; ``effective_policy`` takes their values."""
-    users = click.option(
-        "--super-users",
-        metavar="USER;...",
+    users = named_option(
+        "--super-user",
+        "super_users",
         type=utf8,
-        help=f"The {SUPER_USERS} of the server, as in 'User:a;User:b'."
-        "  [default: those of the store or of --config; otherwise not known]",
+        multiple=True,
+        default_text="those of the store or of --config; otherwise not known",
     )
     everyone = named_option(
         "--allow-everyone/--no-allow-everyone",
@@ -245,27 +245,32 @@ def policy_options(command: Command) -> Command:
 
 def effective_policy(
     configured: Policy | None,
-    super_users: str | None,
+    super_users: Sequence[str],
     *,
     allow_everyone: bool | None,
     source: str = "configured",
 ) -> EffectivePolicy:
     """Return the policy of a source, None if there is none, with options in its place.
 
+    ``super_users`` of one empty text are none at all.
+
     Raises:
         click.UsageError: a super user has no colon.
     """
     policy = configured or Policy()
     users_from, everyone_from = (NOT_KNOWN, ASSUMED) if configured is None else (source, source)
-    if super_users is not None:
+    if super_users:
+        several = next((each for each in super_users if ";" in each), None)
+        if several is not None:
+            raise click.UsageError(f"--super-user: found {several!r}; repeat the option for each")
         try:
-            users = read_policy({SUPER_USERS.name: super_users}).super_users
+            users = read_policy({SUPER_USERS.name: ";".join(super_users)}).super_users
         except ValueError as error:
             raise click.UsageError(str(error)) from error
         for remark in filter(None, map(remark_on, sorted(users))):
-            say(f"--super-users: {remark}")
+            say(f"--super-user: {remark}")
         policy = Policy(super_users=users, allow_everyone=policy.allow_everyone)
-        users_from = "--super-users"
+        users_from = "--super-user"
     if allow_everyone is not None:
         policy = Policy(super_users=policy.super_users, allow_everyone=allow_everyone)
         everyone_from = "--allow-everyone" if allow_everyone else "--no-allow-everyone"

@@ -99,7 +99,7 @@ Exit statuses: 0 answered; 1 failed, with the reason on stderr; 2 wrong usage;
 """
 POLICY_HELP: Final = f"""
 A store is read while its server runs. It also holds super.users and allow.everyone.if.no.acl.found;
-files and live clusters do not tell them: --config FILE, or --super-users and --allow-everyone, give
+files and live clusters do not tell them: --config FILE, or --super-user and --allow-everyone, give
 them. Each answer ends with the values that it is based on.
 {ADDRESSES}"""
 """The part of help texts that explains addresses and the policy."""
@@ -157,7 +157,7 @@ class AclState(Struct, frozen=True):
 
 def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a location and a policy; ``take_state`` reads them."""
-    location = location_options()
+    location = location_options(has_policy=True)
     return location(policy_options(release_option(at_option(command))))
 
 
@@ -274,7 +274,7 @@ Exit statuses: 0 answered; 1 failed, with the reason on stderr; 2 wrong usage;
 Examples:
   doorkeeper acls explain store:data --principal User:alice --operation Read --topic orders
   doorkeeper acls explain acls.txt --principal User:alice --operation Read --topic orders \\
-                          --host 10.0.0.7 --super-users 'User:admin'
+                          --host 10.0.0.7 --super-user 'User:admin'
   doorkeeper acls explain acls.yaml --principal User:bob --task produce-transactional \\
                           --topic pii- --resource-pattern-type prefixed
   doorkeeper acls explain kafka://localhost:9092 --principal User:alice --operation Write \\

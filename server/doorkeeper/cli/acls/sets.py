@@ -30,7 +30,6 @@ from doorkeeper.cli.acls.addresses import (
     STDIN_ADDRESS,
     Location,
     address_argument,
-    at_option,
     location_options,
     past_moment,
     read_contents,
@@ -99,27 +98,14 @@ _dry_run = named_option("--dry-run", is_flag=True)
 Examples:
   doorkeeper acls diff kafka://staging:9092 kafka://production:9092
   doorkeeper acls diff acls.yaml kafka://localhost:9092 --command-config admin.properties
-  doorkeeper acls diff config:server.properties --from '2 days ago'
-  doorkeeper acls diff store:data --from 1042 --to 1050
+  doorkeeper acls diff config:server.properties --left-at '2 days ago'
+  doorkeeper acls diff store:data --left-at 1042 --right-at 1050
   doorkeeper acls diff before.yaml after.yaml --effective
 """,
 )
 @address_argument("left")
-@click.option(
-    "--from",
-    "since",
-    metavar="MOMENT",
-    type=past_moment,
-    help="Take LEFT as of a revision, a time, or '2 days ago', from its history. Without RIGHT,"
-    " compare LEFT with itself.",
-)
-@click.option(
-    "--to",
-    "until",
-    metavar="MOMENT",
-    type=past_moment,
-    help="Take RIGHT as of a moment; --at is the same.  [default: now]",
-)
+@named_option("--left-at", "since", type=past_moment)
+@named_option("--right-at", "until", type=past_moment, default_text="now")
 @named_option("--left-topic-prefix", default="", type=utf8)
 @named_option(
     "--right-command-config", type=PROPERTIES_FILE, default_text="those of --command-config"
@@ -128,7 +114,6 @@ Examples:
 @effective_options
 @fail_on_option("removal", "widening")
 @selectors
-@at_option
 @location_options("[RIGHT]")
 @inspects
 def diff(
@@ -194,24 +179,15 @@ def diff(
 def _take_right(
     options: dict[str, Any], left: Address, since: Moment | None, until: Moment | None
 ) -> Location:
-    """Return the location of RIGHT; without one, and with a moment of LEFT, that of LEFT.
-
-    Raises:
-        click.UsageError: there is none.
-    """
-    if until is not None:
-        if options["at"] is not None:
-            raise click.UsageError("--to and --at are the same: give one of them")
-        options["at"] = until
-    addresses = ("address", "bootstrap_server", "bootstrap_controller", "file")
-    if all(options[option] is None for option in addresses):
-        if since is None and not options["overrides"]:
+    """Return the location of RIGHT; without one, LEFT is compared with its own past."""
+    options["at"] = until
+    if options["address"] is None:
+        if since is None:
             raise click.UsageError(
-                "RIGHT is missing; to compare LEFT with its own past, give --from MOMENT, and"
-                " --to MOMENT if it is not to be compared with now"
+                "RIGHT is missing; to compare LEFT with its own past, give --left-at MOMENT, and"
+                " --right-at MOMENT if it is not to be compared with now"
             )
-        if since is not None:
-            options["address"] = left
+        options["address"] = left
     return take_location(options, left)
 
 

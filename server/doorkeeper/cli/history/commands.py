@@ -17,7 +17,7 @@ from doorkeeper.cli.acls.addresses import moment
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.options import STATUSES, config_option, output_option, principal
+from doorkeeper.cli.options import STATUSES, output_option, principal
 from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.cli.stores import STORE_ADDRESSES, open_history
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
@@ -47,7 +47,7 @@ ADDRESSES: Final = f"""{STORE_ADDRESSES.rstrip()}
 
 
 def history_address(text: str) -> Address:
-    """Return the address of a store or a backup; the type of options.
+    """Return the address of a store or a backup; the type of arguments.
 
     Raises:
         click.BadParameter: it is another one.
@@ -58,31 +58,9 @@ def history_address(text: str) -> Address:
     return store
 
 
-def store_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that name a store; ``take_store`` reads them."""
-    store = click.option(
-        "--store",
-        metavar="ADDRESS",
-        type=history_address,
-        shell_complete=complete_address,
-        help="The address of the store.  [default: the store of --config, or store:data]",
-    )
-    return config_option(store(command))
-
-
-def take_store(options: dict[str, Any]) -> Address:
-    """Return the address that options name, and take them out of the dictionary.
-
-    Raises:
-        click.UsageError: they name two.
-    """
-    file: Path | None = options.pop("file")
-    store: Address | None = options.pop("store")
-    if file is not None and store is not None:
-        raise click.UsageError("--store and --config both name a store: give one of them")
-    if file is not None:
-        return Address(AddressKind.CONFIG, str(file))
-    return store or Address(AddressKind.STORE, "data")
+history_argument = click.argument(
+    "store", metavar="ADDRESS", type=history_address, shell_complete=complete_address
+)
 
 
 def read_history(store: Address, work: Callable[[Portable], Awaitable[Result]]) -> Result:
@@ -98,21 +76,33 @@ def read_history(store: Address, work: Callable[[Portable], Awaitable[Result]]) 
 @click.group(
     cls=Group,
     name="history",
-    invoke_without_command=True,
+    epilog=f"""{ADDRESSES}{STATUSES}
+\b
+Examples:
+  doorkeeper history list config:server.properties
+  doorkeeper history show config:server.properties 1042
+  doorkeeper history verify config:server.properties
+""",
+)
+def command() -> None:
+    """List and show the changes of a store, and verify that none was tampered with."""
+
+
+@command.command(
+    name="list",
     epilog=f"""
 A line has the revision, its time, the author, the address and the software of the client, the
-correlation id, which is also in the audit log, and what was changed. The newest comes first.
+correlation id, which is also in the audit log, and what was changed. A MOMENT may be a revision
+too: --since 1042 begins with the change after it, --until 1042 ends with it.
 {ADDRESSES}{STATUSES}
 \b
 Examples:
-  doorkeeper history --config server.properties
-  doorkeeper history --store store:data --since '2 days ago' --resource orders
-  doorkeeper history --store backup:acls.backup --principal User:alice --output json
-  doorkeeper history show 1042 --config server.properties
-  doorkeeper history verify --config server.properties
+  doorkeeper history list config:server.properties
+  doorkeeper history list store:data --since '2 days ago' --resource orders
+  doorkeeper history list backup:acls.backup --principal User:alice --output json
 """,
 )
-@store_options
+@history_argument
 @named_option("--since", type=moment)
 @named_option("--until", type=moment)
 @named_option("--principal", "principals", multiple=True, type=principal)
@@ -120,29 +110,23 @@ Examples:
 @named_option("--author", "authors", multiple=True, type=principal)
 @named_option("--kind", "kinds", multiple=True, type=click.Choice(list(KINDS)))
 @named_option("--limit", type=click.IntRange(1), default=LIMIT, show_default=True)
-@click.option(
-    "--before", metavar="REVISION", type=click.IntRange(1), help="The next page: older changes."
-)
 @output_option
-@click.pass_context
-def command(context: click.Context, /, limit: int, before: int | None, **options: Any) -> None:
+def list_changes(store: Address, limit: int, output: str, **options: Any) -> None:
     """List the changes of a store, the newest first."""
-    if context.invoked_subcommand is not None:
-        context.obj = options
-        return
-    output = options["output"]
-    store = take_store(options)
 
     async def read(portable: Portable) -> RevisionPage:
+        since, until = options["since"], options["until"]
         filter = RevisionFilter(
-            since_ms=await _time_of(portable, options["since"]),
-            until_ms=await _time_of(portable, options["until"]),
+            since_ms=_time_of(since),
+            until_ms=_time_of(until),
+            after=await _revision_of(portable, since),
             principals=frozenset(options["principals"]),
             resources=frozenset(options["resources"]),
             authors=frozenset(options["authors"]),
             kinds=frozenset(options["kinds"]),
         )
-        return await read_page(portable, filter, limit, before)
+        last = await _revision_of(portable, until)
+        return await read_page(portable, filter, limit, None if last is None else last + 1)
 
     page = read_history(store, read)
     if output == "json":
@@ -152,16 +136,20 @@ def command(context: click.Context, /, limit: int, before: int | None, **options
     for first, last in page.missing:
         say(f"revisions {first} to {last} are missing from the log: doorkeeper history verify")
     if page.before is not None:
-        say(f"there are older changes: --before {page.before}")
+        say(f"there are older changes: --until {page.before - 1}")
 
 
-async def _time_of(store: Portable, when: Moment | None) -> int | None:
-    """Return the time of a moment; of a revision, that of its change."""
-    if when is None or when.revision is None:
-        return None if when is None else when.time_ms
-    number = await revision_at(store, when)
-    revisions = await read_revisions(store, number - 1, number)
-    return revisions[0].time_ms if revisions else (await store.position()).base.time_ms
+def _time_of(when: Moment | None) -> int | None:
+    return None if when is None else when.time_ms
+
+
+async def _revision_of(store: Portable, when: Moment | None) -> int | None:
+    """Return the revision that a moment is; None for a time.
+
+    Raises:
+        StorageError: the log has no such revision.
+    """
+    return None if when is None or when.revision is None else await revision_at(store, when)
 
 
 def line_of(revision: Revision) -> str:
@@ -178,29 +166,20 @@ def line_of(revision: Revision) -> str:
     return f"{paint(head, 'cyan')}  {' '.join(origin)}  {printable(revision.summary())}"
 
 
-def _store_of(options: dict[str, Any]) -> Address:
-    """Return the store that options before or behind the subcommand name."""
-    outer = click.get_current_context().obj or {}
-    for name in ("file", "store"):
-        options[name] = options[name] or outer.get(name)
-    return take_store(options)
-
-
 @command.command(
     name="show",
     epilog=f"""{ADDRESSES}{STATUSES}
 \b
 Examples:
-  doorkeeper history show 1042 --config server.properties
-  doorkeeper history show 1042 --store store:data --output json
+  doorkeeper history show config:server.properties 1042
+  doorkeeper history show store:data 1042 --output json
 """,
 )
+@history_argument
 @click.argument("revision", type=click.IntRange(1))
-@store_options
 @output_option
-def show_revision(revision: int, output: str, **options: Any) -> None:
+def show_revision(store: Address, revision: int, output: str) -> None:
     """Show everything that REVISION changed."""
-    store = _store_of(options)
 
     async def read(portable: Portable) -> Revision | None:
         revisions = await read_revisions(portable, revision - 1, revision)
@@ -279,12 +258,12 @@ verify; 2 wrong usage.
 
 \b
 Examples:
-  doorkeeper history verify --config server.properties
-  doorkeeper history verify --store store:data --recorded 1042:8f14e45f...
-  doorkeeper history verify --config server.properties --recorded-in doorkeeper.log
+  doorkeeper history verify config:server.properties
+  doorkeeper history verify store:data --recorded 1042:8f14e45f...
+  doorkeeper history verify config:server.properties --recorded-in doorkeeper.log
 """
 )
-@store_options
+@history_argument
 @named_option("--recorded", multiple=True, callback=_take_hashes)
 @named_option(
     "--recorded-in",
@@ -296,13 +275,12 @@ Examples:
 @output_option
 @inspects
 def verify(
+    store: Address,
     recorded: list[RecordedHash],
     recorded_in: list[RecordedHash],
     output: str,
-    **options: Any,
 ) -> None:
     """Verify the hash chain of the changes."""
-    store = _store_of(options)
 
     async def read(portable: Portable) -> Verification:
         return await verify_chain(portable, [*recorded, *recorded_in])

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from doorkeeper.cli.history.commands import (
     ADDRESSES,
+    history_argument,
     line_of,
-    store_options,
-    take_store,
 )
 from doorkeeper.cli.interrupts import INTERRUPTED
 from doorkeeper.cli.options import output_option, principal
@@ -34,53 +33,49 @@ AWAY_S: Final = 1.0
 """Interval of attempts to reach a store that cannot be read."""
 
 
+def _revision(text: str) -> int:
+    """Return the revision that a word is: a watcher goes on after the one that it printed."""
+    if not text.isdecimal():
+        raise click.BadParameter(f"found {text!r}; expected: a revision")
+    return int(text)
+
+
 @click.command(
     cls=Command,
     name="watch",
     epilog=f"""
-Changes come in order, each once. A watcher that was stopped goes on with --from and the revision
-behind the last one that it printed. While the store cannot be read, the command waits for it.
+Changes come in order, each once. A watcher that was stopped goes on with --since and the last
+revision that it printed. While the store cannot be read, the command waits for it.
 {ADDRESSES}
 \b
-Exit statuses: 0 done, with --count; 1 failed, with the reason on stderr; 2 wrong usage;
+Exit statuses: 0 done, with --limit; 1 failed, with the reason on stderr; 2 wrong usage;
 130 ended by Ctrl-C.
 
 \b
 Examples:
-  doorkeeper watch --config server.properties
-  doorkeeper watch --store postgresql://doorkeeper@db1/acls --from 1042 --output json
+  doorkeeper watch config:server.properties
+  doorkeeper watch postgresql://doorkeeper@db1/acls --since 1041 --output json
 """,
 )
-@store_options
-@click.option(
-    "--from",
-    "first",
-    metavar="REVISION",
-    type=click.IntRange(1),
-    help="Begin with this revision.  [default: the next one]",
-)
+@history_argument
+@named_option("--since", type=_revision, default_text="now")
 @named_option("--principal", "principals", multiple=True, type=principal)
-@click.option(
-    "--count",
-    type=click.IntRange(1),
-    help="End after this many changes.  [default: never]",
-)
+@named_option("--limit", type=click.IntRange(1), default_text="no limit")
 @output_option
 def command(
-    first: int | None,
+    store: Address,
+    since: int | None,
     principals: tuple[str, ...],
-    count: int | None,
+    limit: int | None,
     output: str,
-    **options: Any,
 ) -> None:
     """Print every change of a store, and wait for new ones."""
-    store = take_store(options)
     filter = RevisionFilter(principals=frozenset(principals))
     out = _print_json if output == "json" else _print_line
 
     async def run() -> None:
-        left = count
-        async for revision in _watch(store, None if first is None else first - 1):
+        left = limit
+        async for revision in _watch(store, since):
             if not filter.matches(revision):
                 continue
             left = None if left is None else left - 1

@@ -108,7 +108,7 @@ With --acls the result is compared with the ACLs in force: where it would allow 
 of requests are printed, and nothing is written without --allow-wider.
 
 \b
-With --from nothing is run: the requests that a log shows as allowed are counted. It is the audit
+With --log nothing is run: the requests that a log shows as allowed are counted. It is the audit
 log, or kafka-authorizer.log with the level DEBUG; further arguments are more files.
 
 \b
@@ -120,41 +120,32 @@ signal n ended it.
 \b
 Examples:
   doorkeeper learn --principal User:svc -- pytest -m integration
-  doorkeeper learn --principal User:svc --output yaml --to acls.yaml -- ./my-service
+  doorkeeper learn --principal User:svc --output yaml --out acls.yaml -- ./my-service
   doorkeeper learn --check acls.yaml -- ./my-service
-  doorkeeper learn --principal User:svc --from /var/log/kafka/kafka-authorizer.log*
+  doorkeeper learn --principal User:svc --log /var/log/kafka/kafka-authorizer.log*
   doorkeeper learn --principal User:svc --acls acls.txt --allow-wider -- ./my-service
 """,
 )
 @named_option(
     "--principal",
-    default_text=f"{ANONYMOUS}; with --check the only one of the file; with --from all",
+    default_text=f"{ANONYMOUS}; with --check the only one of the file; with --log all",
 )
 @named_option("--output", type=click.Choice(OUTPUTS), default=OUTPUTS[0], show_default=True)
-@click.option(
-    "--to",
+@named_option(
+    "--out",
     "out_file",
-    metavar="FILE",
     type=click.Path(path_type=Path),
     shell_complete=files,
-    help="Write the ACLs to a file.  [default: standard output]",
+    default_text="standard output",
 )
 @named_option("--check", "acl_file", type=click.Path(path_type=Path), shell_complete=files)
-@click.option(
-    "--from",
-    "first_log",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    shell_complete=files,
-    help="Read the requests from an audit log or a kafka-authorizer.log; run nothing.",
-)
-@click.option(
+@named_option("--log", "first_log", type=click.Path(path_type=Path), shell_complete=files)
+@named_option(
     "--topics",
     "topic_file",
-    metavar="FILE",
     type=click.Path(path_type=Path),
     shell_complete=files,
-    help="The topics that exist: those of a file of ACLs.  [default: none; created when used]",
+    default_text="none; created when used",
 )
 @named_option("--include-optional", is_flag=True)
 @named_option(
@@ -186,7 +177,7 @@ def command(
         )
     report = _Report(**options)
     if first_log is not None:
-        # A shell writes them all behind the option: --from kafka-authorizer.log*
+        # A shell writes them all behind the option: --log kafka-authorizer.log*
         logs = [first_log, *map(Path, words)]
         _learn_from_logs(logs, principal, report)
         return
@@ -222,9 +213,9 @@ def _check_usage(
 ) -> None:
     own = acl_file is not None or topic_file is not None
     if first_log is not None and own:
-        raise click.UsageError("--check and --topics need a COMMAND; found --from")
+        raise click.UsageError("--check and --topics need a COMMAND; found --log")
     if not words and first_log is None:
-        raise click.UsageError("expected is a COMMAND, or --from with a log")
+        raise click.UsageError("expected is a COMMAND, or --log with a log")
 
 
 def _present(acl_file: Path | None, options: dict[str, Any]) -> PresentAcls | None:

@@ -63,7 +63,7 @@ class Address(NamedTuple):
     @property
     def is_stdin(self) -> bool:
         """Say whether it stands for standard input."""
-        return self == (AddressKind.FILE, STDIN)
+        return (self.kind, self.target) == (AddressKind.FILE, STDIN)
 
     def __str__(self) -> str:
         """Return the text that ``parse_address`` reads as this address, without a password."""

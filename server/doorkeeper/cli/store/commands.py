@@ -1,36 +1,26 @@
 """``doorkeeper store``: create, accept, back up, restore, check and copy stores.
 
-``create``, ``backup``, ``restore`` and ``accept`` work on the store of a configuration.
-``check`` and ``copy`` take the address of any store.
+Each takes the address of a store. ``backup`` and ``restore`` are for embedded ones.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 from msgspec import Struct
 
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.cli.acls.printing import row
-from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import require_yes
-from doorkeeper.cli.options import STATUSES, config_option, load_settings
-from doorkeeper.cli.repositories.addresses import STORES, Address
+from doorkeeper.cli.options import STATUSES
+from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.store import moves
 from doorkeeper.cli.store.release import release
-from doorkeeper.cli.stores import (
-    STORE_ADDRESSES,
-    Place,
-    data_dir_option,
-    place_of,
-    settings_at,
-    settings_of,
-)
+from doorkeeper.cli.stores import STORE_ADDRESSES, place_of, settings_at, store_argument
 from doorkeeper.cli.terminal import fail, progress, say, show
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.options import named_option
@@ -66,43 +56,16 @@ def lines_of(restored: RestoredAcls) -> list[str]:
     ]
 
 
-def _store_address(text: str) -> Address:
-    """Return the address of a store; the type of options."""
-    store = address(text)
-    if store.is_store:
-        return store
-    raise click.BadParameter(f"found {text!r}; the address of a store is {STORES}")
-
-
-def _store_option(
-    name: str, dest: str, help_text: str, *, required: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.option(
-        name,
-        dest,
-        metavar="ADDRESS",
-        required=required,
-        type=_store_address,
-        shell_complete=complete_address,
-        help=help_text,
-    )
-
-
-_any_store = _store_option(
-    "--store", "store", "The address of the store.  [default: the store of --config]"
-)
-
-
 @click.group(
     cls=Group,
     name="store",
     epilog=f"""{STATUSES}
 \b
 Examples:
-  doorkeeper store backup acls.backup --config server.properties
-  doorkeeper store check --config server.properties
-  doorkeeper store create --config server.properties
-  doorkeeper store copy --from store:/var/lib/doorkeeper --to postgresql://owner@db1/acls
+  doorkeeper store backup config:server.properties acls.backup
+  doorkeeper store check config:server.properties
+  doorkeeper store create config:server.properties
+  doorkeeper store copy store:/var/lib/doorkeeper postgresql://owner@db1/acls
 """,
 )
 def command() -> None:
@@ -122,19 +85,16 @@ Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
 
 \b
 Examples:
-  doorkeeper store backup acls.backup
-  doorkeeper store backup /backups/acls --config /etc/doorkeeper/server.properties
+  doorkeeper store backup store:data acls.backup
+  doorkeeper store backup config:/etc/doorkeeper/server.properties /backups/acls
 """
 )
-@click.argument("target", type=click.Path(path_type=Path))
-@config_option
-@data_dir_option
+@store_argument()
+@click.argument("target", metavar="FILE", type=click.Path(path_type=Path))
 @named_option("--overwrite", is_flag=True, default_text="refuse")
-def backup(target: Path, file: Path | None, data_dir: Path | None, *, overwrite: bool) -> None:
-    """Copy the store to the file TARGET."""
-    # Of the embedded store, whatever the configuration names: a shared one is backed up with
-    # PostgreSQL's tools (pg_dump).
-    folder = settings_of(file, data_dir)[DATA_DIR]
+def backup(store: Address, target: Path, *, overwrite: bool) -> None:
+    """Copy the store to FILE."""
+    folder = _embedded(settings_at(store), "pg_dump backs it up")
     back_up(folder, target, overwrite=overwrite, progress=progress("backup"))
     click.echo(f"{target}: a backup of the store in {folder}")
 
@@ -151,18 +111,17 @@ Exit statuses: 0 done; 1 failed, or the answer was no, with the reason on stderr
 
 \b
 Examples:
-  doorkeeper store restore acls.backup --data-dir /var/lib/doorkeeper
-  doorkeeper store restore /backups/acls --config /etc/doorkeeper/server.properties
+  doorkeeper store restore store:/var/lib/doorkeeper acls.backup
+  doorkeeper store restore config:/etc/doorkeeper/server.properties /backups/acls
 """
 )
-@click.argument("source", type=click.Path(path_type=Path))
-@config_option
-@data_dir_option
+@store_argument()
+@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
 @named_option("--yes", is_flag=True)
-def restore(source: Path, file: Path | None, data_dir: Path | None, *, yes: bool) -> None:
-    """Replace the store by the backup SOURCE."""
-    settings = settings_of(file, data_dir)
-    restored = _difference(settings[DATA_DIR], source)
+def restore(store: Address, source: Path, *, yes: bool) -> None:
+    """Replace the store by the backup FILE."""
+    settings = settings_at(store)
+    restored = _difference(_embedded(settings, "pg_restore restores it"), source)
     if restored:
         show(lines_of(restored))
         if not yes:
@@ -181,7 +140,7 @@ def restore(source: Path, file: Path | None, data_dir: Path | None, *, yes: bool
 @command.command(
     epilog="""
 \b
-The first start of a server creates its store too, unless doorkeeper.store.create=false. --new
+The first start of a server creates its store too, unless doorkeeper.store.create=false. --overwrite
 creates a store with a new cluster id in the place of a lost one: the remains of an embedded
 store are kept beside it; a shared database must be empty.
 
@@ -190,21 +149,16 @@ Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
 
 \b
 Examples:
-  doorkeeper store create --config /etc/doorkeeper/server.properties
-  doorkeeper store create --new --data-dir /var/lib/doorkeeper
+  doorkeeper store create config:/etc/doorkeeper/server.properties
+  doorkeeper store create store:/var/lib/doorkeeper --overwrite
 """
 )
-@config_option
-@data_dir_option
-@click.option(
-    "--new",
-    is_flag=True,
-    help="Create a new cluster in the place of a lost store.  [default: refuse]",
-)
-def create(file: Path | None, data_dir: Path | None, *, new: bool) -> None:
+@store_argument()
+@named_option("--overwrite", is_flag=True, default_text="refuse")
+def create(store: Address, *, overwrite: bool) -> None:
     """Create an empty store."""
-    settings = settings_of(file, data_dir)
-    aside = asyncio.run(moves.create(settings, new=new, now_ms=_now_ms))
+    settings = settings_at(store)
+    aside = asyncio.run(moves.create(settings, new=overwrite, now_ms=_now_ms))
     previous = "" if aside is None else f"; the previous one is {aside}"
     click.echo(f"{_store_name(settings)}: an empty store{previous}")
 
@@ -221,15 +175,14 @@ Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
 
 \b
 Examples:
-  doorkeeper store accept --config /etc/doorkeeper/server.properties
-  doorkeeper store accept --data-dir /var/lib/doorkeeper
+  doorkeeper store accept config:/etc/doorkeeper/server.properties
+  doorkeeper store accept store:/var/lib/doorkeeper
 """
 )
-@config_option
-@data_dir_option
-def accept(file: Path | None, data_dir: Path | None) -> None:
+@store_argument()
+def accept(store: Address) -> None:
     """Accept a store that is not the one that the server knows, or an older one."""
-    settings = settings_of(file, data_dir)
+    settings = settings_at(store)
     accepted = asyncio.run(moves.accept(settings, now_ms=_now_ms))
     click.echo(f"{_store_name(settings)}: accepted: {accepted}")
 
@@ -245,15 +198,14 @@ Exit statuses: 0 sound; 1 not sound, or not readable, with the reason on stderr;
 
 \b
 Examples:
-  doorkeeper store check --config /etc/doorkeeper/server.properties
-  doorkeeper store check --store postgresql://owner@db1/acls
+  doorkeeper store check config:/etc/doorkeeper/server.properties
+  doorkeeper store check postgresql://owner@db1/acls
 """
 )
-@config_option
-@_any_store
-def check(file: Path | None, store: Address | None) -> None:
+@store_argument()
+def check(store: Address) -> None:
     """Check that a store is sound."""
-    location = _place(file, store)
+    location = place_of(settings_at(store))
     header, findings = asyncio.run(moves.check(location))
     if findings:
         fail(findings)
@@ -278,15 +230,15 @@ Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
 
 \b
 Examples:
-  doorkeeper store copy --from store:/var/lib/doorkeeper --to postgresql://owner@db1/acls
-  doorkeeper store copy --from config:node1.properties --to store:data --overwrite
+  doorkeeper store copy store:/var/lib/doorkeeper postgresql://owner@db1/acls
+  doorkeeper store copy config:node1.properties store:data --overwrite
 """
 )
-@_store_option("--from", "source", "The store to read.", required=True)
-@_store_option("--to", "target", "The store to write.", required=True)
+@store_argument("source", "SOURCE")
+@store_argument("target", "TARGET")
 @named_option("--overwrite", is_flag=True, default_text="refuse")
 def copy(source: Address, target: Address, *, overwrite: bool) -> None:
-    """Copy everything from one store to another."""
+    """Copy everything from the store SOURCE to the store TARGET, which are addresses."""
     places = place_of(settings_at(source)), place_of(settings_at(target))
     header, aside = asyncio.run(
         moves.copy(*places, overwrite=overwrite, now_ms=_now_ms(), progress=progress)
@@ -296,6 +248,13 @@ def copy(source: Address, target: Address, *, overwrite: bool) -> None:
         f"{places[1].display_name}: {sum(header.rows.values())} rows of"
         f" {places[0].display_name}, revision {header.revision}; compared{previous}"
     )
+
+
+def _embedded(settings: Settings, instead: str) -> Path:
+    """Return the data folder of an embedded store; a shared one ends the process."""
+    if settings.store is not None:
+        fail([f"{settings.store.display_name}: this is a shared store; {instead}"])
+    return settings[DATA_DIR]
 
 
 def _difference(data_dir: Path, source: Path) -> RestoredAcls | None:
@@ -319,12 +278,6 @@ def _difference(data_dir: Path, source: Path) -> RestoredAcls | None:
 
 def _store_name(settings: Settings) -> str:
     return str(settings[DATA_DIR]) if settings.store is None else settings.store.display_name
-
-
-def _place(file: Path | None, store: Address | None) -> Place:
-    if store is not None and file is not None:
-        raise click.UsageError("--store and --config both name a store: give one of them")
-    return place_of(load_settings(file, ()) if store is None else settings_at(store))
 
 
 def _now_ms() -> int:

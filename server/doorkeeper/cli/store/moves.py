@@ -136,7 +136,7 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
             raise StorageError(
                 f"{location.display_name}: there is or was a store"
                 + ("" if expected is None else f" ({identity_file}: {expected})")
-                + "; --new begins an empty cluster"
+                + "; --overwrite begins an empty cluster"
             )
     if not isinstance(location, DataFolder):
         if await _is_there(location):

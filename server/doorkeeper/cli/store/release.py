@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 import click
@@ -18,8 +17,8 @@ from doorkeeper.acls.effective_changes import DecisionState, effective_changes
 from doorkeeper.cli import interrupts
 from doorkeeper.cli.acls.effective import EffectiveDifference, lines_of_difference
 from doorkeeper.cli.acls.question_options import effective_policy
-from doorkeeper.cli.options import config_option
-from doorkeeper.cli.stores import data_dir_option, settings_of
+from doorkeeper.cli.repositories.addresses import Address
+from doorkeeper.cli.stores import settings_at, store_argument
 from doorkeeper.cli.terminal import show
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
@@ -59,24 +58,17 @@ stderr; 2 wrong usage.
 
 \b
 Examples:
-  doorkeeper store release --config /etc/doorkeeper/server.properties
-  doorkeeper store release 4.4 --config /etc/doorkeeper/server.properties
-  doorkeeper store release 4.4 --data-dir /var/lib/doorkeeper --yes
+  doorkeeper store release config:/etc/doorkeeper/server.properties
+  doorkeeper store release config:/etc/doorkeeper/server.properties 4.4
+  doorkeeper store release store:/var/lib/doorkeeper 4.4 --yes
 """,
 )
+@store_argument()
 @click.argument("release", type=click.Choice(list(LEVELS)), required=False)
-@config_option
-@data_dir_option
 @named_option("--yes", is_flag=True)
-def release(
-    release: str | None,
-    file: Path | None,
-    data_dir: Path | None,
-    *,
-    yes: bool,
-) -> None:
+def release(store: Address, release: str | None, *, yes: bool) -> None:
     """Show the release of Kafka whose rules the store follows, or change it to RELEASE."""
-    settings = settings_of(file, data_dir)
+    settings = settings_at(store)
 
     # The embedded store is open meanwhile: no ACL comes between the list and the answer.
     def confirm(change: ReleaseChange) -> bool:
@@ -151,6 +143,6 @@ def effect_of(state: State, release: str, policy: Policy) -> ReleaseChange:
         )
         for followed in (before, release)
     )
-    named = effective_policy(policy, None, allow_everyone=None)
+    named = effective_policy(policy, (), allow_everyone=None)
     changes = effective_changes(now, then)
     return ReleaseChange(before, release, EffectiveDifference(changes, now, then, (named, named)))

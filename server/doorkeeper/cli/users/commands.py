@@ -15,14 +15,16 @@ from doorkeeper.acls.live_changes import Rule
 from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.acls.change_rules import accept_option, own_credential, refusal_of
+from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.options import (
+    JAAS_FILE_KEY,
     PROPERTIES_FILE,
     STATUSES,
-    config_option,
-    load_settings,
     output_option,
     override_option,
 )
+from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
+from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.cli.vocabulary.commands import Group
@@ -39,6 +41,10 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
+ADDRESSES: Final = f"""{STORE_ADDRESSES.rstrip()}
+  kafka://host:9092          a live cluster, Kafka or Doorkeeper
+"""
+
 MECHANISMS: Final = tuple(DIGESTS)
 
 _NAME = re.compile(r"[\x01-\x7F]+")
@@ -46,39 +52,46 @@ _NAME = re.compile(r"[\x01-\x7F]+")
 
 
 class UsersLocation(Struct, frozen=True):
-    """The options that choose a store or a live cluster."""
+    """A store or a live cluster, and the options with which it is opened."""
 
-    file: Path | None
+    address: Address
     overrides: tuple[str, ...]
-    bootstrap_server: str | None
     command_config: PropertiesFile | None
 
 
 @click.group(
     cls=Group,
     name="users",
-    epilog=f"""{STATUSES}
+    epilog=f"""{ADDRESSES}{STATUSES}
 \b
 Examples:
-  doorkeeper users add admin --config server.properties
-  doorkeeper users set-password alice --bootstrap-server localhost:9092
-  doorkeeper users list --bootstrap-server localhost:9092
+  doorkeeper users add config:server.properties admin
+  doorkeeper users set-password kafka://localhost:9092 alice
+  doorkeeper users list kafka://localhost:9092
 """,
 )
 def command() -> None:
     """Manage SCRAM users.
 
-    In the store of a stopped server, as for the first administrator; or, with --bootstrap-server,
-    of a live cluster, as kafka-configs.sh does.
+    In the store of a stopped server, as for the first administrator; or of a live cluster, as
+    kafka-configs.sh does.
     """
+
+
+def _users_address(text: str) -> Address:
+    found = address(text)
+    if not found.is_store and found.kind is not AddressKind.BROKERS:
+        raise click.BadParameter(f"found {text!r}; users are in kafka://HOST:PORT, {STORES}")
+    return found
 
 
 def _where_options(function: Function) -> Function:
     for option in (
-        named_option("--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT"),
-        named_option("--bootstrap-server", default_text="the store of --config"),
         override_option,
-        config_option,
+        named_option("--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT"),
+        click.argument(
+            "address", metavar="ADDRESS", type=_users_address, shell_complete=complete_address
+        ),
     ):
         function = option(function)
     return function
@@ -108,15 +121,15 @@ line of a file or of standard input.
 {STATUSES}
 \b
 Examples:
-  doorkeeper users add admin --config server.properties
-  doorkeeper users add alice --bootstrap-server localhost:9092 --command-config admin.properties
+  doorkeeper users add config:server.properties admin
+  doorkeeper users add kafka://localhost:9092 alice --command-config admin.properties
 """
 )
+@_where_options
 @click.argument("name")
 @_mechanisms_option
 @_iterations_option
 @_password_option
-@_where_options
 def add(
     name: str,
     mechanisms: tuple[str, ...],
@@ -152,16 +165,16 @@ first line of a file or of standard input.
 {STATUSES}
 \b
 Examples:
-  doorkeeper users set-password alice --bootstrap-server localhost:9092
-  pass show kafka/alice | doorkeeper users set-password alice --password-file - \\
-                              --config server.properties
+  doorkeeper users set-password kafka://localhost:9092 alice
+  pass show kafka/alice | doorkeeper users set-password config:server.properties alice \\
+                              --password-file -
 """
 )
+@_where_options
 @click.argument("name")
 @_mechanisms_option
 @_iterations_option
 @_password_option
-@_where_options
 def set_password(
     name: str,
     mechanisms: tuple[str, ...],
@@ -194,21 +207,21 @@ The user can no longer log in; open sessions continue until they authenticate ag
 {STATUSES}
 \b
 Examples:
-  doorkeeper users delete alice --config server.properties
-  doorkeeper users delete alice --mechanism SCRAM-SHA-256 --bootstrap-server localhost:9092
+  doorkeeper users remove config:server.properties alice
+  doorkeeper users remove kafka://localhost:9092 alice --mechanism SCRAM-SHA-256
 """
 )
+@_where_options
 @click.argument("name")
 @_mechanisms_option
 @accept_option("lock-out")
-@_where_options
-def delete(
+def remove(
     name: str,
     mechanisms: tuple[str, ...],
     accepted: frozenset[Rule],
     **options: Any,
 ) -> None:
-    """Delete the user NAME, or the credentials of NAME for a mechanism."""
+    """Remove the user NAME, or the credentials of NAME for a mechanism."""
     with _open(_where(**options)) as users:
         has = users.iterations().get(name)
         if not has:
@@ -223,7 +236,7 @@ def delete(
         if login is not None and is_own and Rule.LOCK_OUT not in accepted:
             fail([refusal_of(own_credential(login)), NOTHING_CHANGED])
         users.delete(name, gone)
-    click.echo(f"{name}: deleted for {' and '.join(gone)}")
+    click.echo(f"{name}: removed for {' and '.join(gone)}")
 
 
 @command.command(
@@ -233,12 +246,12 @@ Neither passwords nor their hashes are shown.
 {STATUSES}
 \b
 Examples:
-  doorkeeper users list --config server.properties
-  doorkeeper users list --bootstrap-server localhost:9092 --output json
+  doorkeeper users list config:server.properties
+  doorkeeper users list kafka://localhost:9092 --output json
 """,
 )
-@output_option
 @_where_options
+@output_option
 def list_users(output: str, **options: Any) -> None:
     """List users with their mechanisms and iterations."""
     with _open(_where(**options), changes=False) as users:
@@ -261,9 +274,9 @@ def _warn_of_unoffered(where: UsersLocation, name: str, named: Sequence[str]) ->
     ``named`` are those of the command line; without any, one offered mechanism is enough.
     """
     # The listeners of a live cluster are not known here.
-    if where.bootstrap_server is not None:
+    if where.address.is_live:
         return
-    listeners = load_settings(where.file, where.overrides).listeners
+    listeners = settings_at(where.address, where.overrides).listeners
     offered = {mechanism.name for listener in listeners for mechanism in listener.mechanisms}
     missing = [mechanism for mechanism in named or MECHANISMS if mechanism not in offered]
     if missing and (named or len(missing) == len(MECHANISMS)):
@@ -279,24 +292,22 @@ def _is_stdin(password_file: Path | None) -> bool:
 
 
 def _where(
-    file: Path | None,
+    address: Address,
     overrides: tuple[str, ...],
-    bootstrap_server: str | None,
     command_config: PropertiesFile | None,
     *,
     takes_password: bool = False,
 ) -> UsersLocation:
-    if bootstrap_server is None and command_config is not None:
-        raise click.UsageError("--command-config needs --bootstrap-server")
-    if bootstrap_server is not None and (file is not None or overrides):
-        raise click.UsageError(
-            "--config is for a stopped server; a live cluster has --command-config"
-        )
+    if command_config is not None and not address.is_live:
+        raise click.UsageError("--command-config is for a live cluster: kafka://HOST:PORT")
+    # DOORKEEPER_JAAS_FILE may be in the environment for a server.
+    if address.is_live and any(not each.startswith(f"{JAAS_FILE_KEY}=") for each in overrides):
+        raise click.UsageError("--override is for a stopped server; a live cluster has none")
     if isinstance(command_config, KeptInput) and takes_password:
         raise click.UsageError(
             "standard input can be read once: with --command-config -, give --password-file FILE"
         )
-    return UsersLocation(file, overrides, bootstrap_server, command_config)
+    return UsersLocation(address, overrides, command_config)
 
 
 def _check_name(name: str) -> None:
@@ -316,15 +327,15 @@ def _open(
 
     try:
         server: AbstractAsyncContextManager[ClientConfig]
-        if where.bootstrap_server is None:
-            server = _server(load_settings(where.file, where.overrides), changes, make_store)
+        if where.address.is_live:
+            server = nullcontext(client_config(where.address.target, where.command_config))
         else:
-            server = nullcontext(client_config(where.bootstrap_server, where.command_config))
+            server = _server(settings_at(where.address, where.overrides), changes, make_store)
         with open_users(server) as users:
             yield users
     except StoreInUse as error:
         # The server that has the store can do the same over the wire.
-        fail([f"{error}; use the server that has it: --bootstrap-server"])
+        fail([f"{error}; use the server that has it: kafka://HOST:PORT"])
     except (ClientError, ValueError, OSError) as error:
         fail([error])
 

@@ -29,7 +29,7 @@ _name = click.argument("name")
     epilog=f"""{STATUSES}
 \b
 Examples:
-  doorkeeper users-file set users.txt alice
+  doorkeeper users-file set-password users.txt alice
   doorkeeper users-file list users.txt
 """,
 )
@@ -38,7 +38,7 @@ def command() -> None:
 
 
 @command.command(
-    name="set",
+    name="set-password",
     epilog=f"""
 \b
 The password is never an argument, which the shell's history would keep. FILE is created if it does
@@ -46,8 +46,8 @@ not exist. A server with this doorkeeper.sasl.plain.users.file reads the change 
 {STATUSES}
 \b
 Examples:
-  doorkeeper users-file set users.txt alice
-  pass show kafka/alice | doorkeeper users-file set users.txt alice
+  doorkeeper users-file set-password users.txt alice
+  pass show kafka/alice | doorkeeper users-file set-password users.txt alice
 """,
 )
 @_file
@@ -68,16 +68,16 @@ def set_password(file: Path, name: str, password_file: Path | None) -> None:
     epilog=f"""{STATUSES}
 \b
 Examples:
-  doorkeeper users-file delete users.txt alice
-  doorkeeper users-file delete /etc/doorkeeper/users.txt alice
+  doorkeeper users-file remove users.txt alice
+  doorkeeper users-file remove /etc/doorkeeper/users.txt alice
 """
 )
 @_file
 @_name
-def delete(file: Path, name: str) -> None:
-    """Delete the user NAME from FILE."""
+def remove(file: Path, name: str) -> None:
+    """Remove the user NAME from FILE."""
     _or_fail(lambda: delete_user(file, name))
-    click.echo(f"{file}: {name} deleted")
+    click.echo(f"{file}: {name} removed")
 
 
 @command.command(

@@ -237,8 +237,8 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--known-topics": Meaning(
         OPTIONS,
         "FILE",
-        "The topics that exist: a name on each line, as kafka-topics.sh --list prints them, or a"
-        " file of ACLs with topics.",
+        "The topics that exist: a name on each line, as kafka-topics.sh --list prints them, for"
+        " W009.",
     ),
     "--known-users": Meaning(
         OPTIONS, "FILE", "The users with credentials: a name on each line, for W008."
@@ -296,6 +296,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         " HIGH.",
     ),
     "--source": Meaning(OPTIONS, None, "What the logs are, where their first lines do not show."),
+    "--topics": Meaning(OPTIONS, "FILE", "Create the topics of this file of ACLs on the server."),
     "--tables": Meaning(
         OPTIONS,
         "FOLDER",
@@ -359,7 +360,9 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         " are accepted.",
     ),
     # What decides besides the ACLs.
-    "--super-user": Meaning(POLICY, "TYPE:NAME", "One of super.users, such as User:admin."),
+    "--super-user": Meaning(
+        POLICY, "TYPE:NAME", "One of super.users, such as User:admin; '' if there are none."
+    ),
     "--allow-everyone": Meaning(POLICY, None, "The value of allow.everyone.if.no.acl.found."),
     "--kafka": Meaning(
         POLICY,
@@ -415,6 +418,11 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         OUTPUT,
         "FILE",
         "Write the changes as kafka-acls.sh commands to this file too.",
+    ),
+    "--ocsf": Meaning(
+        OUTPUT,
+        "FILE",
+        "Write decisions and changes of ACLs to this file: events of OCSF 1.5, a JSON line each.",
     ),
     "--data": Meaning(OUTPUT, "FOLDER", "Write all tables as CSV and JSON lines to this folder."),
     "--title": Meaning(OUTPUT, "TEXT", "The title of the report."),

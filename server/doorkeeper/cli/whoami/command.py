@@ -44,8 +44,6 @@ _CREDENTIALS: Final = "one of --cert, --token, --kerberos and --user"
 _WORDS_OF_NAMES: Final = ("principal", "claim", "client.auth", "protocol.map", "mechanisms")
 """What is in keys that decide about names, misspelt ones too."""
 
-_ADDRESS_OPTIONS: Final = ("address", "bootstrap_server", "bootstrap_controller")
-
 
 @click.command(
     cls=Command,
@@ -80,7 +78,7 @@ Examples:
 @named_option("--user", type=utf8)
 @named_option("--default-realm", type=utf8, default_text="that of the principal is assumed")
 @named_option("--create-token", is_flag=True)
-@location_options()
+@location_options(has_policy=True)
 @output_option
 def command(
     listener: str | None,
@@ -149,7 +147,7 @@ def _take_credential(options: dict[str, Any], default_realm: str | None) -> Cred
 
 def _take_location(options: dict[str, Any], *, is_live: bool) -> Location | None:
     """Return the location of the ACLs, or of the cluster to log in to."""
-    if all(options[name] is None for name in _ADDRESS_OPTIONS):
+    if options["address"] is None:
         if is_live:
             raise click.UsageError(
                 f"give {_CREDENTIALS}, or the address of a cluster to log in to: kafka://HOST:PORT"
@@ -157,7 +155,7 @@ def _take_location(options: dict[str, Any], *, is_live: bool) -> Location | None
         if options["command_config"] is not None:
             raise click.UsageError("--command-config needs a live cluster: kafka://HOST:PORT")
         return None
-    location = take_location(options | {"file": None, "overrides": ()})
+    location = take_location(options | {"overrides": ()})
     if is_live and not location.address.is_live:
         raise click.UsageError(
             f"{location.address} is no live cluster; for it, give {_CREDENTIALS} with --config"

@@ -1,6 +1,6 @@
 """The users file of PLAIN: ``name:record`` on each line; ``#`` begins a comment line.
 
-    # written by: doorkeeper users-file set users.txt alice
+    # written by: doorkeeper users-file set-password users.txt alice
     alice:$scrypt$ln=14,r=8,p=1$JyDDJf7Gqn7wQrYXlwHEaw$kXxIsbq3CPYbW...
 
 Checking a record takes tens of milliseconds by design. A correct password is cached as a digest

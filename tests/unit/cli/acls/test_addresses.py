@@ -27,7 +27,7 @@ STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 def location(*words: str, others: Sequence[str] = (), **keywords: Any) -> Location:
     @click.command()
-    @location_options()
+    @location_options(is_kafkas=True, has_policy=keywords.get("has_policy", False))
     def command(**options: Any) -> Location:
         return take_location(options, *map(parse_address, others), **keywords)
 
@@ -56,17 +56,7 @@ def config(tmp_path: Path) -> Path:
             ("--bootstrap-controller", "h:1", "--command-config", "f"),
             ("controllers://h:1", "--command-config", "f"),
         ),
-        (("--config", "f"), ("config:f",)),
         (("config:f", "--override", "a=b"), ("config:f", "--override", "a=b")),
-        (
-            ("--config", "f", "--override", "doorkeeper.data.dir=d"),
-            ("config:f", "--override", "doorkeeper.data.dir=d"),
-        ),
-        (
-            ("--override", "a=b", "--override", "doorkeeper.data.dir=d"),
-            ("store:d", "--override", "a=b"),
-        ),
-        (("--override", "a=b"), ("store:data", "--override", "a=b")),
     ],
 )
 def test_options_are_shorthand_for_addresses(
@@ -85,10 +75,9 @@ def test_options_are_shorthand_for_addresses(
         ((), "ADDRESS is missing"),
         (("h:1", "--bootstrap-server", "h:1"), "give one of ADDRESS"),
         (("--bootstrap-controller", "h:1", "--bootstrap-server", "h:1"), "give one of ADDRESS"),
-        (("--bootstrap-server", "h:1", "--config", "f"), "--config and --override are for stores"),
-        (("h:1", "--override", "a=b"), "--config and --override are for stores"),
-        (("store:d", "--config", "f"), "both store:d and --config name a store"),
-        (("--config", "f", "--command-config", "g"), "--command-config needs a live cluster"),
+        (("h:1", "--override", "a=b"), "--override is for stores, and kafka://h:1 is not one"),
+        (("--override", "a=b"), "ADDRESS is missing"),
+        (("config:f", "--command-config", "g"), "--command-config needs a live cluster"),
         (("acls.yaml", "--command-config", "g"), "--command-config needs a live cluster"),
         (("ftp://h",), "an address is a file, kafka://"),
     ],
@@ -99,6 +88,14 @@ def test_a_command_has_one_location(words: tuple[str, ...], said: str) -> None:
         location(*words)
 
     assert said in str(caught.value)
+
+
+def test_a_store_has_its_own_configuration() -> None:
+    """--config is the source of a policy beside files and live clusters alone."""
+    with pytest.raises(click.UsageError, match="both store:d and --config name a store"):
+        location("store:d", "--config", "f", has_policy=True)
+
+    assert str(location("h:1", "--config", "f", has_policy=True).policy_config) == "f"
 
 
 @pytest.mark.parametrize(
@@ -127,7 +124,7 @@ def test_no_command_chooses_an_address(
         "version: 1\nrules:\n- {rule: never, principal: 'User:*', operation: ALTER,"
         " resourceType: CLUSTER}\n"
     )
-    assert CliRunner().invoke(doorkeeper, ["store", "create"]).exit_code == 0
+    assert CliRunner().invoke(doorkeeper, ["store", "create", "store:data"]).exit_code == 0
 
     result = CliRunner().invoke(doorkeeper, ["acls", *words.split()])
 

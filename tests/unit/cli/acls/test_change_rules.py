@@ -107,12 +107,7 @@ class Cluster:
         return str(path)
 
     def run(self, *words: str, stdin: str = "") -> Result:
-        live = [
-            "--bootstrap-server",
-            "localhost:1",
-            "--command-config",
-            str(self.properties),
-        ]
+        live = ["kafka://localhost:1", "--command-config", str(self.properties)]
         return CliRunner().invoke(doorkeeper, ["acls", *words, *live], input=stdin)
 
 
@@ -286,15 +281,16 @@ def test_a_login_does_not_delete_its_own_user(
     monkeypatch.setattr(AdminClient, "alter_scram_credentials", alter)
 
     def run(*words: str) -> Result:
-        live = ["--bootstrap-server", "localhost:1", "--command-config", str(cluster.properties)]
-        return CliRunner().invoke(doorkeeper, ["users", *words, *live], input="secret-1\n")
+        verb, *rest = words
+        live = ["kafka://localhost:1", "--command-config", str(cluster.properties)]
+        return CliRunner().invoke(doorkeeper, ["users", verb, *live, *rest], input="secret-1\n")
 
-    refused = run("delete", "ops")
+    refused = run("remove", "ops")
     assert (refused.exit_code, deleted) == (1, [])
     assert "this login is the user ops by SCRAM-SHA-512, who would be deleted" in refused.stderr
     assert ": --accept lock-out" in refused.stderr
-    assert run("delete", "ops", "--mechanism", "SCRAM-SHA-256").exit_code == 0
-    assert run("delete", "ops", "--accept", "lock-out").exit_code == 0
+    assert run("remove", "ops", "--mechanism", "SCRAM-SHA-256").exit_code == 0
+    assert run("remove", "ops", "--accept", "lock-out").exit_code == 0
     assert deleted == ["SCRAM-SHA-256", "SCRAM-SHA-256", "SCRAM-SHA-512"]
     changed = run("set-password", "ops", "--password-file", "-")
     assert (changed.exit_code, "--command-config needs the new one" in changed.stderr) == (0, True)

@@ -27,12 +27,10 @@ LISTED = f"Current ACLs for resource `{TOPIC}`:\n\t{ENTRY}\n\n"
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """Run a command line on a store in a folder."""
-    folder = ["--override", f"doorkeeper.data.dir={tmp_path / 'data'}"]
+    store = f"store:{tmp_path / 'data'}"
 
     def invoke(line: str, *words: str, answer: str = "") -> Result:
-        return CliRunner().invoke(
-            doorkeeper, ["acls", *line.split(), *folder, *words], input=answer
-        )
+        return CliRunner().invoke(doorkeeper, ["acls", *line.split(), store, *words], input=answer)
 
     return invoke
 

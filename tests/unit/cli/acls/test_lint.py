@@ -62,7 +62,7 @@ def test_findings_have_code_reason_bindings_and_fix(run: Run) -> None:
         ),
     ]
     assert result.stderr.splitlines()[1:] == [
-        "doorkeeper: super.users: not known; they may do everything (--super-users names them)",
+        "doorkeeper: super.users: not known; they may do everything (--super-user names them)",
         "doorkeeper: allow.everyone.if.no.acl.found: false (assumed)",
         "doorkeeper: 4 findings: 2 redundant, 2 likely mistakes",
         "doorkeeper: the codes are explained in docs/reference/lint-rules.md",

@@ -35,7 +35,7 @@ READS = "User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*"
 DENIED = "User:bob,TOPIC,LITERAL,orders,WRITE,DENY,10.0.0.1"
 WRITES = "User:bob,TOPIC,PREFIXED,ord,WRITE,ALLOW,*"
 ASSUMED = [
-    "super.users: not known; they may do everything (--super-users names them)",
+    "super.users: not known; they may do everything (--super-user names them)",
     "allow.everyone.if.no.acl.found: false (assumed)",
 ]
 ALICE = "explain --principal User:alice --topic orders --operation"
@@ -70,7 +70,7 @@ def test_the_answer_says_what_was_assumed(run: Run, tmp_path: Path) -> None:
 
 def test_super_users_that_look_like_several(run: Run) -> None:
     """One line on stderr says what to write; the answer is Kafka's."""
-    result = run(f"{ALICE} Write --super-users User:alice,User:bob")
+    result = run(f"{ALICE} Write --super-user User:alice,User:bob")
 
     assert result.stdout.startswith("DENIED")
     assert "separated by semicolons: User:alice;User:bob" in result.stderr
@@ -78,9 +78,9 @@ def test_super_users_that_look_like_several(run: Run) -> None:
 
 def test_a_policy_that_is_given_counts(run: Run) -> None:
     """Super users, and the default."""
-    found = parsed(run(f"{ALICE} Write --output json --super-users User:alice"))
+    found = parsed(run(f"{ALICE} Write --output json --super-user User:alice"))
     assert (found["allowed"], found["rule"]) == (True, "SuperUser")
-    assert found["policy"]["superUsersFrom"] == "--super-users"
+    assert found["policy"]["superUsersFrom"] == "--super-user"
     found = parsed(run("explain --principal User:c --operation Read --topic x --output json "
                        "--allow-everyone"))  # fmt: skip
     assert (found["allowed"], found["rule"]) == (True, "DefaultAllow")
@@ -135,7 +135,7 @@ def test_what_is_neither_row_nor_file_is_told(run: Run, word: str, text: str) ->
 
 def test_who_can(run: Run) -> None:
     """Each with the addresses; a super user is marked."""
-    result = run("who-can --operation Write --topic orders --super-users User:root")
+    result = run("who-can --operation Write --topic orders --super-user User:root")
 
     assert result.stdout.splitlines()[:2] == [
         "User:bob  from all hosts except 10.0.0.1",

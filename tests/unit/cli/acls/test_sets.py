@@ -50,7 +50,7 @@ class Desk:
         return str(path)
 
     def there(self) -> list[str]:
-        return self.run("export", self.store, "--format", "csv").stdout.splitlines()[1:]
+        return self.run("export", self.store, "--output", "csv").stdout.splitlines()[1:]
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_what_is_exported_is_imported(desk: Desk, tmp_path: Path) -> None:
     """Every format comes back as it went; import adds and never removes."""
     for how in ("yaml", "csv-kafka-ui", "kafka"):
         out = str(tmp_path / f"out.{how}")
-        assert desk.run("export", desk.store, "--format", how, "--out", out).exit_code == 0
+        assert desk.run("export", desk.store, "--output", how, "--out", out).exit_code == 0
         assert desk.run("diff", out, desk.store).exit_code == 0
 
     assert desk.run("import", desk.file(C), desk.store).exit_code == 0
@@ -182,7 +182,7 @@ def test_differences_of_two_sets(desk: Desk) -> None:
         ("apply {file} {store} --plan", 1, "acls.yaml: line 1: no JSON"),
         ("apply x.plan {store} --plan --whole", 2, "--plan excludes --own-... and --whole"),
         ("plan {file} {store} --whole --own-prefix a", 2, "--whole excludes --own-..."),
-        ("plan {file} {store} {store}", 2, "is no file; several WANTED are files and folders"),
+        ("plan {file} {store} {store}", 2, "is not a file; several WANTED are files and folders"),
         ("apply {file} {file} {store} --plan", 2, "--plan takes the file of one plan"),
         ("plan - - {store}", 2, "standard input can be read once"),
         ("diff - -", 2, "standard input can be read once"),
@@ -262,7 +262,7 @@ def test_a_plan_notes_what_the_release_of_its_target_makes_of_hosts(desk: Desk) 
 
     newer = desk.run("plan", wanted, desk.store).stderr
     config = str(desk.folder / "server.properties")
-    CliRunner().invoke(doorkeeper, ["store", "release", "4.3", "--yes", "--config", config])
+    CliRunner().invoke(doorkeeper, ["store", "release", f"config:{config}", "4.3", "--yes"])
     older = desk.run("apply", wanted, desk.store, "--dry-run").stderr
     applied = desk.run("import", wanted, desk.store).stderr
     accepted = desk.run("import", wanted, desk.store, "--accept", "networks").stderr
@@ -301,7 +301,7 @@ def test_a_file_that_owns_removes_what_it_lacks(desk: Desk) -> None:
     desk.file(C, name="teams/rest.yaml")
     config = str(desk.folder / "server.properties")
 
-    planned = desk.run("plan", str(team), str(teams), "--config", config)
+    planned = desk.run("plan", str(team), str(teams), f"config:{config}")
     applied = desk.run("apply", str(team), str(teams), desk.store, "--yes")
     again = desk.run("plan", str(team), str(teams), desk.store)
 
@@ -436,7 +436,7 @@ def test_roles_are_shown_as_plain_acls(desk: Desk) -> None:
         "version: 1\ngrants:\n"
         "- {role: consumer, principal: 'User:a', topic: orders, group: billing}\n"
     )
-    shown = desk.run("render", str(file), "--format", "csv")
+    shown = desk.run("render", str(file), "--output", "csv")
 
     assert shown.stdout.splitlines()[1:] == [
         "User:a,TOPIC,LITERAL,orders,READ,ALLOW,*",

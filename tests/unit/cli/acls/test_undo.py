@@ -57,7 +57,7 @@ def run(*words: str) -> Result:
 
 
 def rows(config: str) -> list[str]:
-    lines = run("export", config, "--format", "csv").output.splitlines()[1:]
+    lines = run("export", config, "--output", "csv").output.splitlines()[1:]
     return sorted(name for name, row in ROWS.items() if row in lines)
 
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     ("words", "said"),
     [
         ("--principal svc -- true", "'svc': expected is type:name, as User:svc"),
-        ("--from x --check y", "--check and --topics need a COMMAND; found --from"),
-        ("", "expected is a COMMAND, or --from with a log"),
+        ("--log x --check y", "--check and --topics need a COMMAND; found --log"),
+        ("", "expected is a COMMAND, or --log with a log"),
         ("--check a --acls b -- true", "--check enforces the ACLs of its file: no --acls beside"),
         ("--allow-wider -- true", "--allow-wider and --command-config are for --acls; found none"),
     ],
@@ -71,7 +71,7 @@ def test_the_least_acls_of_a_log(tmp_path: Path) -> None:
     first.write_text(LOG, encoding="utf-8")
     second.write_text(LOG, encoding="utf-8")
 
-    words = ["learn", "--principal", "User:svc", "--from", str(first), str(second)]
+    words = ["learn", "--principal", "User:svc", "--log", str(first), str(second)]
     result = CliRunner().invoke(doorkeeper, words)
 
     assert (result.exit_code, result.stdout, result.stderr) == (
@@ -93,7 +93,7 @@ def test_a_log_that_is_none(tmp_path: Path) -> None:
     log = tmp_path / "readme.txt"
     log.write_text("hello\n", encoding="utf-8")
 
-    result = CliRunner().invoke(doorkeeper, ["learn", "--from", str(log)])
+    result = CliRunner().invoke(doorkeeper, ["learn", "--log", str(log)])
 
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith(f"doorkeeper: {log}:1: no record: expected is ")
@@ -105,7 +105,7 @@ def test_yaml_of_a_log_is_read_back(tmp_path: Path) -> None:
     log = tmp_path / "kafka-authorizer.log"
     log.write_text(LOG, encoding="utf-8")
 
-    text = CliRunner().invoke(doorkeeper, ["learn", "--output", "yaml", "--from", str(log)]).stdout
+    text = CliRunner().invoke(doorkeeper, ["learn", "--output", "yaml", "--log", str(log)]).stdout
 
     assert {binding.entry.principal for binding in read(text)} == {"User:svc", "User:other"}
 
@@ -119,13 +119,13 @@ def learned(folder: Path, present: list[AclBinding], *words: str) -> Result:
     log.write_text(LOG, encoding="utf-8")
     acls.write_text(write(present, Format.CSV), encoding="utf-8")
     options = ["--principal", "User:svc", "--acls", str(acls), *words]
-    return CliRunner().invoke(doorkeeper, ["learn", *options, "--from", str(log)])
+    return CliRunner().invoke(doorkeeper, ["learn", *options, "--log", str(log)])
 
 
 def test_what_is_wider_than_the_acls_in_force_is_not_written(tmp_path: Path) -> None:
     """The regions that would be new are named; --allow-wider writes them, with the regions."""
     target = tmp_path / "new.yaml"
-    into = ("--output", "yaml", "--to", str(target))
+    into = ("--output", "yaml", "--out", str(target))
     present = [allow("svc", READ, topic("orders"))]
 
     refused = learned(tmp_path, present, *into)

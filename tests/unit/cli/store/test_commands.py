@@ -24,12 +24,12 @@ async def test_a_backup_comes_back(tmp_path: Path) -> None:
     """What was in the store when it was backed up is there after the restore."""
     data, copy = tmp_path / "data", tmp_path / "copy"
     await fill(data, adding(1, 2))
-    assert run("store", "backup", copy, "--data-dir", data).exit_code == 0
+    assert run("store", "backup", f"store:{data}", copy).exit_code == 0
     await fill(data, adding(3), removing(1))
 
-    asked = run("store", "restore", copy, "--data-dir", data)
-    result = run("store", "restore", copy, "--data-dir", data, "--yes")
-    again = run("store", "restore", copy, "--data-dir", data)
+    asked = run("store", "restore", f"store:{data}", copy)
+    result = run("store", "restore", f"store:{data}", copy, "--yes")
+    again = run("store", "restore", f"store:{data}", copy)
 
     assert asked.exit_code == 1
     assert "+ User:user-1," in asked.output
@@ -47,7 +47,7 @@ async def test_a_backup_replaces_nothing_unasked(tmp_path: Path) -> None:
     """An existing target is an error of one line, unless --overwrite is given."""
     await fill(tmp_path / "data", adding(1))
     (tmp_path / "copy").write_text("precious")
-    words = ("store", "backup", tmp_path / "copy", "--data-dir", tmp_path / "data")
+    words = ("store", "backup", f"store:{tmp_path}/data", tmp_path / "copy")
 
     refused = run(*words)
     assert refused.exit_code == 1
@@ -58,12 +58,12 @@ async def test_a_backup_replaces_nothing_unasked(tmp_path: Path) -> None:
 
 
 def test_a_store_is_created_once(tmp_path: Path) -> None:
-    """The first time; later only --new begins an empty cluster, and keeps what was there."""
+    """The first time; later only --overwrite begins an empty cluster, and keeps what was there."""
     data = tmp_path / "data"
 
-    first = run("store", "create", "--data-dir", data)
-    refused = run("store", "create", "--data-dir", data)
-    again = run("store", "create", "--new", "--data-dir", data)
+    first = run("store", "create", f"store:{data}")
+    refused = run("store", "create", f"store:{data}")
+    again = run("store", "create", f"store:{data}", "--overwrite")
 
     assert first.output == f"{data}: an empty store\n"
     assert refused.exit_code == 1
@@ -81,7 +81,7 @@ def test_a_store_is_accepted(tmp_path: Path) -> None:
     asyncio.run(fill(data, adding(2)))
     (data / "doorkeeper.db").write_bytes(copy.read_bytes())
 
-    result = run("store", "accept", "--data-dir", data)
+    result = run("store", "accept", f"store:{data}")
 
     assert result.output.startswith(f"{data}: accepted: store ")
     assert result.output.endswith(" at revision 1\n")
@@ -90,9 +90,9 @@ def test_a_store_is_accepted(tmp_path: Path) -> None:
 
 def test_what_is_not_there_is_not_accepted(tmp_path: Path) -> None:
     """Neither a folder without a store, nor one that a server uses."""
-    missing = run("store", "accept", "--data-dir", tmp_path / "data")
+    missing = run("store", "accept", f"store:{tmp_path}/data")
     store = open_store(tmp_path / "data")
-    in_use = run("store", "accept", "--data-dir", tmp_path / "data")
+    in_use = run("store", "accept", f"store:{tmp_path}/data")
 
     assert "there is no store to accept" in missing.stderr
     assert "in use" in in_use.stderr

@@ -30,7 +30,7 @@ ACLS = edit(ACL, set=[StoredBinding(f"{n:022}", each) for n, each in enumerate(B
 
 
 def release(data: Path, *words: str, answer: str = "") -> Result:
-    command = ["store", "release", *words, "--data-dir", str(data)]
+    command = ["store", "release", f"store:{data}", *words]
     return CliRunner().invoke(doorkeeper, command, input=answer)
 
 
@@ -74,7 +74,7 @@ def test_decisions_that_stay_are_not_listed(tmp_path: Path) -> None:
     file.write_text(f"doorkeeper.data.dir={tmp_path}/data\n{standard}\nsuper.users=User:root\n")
 
     for words, sign in ((["4.4"], "-"), (["4.3"], "+")):
-        command = ["store", "release", *words, "--yes", "--config", str(file)]
+        command = ["store", "release", f"config:{file}", *words, "--yes"]
         lines = CliRunner().invoke(doorkeeper, command).stdout.splitlines()
         assert [line for line in lines if line[:1] in "+-"] == [
             f"{sign} User:gus  READ  topic t, from 10.3.0.7"
@@ -103,7 +103,7 @@ def test_a_key_that_names_another_release_is_mentioned(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text(f"doorkeeper.data.dir={tmp_path}\ndoorkeeper.kafka.release=4.3\n")
 
-    command = ["store", "release", "4.4", "--yes", "--config", str(file)]
+    command = ["store", "release", f"config:{file}", "4.4", "--yes"]
     result = CliRunner().invoke(doorkeeper, command)
 
     assert result.exit_code == 0

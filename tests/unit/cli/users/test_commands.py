@@ -26,13 +26,13 @@ BOTH = "alice  SCRAM-SHA-256  4096 iterations\nalice  SCRAM-SHA-512  4096 iterat
 def run(tmp_path: Path) -> Run:
     """Run a command line on a store in a folder, with a password on standard input."""
     folder = [
-        *("--override", f"doorkeeper.data.dir={tmp_path / 'data'}"),
         *("--override", "listeners=SASL_PLAINTEXT://localhost:9092"),
         *("--override", "sasl.enabled.mechanisms=SCRAM-SHA-256,SCRAM-SHA-512"),
     ]
 
     def invoke(line: str, password: str = "alice-secret\n", after: str = "") -> Result:
-        words = ["users", *line.split(), *folder, *after.split()]
+        verb, *rest = line.split()
+        words = ["users", verb, f"store:{tmp_path / 'data'}", *rest, *folder, *after.split()]
         return CliRunner().invoke(doorkeeper, words, input=password)
 
     return invoke
@@ -115,17 +115,17 @@ def test_a_user_is_deleted_by_mechanism_or_whole(run: Run) -> None:
     """What is not there is told, and nothing is deleted then."""
     run("add alice")
 
-    half = run("delete alice --mechanism SCRAM-SHA-512")
-    wrong = run("delete alice --mechanism SCRAM-SHA-256 --mechanism SCRAM-SHA-512")
-    rest = run("delete alice")
-    none = run("delete alice")
+    half = run("remove alice --mechanism SCRAM-SHA-512")
+    wrong = run("remove alice --mechanism SCRAM-SHA-256 --mechanism SCRAM-SHA-512")
+    rest = run("remove alice")
+    none = run("remove alice")
 
-    assert half.stdout == "alice: deleted for SCRAM-SHA-512\n"
+    assert half.stdout == "alice: removed for SCRAM-SHA-512\n"
     assert (wrong.exit_code, wrong.stderr) == (
         1,
         "doorkeeper: alice has no credentials for SCRAM-SHA-512\n",
     )
-    assert rest.stdout == "alice: deleted for SCRAM-SHA-256\n"
+    assert rest.stdout == "alice: removed for SCRAM-SHA-256\n"
     assert (none.exit_code, none.stderr) == (1, "doorkeeper: there is no user alice\n")
     assert run("list").output == ""
 
@@ -140,8 +140,7 @@ def test_a_user_is_deleted_by_mechanism_or_whole(run: Run) -> None:
         ("add alice --iterations 4095", 2, "4096<=x<=16384"),
         ("add alice --iterations 16385", 2, "4096<=x<=16384"),
         ("add alice --password secret", 2, "No such option"),
-        ("list --command-config x", 2, "--command-config needs --bootstrap-server"),
-        ("list --bootstrap-server localhost:1", 2, "--config is for a stopped server"),
+        ("list --command-config x", 2, "--command-config is for a live cluster"),
     ],
 )
 def test_what_cannot_be_is_told(run: Run, line: str, status: int, text: str) -> None:
@@ -152,12 +151,26 @@ def test_what_cannot_be_is_told(run: Run, line: str, status: int, text: str) -> 
     assert text in found.stderr
 
 
+@pytest.mark.parametrize(
+    ("address", "words", "text"),
+    [
+        ("kafka://localhost:1", "--override a=b", "--override is for a stopped server"),
+        ("controllers://localhost:1", "", "users are in kafka://HOST:PORT"),
+        ("acls.yaml", "", "users are in kafka://HOST:PORT"),
+    ],
+)
+def test_users_are_in_stores_and_behind_brokers(address: str, words: str, text: str) -> None:
+    """Another address is wrong usage."""
+    found = CliRunner().invoke(doorkeeper, ["users", "list", address, *words.split()])
+
+    assert found.exit_code == 2
+    assert text in found.stderr
+
+
 def test_no_server_is_told_in_a_line() -> None:
     """Each address that was tried, and why it did not do; what is no address is told before."""
-    line = "users list --bootstrap-server"
-
-    found = CliRunner().invoke(doorkeeper, [*line.split(), "127.0.0.1:1,127.0.0.1:2"])
-    wrong = CliRunner().invoke(doorkeeper, [*line.split(), "localhost:1,nonsense"])
+    found = CliRunner().invoke(doorkeeper, ["users", "list", "127.0.0.1:1,127.0.0.1:2"])
+    wrong = CliRunner().invoke(doorkeeper, ["users", "list", "kafka://localhost:1,nonsense"])
 
     assert (found.exit_code, wrong.exit_code) == (1, 1)
     assert found.stderr == (

@@ -24,17 +24,17 @@ def test_a_user_comes_and_changes_and_goes(tmp_path: Path) -> None:
     """The password is read from stdin, and printed nowhere."""
     file = tmp_path / "users.txt"
 
-    added = run("set", file, "alice", password="hush-hush\n")
+    added = run("set-password", file, "alice", password="hush-hush\n")
     assert (added.exit_code, added.output) == (0, f"{file}: alice added\n")
     assert HashedUsers(read(file)).check("alice", "hush-hush")
 
-    changed = run("set", file, "alice", password="newer\n")
+    changed = run("set-password", file, "alice", password="newer\n")
     assert changed.output == f"{file}: alice has a new password\n"
     assert HashedUsers(read(file)).check("alice", "newer")
 
-    assert run("set", file, "bob", password="b\r\n").exit_code == 0
+    assert run("set-password", file, "bob", password="b\r\n").exit_code == 0
     assert run("list", file).output == "alice\nbob\n"
-    assert run("delete", file, "alice").output == f"{file}: alice deleted\n"
+    assert run("remove", file, "alice").output == f"{file}: alice removed\n"
     assert run("list", file).output == "bob\n"
 
 
@@ -43,9 +43,9 @@ def test_what_cannot_be_done_is_one_line(tmp_path: Path) -> None:
     file = tmp_path / "users.txt"
     for words, password, said in (
         (("list", file), "", "cannot be read: No such file or directory"),
-        (("delete", file, "x"), "", "cannot be read: No such file or directory"),
-        (("set", file, "x"), "", "the first line is the password; it is empty"),
-        (("set", file, " x"), "hush", "found the name ' x'; allowed: "),
+        (("remove", file, "x"), "", "cannot be read: No such file or directory"),
+        (("set-password", file, "x"), "", "the first line is the password; it is empty"),
+        (("set-password", file, " x"), "hush", "found the name ' x'; allowed: "),
     ):
         failed = run(*words, password=password)
 

@@ -46,7 +46,7 @@ def out(tmp_path: Path) -> Path:
     (tmp_path / "a.log").write_text(record("t1", "Allowed") * 3 + record("t2", "Denied"))
     current = acls(tmp_path / "current.yaml", "t1")
     status, output = called(
-        "run", "--audit", tmp_path / "a.log", "--acls", current, "--out", tmp_path / "out"
+        "run", "--log", tmp_path / "a.log", "--acls", current, "--tables", tmp_path / "out"
     )
     assert status == 0, output
     return tmp_path / "out"
@@ -56,7 +56,7 @@ def test_someone_would_lose(out: Path, tmp_path: Path) -> None:
     """The exit status is 1, the table has the row, the text says who."""
     proposal = acls(tmp_path / "new.yaml")
 
-    status, text = called("backtest", "--out", out, "--proposal", proposal)
+    status, text = called("backtest", "--tables", out, "--proposal", proposal)
 
     assert status == 1
     assert "3 decisions (1 distinct, 1 principals) would be denied that was allowed" in text
@@ -71,10 +71,10 @@ def test_the_release_decides_about_networks(tmp_path: Path) -> None:
     proposal = tmp_path / "new.yaml"
     proposal.write_text(current.read_text().replace("operation", "host: 10.0.0.0/8, operation"))
     out = tmp_path / "out"
-    read = called("run", "--audit", tmp_path / "a.log", "--acls", current, "--out", out)
+    read = called("run", "--log", tmp_path / "a.log", "--acls", current, "--tables", out)
     assert read[0] == 0, read[1]
 
-    asked = ("backtest", "--out", out, "--proposal", proposal)
+    asked = ("backtest", "--tables", out, "--proposal", proposal)
 
     assert called(*asked)[0] == 0
     assert called(*asked, "--kafka", "4.4")[0] == 0
@@ -92,9 +92,11 @@ def test_rules_that_changed_in_between(tmp_path: Path) -> None:
     acl += " principal=User:a, host=*, operation=READ, permissionType=DENY])"
     (tmp_path / "a.log").write_text(older + newer + newer.replace("DefaultDeny", acl))
     out = tmp_path / "out"
-    assert called("run", "--audit", tmp_path / "a.log", "--out", out)[0] == 0
+    assert called("run", "--log", tmp_path / "a.log", "--tables", out)[0] == 0
 
-    status, text = called("backtest", "--out", out, "--proposal", acls(tmp_path / "new.yaml", "t1"))
+    status, text = called(
+        "backtest", "--tables", out, "--proposal", acls(tmp_path / "new.yaml", "t1")
+    )
 
     assert status == 4, text
     assert text.splitlines()[-3:-1] == [
@@ -109,11 +111,11 @@ def test_a_log_of_refusals_cannot_tell_who_would_lose_access(out: Path, tmp_path
     (tmp_path / "b.log").write_text(record("t2", "Denied"))
     both = acls(tmp_path / "both.yaml", "t1", "t2")
     tables = tmp_path / "refusals"
-    called("run", "--audit", tmp_path / "b.log", "--acls", both, "--out", tables)
+    called("run", "--log", tmp_path / "b.log", "--acls", both, "--tables", tables)
 
-    same = called("backtest", "--out", tables, "--proposal", both)
-    lost = called("backtest", "--out", tables, "--proposal", acls(tmp_path / "new.yaml", "t1"))
-    told = called("backtest", "--out", out, "--proposal", both)
+    same = called("backtest", "--tables", tables, "--proposal", both)
+    lost = called("backtest", "--tables", tables, "--proposal", acls(tmp_path / "new.yaml", "t1"))
+    told = called("backtest", "--tables", out, "--proposal", both)
 
     assert (same[0], NOTHING_ALLOWED in same[1]) == (4, True)
     assert (lost[0], NOTHING_ALLOWED in lost[1]) == (1, False)

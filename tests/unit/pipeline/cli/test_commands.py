@@ -45,7 +45,7 @@ def test_help(command: str) -> None:
 def test_run_from_files_to_tables(tmp_path: Path) -> None:
     """The summary is on stdout, progress on stderr, the tables in the folder."""
     (tmp_path / "a.log").write_text(LINE + "bad\n")
-    arguments = ["run", "--engine", "local", "--audit", str(tmp_path / "a.log"), "--out"]
+    arguments = ["run", "--engine", "local", "--log", str(tmp_path / "a.log"), "--tables"]
 
     status, out, err = called(*arguments, str(tmp_path / "out"))
 
@@ -63,23 +63,23 @@ def test_run_from_files_to_tables(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "text"),
     [
-        ("run --audit no-such", 3, "no-such: there is no such file"),
-        ("run", 2, "--audit: found none, and"),
+        ("run --log no-such", 3, "no-such: there is no such file"),
+        ("run", 2, "--log: found none, and"),
         ("run --zone Mars/Olympus", 2, "Europe/Prague"),
         ("run --since lately", 2, "2026-11-22"),
         ("run --engine abacus", 2, "abacus"),
         ("run --master local[2]", 2, "--engine local has no master; found --master local[2]"),
         ("run --conf spark.a=1", 2, "--conf and --packages are Spark's"),
-        (f"run --audit . --command-config {__file__}", 2, "--command-config is for topics"),
-        ("run --audit s3a://bucket/logs", 2, "only paths of this machine are supported"),
-        ("propose --out file:/tmp/x", 2, "tables are in a folder of this machine"),
+        (f"run --log . --command-config {__file__}", 2, "--command-config is for topics"),
+        ("run --log s3a://bucket/logs", 2, "only paths of this machine are supported"),
+        ("propose --tables file:/tmp/x", 2, "tables are in a folder of this machine"),
         ("run --engine spark --conf spark.executor.memory", 2, "found 'spark.executor.memory'"),
         ("run --engine spark --conf memory=4g", 2, "such as spark.executor.memory=4g"),
         ("rn", 2, "No such command 'rn'"),
-        ("run --audit . --follow 0", 2, "'--follow': 0.0 is not in the range x>=0.1"),
-        ("propose --to a.xml", 3, "a.xml: found no format for that name; allowed: .yaml"),
-        ("propose --to no/a.csv", 3, "a.csv: there is no folder no"),
-        ("report --to no/r.html", 3, "r.html: there is no folder no"),
+        ("run --log . --follow 0", 2, "'--follow': 0.0 is not in the range x>=0.1"),
+        ("propose --out a.xml", 3, "a.xml: found no format for that name; allowed: .yaml"),
+        ("propose --out no/a.csv", 3, "a.csv: there is no folder no"),
+        ("report --out no/r.html", 3, "r.html: there is no folder no"),
     ],
 )
 def test_wrong_usage_and_failures(
@@ -90,7 +90,7 @@ def test_wrong_usage_and_failures(
     engine = [] if name == "report" else ["--engine", "local"]
     (tmp_path / "out").mkdir()
     with pytest.raises(SystemExit) as end, chdir(tmp_path):
-        main([name, *engine, "--out", "out", *others])
+        main([name, *engine, "--tables", "out", *others])
 
     told = capsys.readouterr().err
     assert end.value.code == status
@@ -104,7 +104,7 @@ def test_a_log_that_is_no_evidence(tmp_path: Path, text: str) -> None:
     """An empty log, and times in the future, have a warning and the status for wrong inputs."""
     (tmp_path / "a.log").write_text(text)
 
-    status, out, _ = called("run", "--audit", str(tmp_path), "--out", str(tmp_path / "out"))
+    status, out, _ = called("run", "--log", str(tmp_path), "--tables", str(tmp_path / "out"))
 
     assert status == 4
     assert re.search("warning: .*(have no decision|is in the future)", out)
@@ -123,7 +123,7 @@ main(sys.argv[1:])
     ("arguments", "status", "text"),
     [
         (["--help"], 0, "backtest"),
-        (["run", "--out", "x"], 3, "pip install 'doorkeeper[pipeline]'"),
+        (["run", "--tables", "x"], 3, "pip install 'doorkeeper[pipeline]'"),
     ],
 )
 def test_without_the_extra(tmp_path: Path, arguments: list[str], status: int, text: str) -> None:

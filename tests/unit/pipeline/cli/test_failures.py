@@ -35,7 +35,7 @@ def out(tmp_path: Path) -> Path:
     """Return the tables of a history in which something was read."""
     (tmp_path / "a.log").write_text(LINE.format(user="\u4e2d\u6587", topic="t"), encoding="utf-8")
     (tmp_path / "nobody.yaml").write_text(NOBODY)
-    main_of("run", "--audit", tmp_path / "a.log", "--out", tmp_path / "out")
+    main_of("run", "--log", tmp_path / "a.log", "--tables", tmp_path / "out")
     return tmp_path / "out"
 
 
@@ -67,7 +67,7 @@ def test_a_damaged_table_is_no_answer(
     for table in delta.files_of(out, "distinct_decisions"):
         os.truncate(table, 100)
 
-    status = main_of("backtest", "--out", out, "--proposal", tmp_path / "nobody.yaml")
+    status = main_of("backtest", "--tables", out, "--proposal", tmp_path / "nobody.yaml")
 
     assert status == 3
     assert "Traceback" not in capsys.readouterr().err
@@ -77,7 +77,7 @@ def test_an_output_that_nobody_reads(out: Path, tmp_path: Path) -> None:
     """Where the reader has gone nothing was answered: that is a failure, without a traceback."""
     command = [
         *(sys.executable, "-m", "doorkeeper_pipeline", "backtest", "--engine", "local", "-q"),
-        *("--out", str(out), "--proposal", str(tmp_path / "nobody.yaml")),
+        *("--tables", str(out), "--proposal", str(tmp_path / "nobody.yaml")),
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout is not None
@@ -98,7 +98,7 @@ def test_ctrl_c(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr("doorkeeper_pipeline.jobs.backtest.changes_by", interrupted)
 
-    assert main_of("backtest", "--out", out, "--proposal", tmp_path / "nobody.yaml") == 130
+    assert main_of("backtest", "--tables", out, "--proposal", tmp_path / "nobody.yaml") == 130
 
 
 def test_sigterm(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +114,7 @@ def test_sigterm(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr("doorkeeper_pipeline.jobs.backtest.changes_by", terminated)
 
-    assert main_of("backtest", "--out", out, "--proposal", tmp_path / "nobody.yaml") == 143
+    assert main_of("backtest", "--tables", out, "--proposal", tmp_path / "nobody.yaml") == 143
     assert undone == [True]
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
@@ -129,7 +129,7 @@ def test_the_answer_comes_before_it_is_kept(
 
     monkeypatch.setattr(contents, "write", full)
 
-    assert main_of("backtest", "--out", out, "--proposal", tmp_path / "nobody.yaml") == 3
+    assert main_of("backtest", "--tables", out, "--proposal", tmp_path / "nobody.yaml") == 3
     told_then = capsys.readouterr()
     assert "1 decisions (1 distinct, 1 principals) would be denied" in told_then.out
     assert "No space left" in told_then.err

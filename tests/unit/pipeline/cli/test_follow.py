@@ -46,7 +46,7 @@ def follow(
         yield wait
 
     monkeypatch.setattr(run, "waiting", waiting)
-    words = ["run", "--audit", str(folder / "trail"), "--out", str(folder / "out")]
+    words = ["run", "--log", str(folder / "trail"), "--tables", str(folder / "out")]
     done = CliRunner().invoke(pipeline, [*words, "--quiet", "--follow", "1", *options.split()])
     return done.exit_code, done.stdout.splitlines(), done.stderr
 

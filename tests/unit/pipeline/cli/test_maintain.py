@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def maintain(out: Path | str, *options: str) -> tuple[int, list[str], str]:
     """Return status, lines and stderr."""
-    done = CliRunner().invoke(pipeline, ["maintain", "--quiet", "--out", str(out), *options])
+    done = CliRunner().invoke(pipeline, ["maintain", "--quiet", "--tables", str(out), *options])
     return done.exit_code, done.stdout.splitlines(), done.stderr
 
 
@@ -54,7 +54,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         ("s3a://bucket/access", ("--vacuum-hours", "1"), "in an object store at least 24"),
     ):
         done = CliRunner(catch_exceptions=True).invoke(
-            pipeline, ["maintain", "--quiet", "--out", str(out), *options]
+            pipeline, ["maintain", "--quiet", "--tables", str(out), *options]
         )
         told = f"{done.stderr}{done.exception}"
         assert done.exit_code != 0

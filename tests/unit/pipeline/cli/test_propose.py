@@ -44,8 +44,8 @@ def out(tmp_path: Path) -> Path:
     (tmp_path / "a.log").write_text(LINE * 3)
     (tmp_path / "acls.yaml").write_text(ACLS)
     made = called(
-        *("run", "--audit", tmp_path / "a.log", "--acls", tmp_path / "acls.yaml"),
-        *("--out", tmp_path / "out"),
+        *("run", "--log", tmp_path / "a.log", "--acls", tmp_path / "acls.yaml"),
+        *("--tables", tmp_path / "out"),
     )
     assert made.exit_code == 0, made.output
     return tmp_path / "out"
@@ -53,7 +53,7 @@ def out(tmp_path: Path) -> Path:
 
 def test_without_files_the_changes_are_printed(out: Path) -> None:
     """The first line says how many ACLs there are before and after; each change is a line."""
-    done = called("propose", "--out", out, *ANY_LENGTH)
+    done = called("propose", "--tables", out, *ANY_LENGTH)
 
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines() == [
@@ -76,8 +76,8 @@ def test_files(out: Path, tmp_path: Path) -> None:
     target, script = tmp_path / "new.yaml", tmp_path / "new.sh"
 
     done = called(
-        *("propose", "--out", out, "--to", target, "--script", script, *ANY_LENGTH),
-        *("--kind", "least-privilege", "--kind", "unused"),
+        *("propose", "--tables", out, "--out", target, "--script", script, *ANY_LENGTH),
+        *("--method", "least-privilege", "--method", "unused"),
     )
 
     assert done.exit_code == 0, done.output
@@ -97,7 +97,7 @@ def test_accepted_findings_stay(out: Path, tmp_path: Path) -> None:
         found = {f"unused:{binding_id}": finding | {"accepted_until": until}}
         findings = tmp_path / "findings.json"
         findings.write_text(json.dumps({"version": 1, "findings": found}))
-        return called("propose", "--out", out, "--findings", findings, *ANY_LENGTH).stdout
+        return called("propose", "--tables", out, "--findings", findings, *ANY_LENGTH).stdout
 
     assert proposed("2020-01-31").startswith("2 -> 1 ACLs")
     accepted = proposed("2999-12-31")
@@ -114,21 +114,21 @@ def test_options_of_the_run_are_used_again(tmp_path: Path) -> None:
     (tmp_path / "acls.yaml").write_text(ACLS)
     out = tmp_path / "out"
     made = called(
-        *("run", "--audit", tmp_path / "a.log", "--acls", tmp_path / "acls.yaml", "--out", out),
+        *("run", "--log", tmp_path / "a.log", "--acls", tmp_path / "acls.yaml", "--tables", out),
         *("--super-user", "User:root", "--min-days", 0),
     )
     assert made.exit_code == 0, made.output
     target = tmp_path / "new.yaml"
 
-    done = called("propose", "--out", out, "--to", target)
+    done = called("propose", "--tables", out, "--out", target)
 
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("2 -> 1 ACLs")
     assert "RISK: principals may lose access: --min-days 0 is below 35" in done.stdout
-    tried = called("backtest", "--out", out, "--proposal", target)
+    tried = called("backtest", "--tables", out, "--proposal", target)
     assert (tried.exit_code, tried.stderr) == (0, "")
-    assert called("propose", "--out", out, "--min-days", 35).exit_code != 0
-    other = called("propose", "--out", out, "--super-user", "User:other")
+    assert called("propose", "--tables", out, "--min-days", 35).exit_code != 0
+    other = called("propose", "--tables", out, "--super-user", "User:other")
     assert "add --super-user User:root" in str(other.exception)
 
 
@@ -139,7 +139,7 @@ def test_a_short_history_is_not_enough(out: Path, tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match=r"(?s)not enough evidence: .*35 days.*--min-days") as e:
         CliRunner().invoke(
             pipeline,
-            ["propose", "--engine", "local", "-q", "--out", str(out), "--script", str(script)],
+            ["propose", "--engine", "local", "-q", "--tables", str(out), "--script", str(script)],
             catch_exceptions=False,
         )
 
@@ -151,7 +151,7 @@ def test_a_script_in_spite_of_the_evidence_says_so(out: Path, tmp_path: Path) ->
     """Each shortcoming is a comment at the top of the script, and in the summary."""
     script = tmp_path / "new.sh"
 
-    done = called("propose", "--out", out, "--script", script, "--accept-lost-access")
+    done = called("propose", "--tables", out, "--script", script, "--accept-lost-access")
 
     assert done.exit_code == 0, done.output
     risk = "RISK: principals may lose access: the history is 0 seconds long"
@@ -164,9 +164,9 @@ def test_a_log_of_refusals_shows_no_loss(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text(LINE.replace("Allowed", "Denied") * 3)
     (tmp_path / "acls.yaml").write_text(ACLS)
     out = tmp_path / "out"
-    called("run", "--audit", tmp_path / "a.log", "--acls", tmp_path / "acls.yaml", "--out", out)
+    called("run", "--log", tmp_path / "a.log", "--acls", tmp_path / "acls.yaml", "--tables", out)
 
-    done = called("propose", "--out", out, "--accept-lost-access")
+    done = called("propose", "--tables", out, "--accept-lost-access")
 
     assert done.exit_code == 0, done.output
     assert NOTHING_ALLOWED in done.stdout
@@ -179,19 +179,19 @@ def test_without_acls_there_is_nothing_to_remove(tmp_path: Path, listing: str | 
     (tmp_path / "a.log").write_text(LINE * 3)
     (tmp_path / "acls.yaml").write_text(listing or "")
     acls = () if listing is None else ("--acls", tmp_path / "acls.yaml")
-    made = called("run", "--audit", tmp_path / "a.log", "--out", tmp_path / "out", *acls)
-    propose = ("propose", "--out", tmp_path / "out", *ANY_LENGTH)
+    made = called("run", "--log", tmp_path / "a.log", "--tables", tmp_path / "out", *acls)
+    propose = ("propose", "--tables", tmp_path / "out", *ANY_LENGTH)
 
     assert made.exit_code == (0 if listing is None else 4), made.output
     refused = called(*propose)
     assert isinstance(refused.exception, Conflicting)
     assert "--acls acls.txt" in str(refused.exception)
-    assert "0 -> 1 ACLs" in called(*propose, "--kind", "least-privilege").stdout
+    assert "0 -> 1 ACLs" in called(*propose, "--method", "least-privilege").stdout
 
 
 def test_super_users_that_look_like_several(out: Path) -> None:
     """One line says what to write: as Kafka reads it, this is one name."""
-    done = called("propose", "--out", out, "--super-user", "User:a,User:b")
+    done = called("propose", "--tables", out, "--super-user", "User:a,User:b")
 
     assert "separated by semicolons: User:a;User:b" in done.output
 
@@ -199,7 +199,7 @@ def test_super_users_that_look_like_several(out: Path) -> None:
 @pytest.mark.parametrize("wrong", ["admin", "User:a;b"])
 def test_super_users_that_are_no_principals(out: Path, wrong: str) -> None:
     """They would match no request, and look as if the super users were given."""
-    done = called("propose", "--out", out, "--super-user", wrong)
+    done = called("propose", "--tables", out, "--super-user", wrong)
 
     assert done.exit_code == 2
     assert "expected is Type:name, such as User:admin" in done.output
@@ -207,11 +207,11 @@ def test_super_users_that_are_no_principals(out: Path, wrong: str) -> None:
 
 def test_a_principal_that_is_spelt_otherwise(out: Path) -> None:
     """It would have no proposal, as one of which nothing is redundant."""
-    done = called("propose", "--out", out, *ANY_LENGTH, "--principal", "User:A")
+    done = called("propose", "--tables", out, *ANY_LENGTH, "--principal", "User:A")
 
     assert isinstance(done.exception, PipelineError)
     assert "found 'User:A', with neither an ACL nor a decision" in str(done.exception)
-    assert called("propose", "--out", out, *ANY_LENGTH, "--principal", "User:a").exit_code == 0
+    assert called("propose", "--tables", out, *ANY_LENGTH, "--principal", "User:a").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -234,12 +234,12 @@ def test_a_grant_goes_only_if_the_history_says_enough_about_it(
     (tmp_path / "old.yaml").write_text(ACLS)
     sets = [each for name in listings for each in ("--acls", tmp_path / name)]
 
-    made = called("run", "--audit", tmp_path / "a.log", *sets, "--out", tmp_path / "out")
+    made = called("run", "--log", tmp_path / "a.log", *sets, "--tables", tmp_path / "out")
 
     assert made.exit_code == 0, made.output
     (row,) = delta.read(tmp_path / "out", "unused_grants").to_dicts()
     assert (row["rule"], row["proposal"]) == (rule, proposal), row
     assert bool(row["command"]) is (proposal == "REMOVE")
     assert row["why"] in made.stdout or proposal == "REMOVE"
-    proposed = called("propose", "--out", tmp_path / "out").stdout
+    proposed = called("propose", "--tables", tmp_path / "out").stdout
     assert proposed.startswith("2 -> 1" if proposal == "REMOVE" else "2 -> 2")

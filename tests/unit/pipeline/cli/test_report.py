@@ -18,30 +18,30 @@ if TYPE_CHECKING:
 def test_wrong_usage(tmp_path: Path) -> None:
     """A folder that is not there and a number of rows that no browser bears are refused."""
     runner = CliRunner()
-    to = ["--to", str(tmp_path / "r.html")]
+    to = ["--out", str(tmp_path / "r.html")]
 
-    missing = runner.invoke(pipeline, ["report", "--out", str(tmp_path / "none"), *to])
-    many = runner.invoke(pipeline, ["report", "--out", str(tmp_path), *to, "--rows", "1000000"])
+    missing = runner.invoke(pipeline, ["report", "--tables", str(tmp_path / "none"), *to])
+    many = runner.invoke(pipeline, ["report", "--tables", str(tmp_path), *to, "--limit", "1000000"])
 
     assert missing.exit_code == many.exit_code == 2
     assert "20000" in many.stderr
 
 
 def test_one_of_several_clusters(tmp_path: Path) -> None:
-    """--cluster selects its decisions; CSV and JSON have its name; without it all are listed."""
+    """--cluster-name selects decisions; CSV and JSON have the name; without it all are listed."""
     log, out, target = tmp_path / "audit.jsonl", str(tmp_path / "out"), tmp_path / "report.html"
     log.write_text(confluent_event("lkc-1", "x") + confluent_event("lkc-2", "y"))
     runner = CliRunner()
     for cluster in ("lkc-1", "lkc-2"):
-        run = ["run", "--audit", str(log), "--out", out, "--cluster", cluster, "--quiet"]
+        run = ["run", "--log", str(log), "--tables", out, "--cluster-name", cluster, "--quiet"]
         assert runner.invoke(pipeline, run).exit_code == 0
 
-    report = ["report", "--out", out, "--to", str(target), "--data", str(tmp_path / "data")]
+    report = ["report", "--tables", out, "--out", str(target), "--data", str(tmp_path / "data")]
     asked = runner.invoke(pipeline, report)
-    written = runner.invoke(pipeline, [*report, "--cluster", "lkc-2"])
+    written = runner.invoke(pipeline, [*report, "--cluster-name", "lkc-2"])
 
     assert isinstance(asked.exception, Conflicting)
-    assert "Choose one by --cluster" in str(asked.exception)
+    assert "Choose one by --cluster-name" in str(asked.exception)
     assert written.exit_code == 0, written.output
     assert "1  to decide, 1 group" in written.stdout
     assert "lkc-2" in target.read_text()

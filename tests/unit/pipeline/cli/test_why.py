@@ -71,15 +71,15 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "acls.csv").write_text(csv.write(GRANTS))
     limits = ("--min-days", 0, "--min-start-days", 0, "--min-agreement", 0)
     made = called(
-        *("run", "--audit", folder / "a.log", "--acls", f"{folder / 'acls.csv'}@2026-11-01"),
-        *("--out", folder / "out", "--max-quarantined", 50, *limits),
+        *("run", "--log", folder / "a.log", "--acls", f"{folder / 'acls.csv'}@2026-11-01"),
+        *("--tables", folder / "out", "--max-quarantined", 50, *limits),
     )
     assert made.exit_code == 4, made.output
     return folder / "out"
 
 
 def explained(out: Path, grant: AclBinding, *options: object) -> dict[str, Any]:
-    done = called("why", "--out", out, csv.row_of(grant), "--output", "json", *options)
+    done = called("why", "--tables", out, csv.row_of(grant), "--output", "json", *options)
     assert done.exit_code == 0, done.output
     (found,) = json.loads(done.stdout)
     assert found["grant"] == csv.row_of(grant)
@@ -143,7 +143,7 @@ def test_lines_that_could_not_be_read_are_examples(out: Path) -> None:
 
 def test_as_text(out: Path) -> None:
     """The grant, the verdict with its reason, the facts, and examples as Kafka logs them."""
-    done = called("why", "--out", out, csv.row_of(WIDE))
+    done = called("why", "--tables", out, csv.row_of(WIDE))
 
     assert done.exit_code == 0, done.output
     assert done.stdout == (
@@ -171,13 +171,13 @@ def test_as_text(out: Path) -> None:
             ["--topic", "pay.in", "--resource-pattern-type", "match", "--principal", "User:app"],
             [OWN, IDLE, WIDE],
         ),
-        (["--kafka-cluster"], [FORWARDED]),
-        ([csv.row_of(OWN), csv.row_of(OWN), "--kafka-cluster"], [OWN, FORWARDED]),
+        (["--cluster"], [FORWARDED]),
+        ([csv.row_of(OWN), csv.row_of(OWN), "--cluster"], [OWN, FORWARDED]),
     ],
 )
 def test_options_name_grants(out: Path, options: list[str], grants: list[AclBinding]) -> None:
     """As those of kafka-acls.sh; all of them, and each once."""
-    done = called("why", "--out", out, *options, "--output", "json")
+    done = called("why", "--tables", out, *options, "--output", "json")
 
     assert done.exit_code == 0, done.output
     assert sorted(each["grant"] for each in json.loads(done.stdout)) == sorted(
@@ -189,7 +189,7 @@ def test_a_grant_that_is_not_there(out: Path) -> None:
     """The nearest ones are named, and the status is that of a failure."""
     missing = csv.row_of(OWN._replace(entry=OWN.entry._replace(principal="User:App")))
 
-    done = called("why", "--out", out, csv.row_of(IDLE), missing)
+    done = called("why", "--tables", out, csv.row_of(IDLE), missing)
 
     assert isinstance(done.exception, PipelineError)
     first, nearest, *_ = str(done.exception).splitlines()
@@ -208,7 +208,7 @@ def test_a_grant_that_is_not_there(out: Path) -> None:
 )
 def test_wrong_usage(out: Path, arguments: tuple[str, ...], text: str) -> None:
     """Words that name no grant are wrong usage."""
-    done = called("why", "--out", out, *arguments)
+    done = called("why", "--tables", out, *arguments)
 
     assert done.exit_code == 2
     assert text in done.stderr
@@ -217,9 +217,9 @@ def test_wrong_usage(out: Path, arguments: tuple[str, ...], text: str) -> None:
 def test_without_acls_there_are_no_verdicts(tmp_path: Path) -> None:
     """The remedy is the listing."""
     (tmp_path / "a.log").write_text(line("User:app", 1))
-    called("run", "--audit", tmp_path / "a.log", "--out", tmp_path / "out")
+    called("run", "--log", tmp_path / "a.log", "--tables", tmp_path / "out")
 
-    done = called("why", "--out", tmp_path / "out", "--principal", "User:app")
+    done = called("why", "--tables", tmp_path / "out", "--principal", "User:app")
 
     assert isinstance(done.exception, PipelineError)
     assert "--acls FILE" in str(done.exception)

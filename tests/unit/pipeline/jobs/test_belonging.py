@@ -58,7 +58,7 @@ def test_events_of_several_clusters() -> None:
         choose_cluster(files, "", Cluster(""))
 
     assert str(caught.value) == (
-        "the events are of 2 clusters: lkc-1 (in /a), lkc-2 (in /a). Choose one by --cluster"
+        "the events are of 2 clusters: lkc-1 (in /a), lkc-2 (in /a). Choose one by --cluster-name"
     )
     chosen = choose_cluster(files, "lkc-1", Cluster("lkc-1"))
     assert (chosen.name, chosen.ids) == ("lkc-1", ("lkc-1", "lkc-2"))

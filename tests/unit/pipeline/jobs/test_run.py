@@ -448,7 +448,7 @@ def test_garbage_is_counted_by_lines(site: Site) -> None:
 
 def test_a_run_without_input(site: Site, tmp_path: Path) -> None:
     """It is refused where no earlier run read anything; later other ACLs may be given alone."""
-    with pytest.raises(Conflicting, match=r"--audit: found none, and .* has no decisions"):
+    with pytest.raises(Conflicting, match=r"--log: found none, and .* has no decisions"):
         site.run(inputs=())
 
     assert not list(site.out.rglob("*.parquet"))
@@ -506,9 +506,11 @@ def test_events_of_two_clusters(site: Site) -> None:
         of_each[cluster] = events.with_name(f"{cluster}.yaml")
         of_each[cluster].write_text("version: 1\nacls:\n" + ACL.format(name=name))
 
-    with pytest.raises(Conflicting, match=r"2 clusters: lkc-1 .*, lkc-2 .* by --cluster"):
+    with pytest.raises(Conflicting, match=r"2 clusters: lkc-1 .*, lkc-2 .* by --cluster-name"):
         site.run(inputs=(str(events),))
-    with pytest.raises(Conflicting, match=r"--cluster: found 'lkc-3', and the events are of lkc-1"):
+    with pytest.raises(
+        Conflicting, match=r"--cluster-name: found 'lkc-3', and the events are of lkc-1"
+    ):
         site.run(inputs=(str(events),), cluster="lkc-3")
 
     for cluster, acls in of_each.items():

@@ -212,7 +212,7 @@ def test_an_unknown_topic(site: Site) -> None:
 
 def test_an_invalid_address_is_refused(site: Site) -> None:
     """What may be a password is not repeated."""
-    with pytest.raises(PipelineError, match=r"--audit: found 'kafka://\.\.\.@h:1/t'"):
+    with pytest.raises(PipelineError, match=r"--log: found 'kafka://\.\.\.@h:1/t'"):
         site.run("kafka://u:secret@h:1/t")
 
 

@@ -134,7 +134,7 @@ def test_lines_that_may_be_uses(tmp_path: Path, line: str) -> None:
 def proposed(month: Month, *options: str) -> str:
     """Return what propose prints after a run."""
     limits = ["--min-days", "0", "--min-coverage", "0", "--min-agreement", "0"]
-    usual = ["--out", str(month.out), "--kind", "unused", "--engine", "local", "--quiet"]
+    usual = ["--tables", str(month.out), "--method", "unused", "--engine", "local", "--quiet"]
     result = CliRunner().invoke(pipeline, ["propose", *usual, *limits, *options])
     assert result.exit_code == 0, result.output
     return result.output

@@ -111,7 +111,7 @@ def test_a_file_of_events(tmp_path: Path, validators: dict[int, Draft202012Valid
     cleanup = ROOT / "examples" / "cleanup"
     output = Output(tmp_path / "out", str(cleanup / "kafka-authorizer.log"))
     output.run(acls=(f"{cleanup / 'acls.csv'}@2026-07-01",))
-    words = ["report", "--out", str(output.out), "--to-ocsf", str(tmp_path / "events.jsonl")]
+    words = ["report", "--tables", str(output.out), "--ocsf", str(tmp_path / "events.jsonl")]
 
     done = CliRunner().invoke(pipeline, words)
 
@@ -141,9 +141,9 @@ def test_one_cluster(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ((), "neither --to nor --to-ocsf"),
-        (("--to", "r.html", "--since", "2026-11-22"), "--since is for --to-ocsf"),
-        (("--to-ocsf", "no/e.jsonl"), "there is no folder no"),
+        ((), "neither --out nor --ocsf"),
+        (("--out", "r.html", "--since", "2026-11-22"), "--since is for --ocsf"),
+        (("--ocsf", "no/e.jsonl"), "there is no folder no"),
     ],
 )
 def test_wrong_usage(tmp_path: Path, options: tuple[str, ...], text: str) -> None:
@@ -152,7 +152,7 @@ def test_wrong_usage(tmp_path: Path, options: tuple[str, ...], text: str) -> Non
     log.write_text(record("x"))
     Output(tmp_path / "out", str(log)).run()
 
-    done = CliRunner().invoke(pipeline, ["report", "--out", str(tmp_path / "out"), *options])
+    done = CliRunner().invoke(pipeline, ["report", "--tables", str(tmp_path / "out"), *options])
 
     assert done.exit_code != 0
     assert text in f"{done.stderr} {done.exception}"

@@ -69,7 +69,7 @@ def test_without_acls_empty_tables_are_not_taken_for_answers(tmp_path: Path) -> 
 
 def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
     """The error says how to make them; no file is written."""
-    with pytest.raises(Missing, match=r"no tables here; doorkeeper-pipeline run --out"):
+    with pytest.raises(Missing, match=r"no tables here; doorkeeper-pipeline run --tables"):
         write(tmp_path, tmp_path / "report.html", ABOUT)
 
     assert list(tmp_path.iterdir()) == []

@@ -129,7 +129,7 @@ def test_a_table_of_another_layout(
     write_deltalake(folder, pa.table({each: ["x"] for each in columns}), partition_by=partitions)
 
     with pytest.raises(
-        Unreadable, match=f"{table}: the table is of another release, and it {found}.*--out"
+        Unreadable, match=f"{table}: the table is of another release, and it {found}.*--tables"
     ):
         read(tmp_path, table)
 

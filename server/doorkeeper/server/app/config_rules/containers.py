@@ -271,7 +271,7 @@ def variable_without_prefix(node: Node) -> Iterator[Hit]:
     "C804",
     WARNING,
     "A JAAS file that was not checked",
-    "KAFKA_OPTS names a JAAS file of the container. Give it to the check with --jaas.",
+    "KAFKA_OPTS names a JAAS file of the container. Give it to the check with --jaas-file.",
     wrong=_compose(
         "KAFKA_OPTS: -Djava.security.auth.login.config=/etc/kafka/jaas.conf",
     ),
@@ -284,4 +284,4 @@ def variable_without_prefix(node: Node) -> Iterator[Hit]:
 def unchecked_jaas_file(node: Node) -> Iterator[Hit]:
     for entry in node.file.more:
         if "java.security.auth.login.config" in entry.value and node.file.jaas is None:
-            yield Hit(entry.source, entry.key, "names a JAAS file: give it with --jaas")
+            yield Hit(entry.source, entry.key, "names a JAAS file: give it with --jaas-file")

@@ -43,7 +43,7 @@ def _missing(node: Node, listener: str, mechanism: str) -> str:
     near = meant_for(node.entries, listener, mechanism)
     if near:
         return f"{near} is not read: write {right}"
-    return f"write {right}, or a section KafkaServer in the JAAS file (--jaas)"
+    return f"write {right}, or a section KafkaServer in the JAAS file (--jaas-file)"
 
 
 @rule(
@@ -608,8 +608,8 @@ def unsecured_token_without_name(node: Node) -> Iterator[Hit]:
     WARNING,
     "Login modules that were not checked",
     "A configuration with SASL and without sasl.jaas.config has its login modules in the JAAS file"
-    " of its JVM, and a node without one does not start. Give the file with --jaas, or say"
-    " --no-jaas.",
+    " of its JVM, and a node without one does not start. Give the file with --jaas-file, or say"
+    " --no-jaas-file.",
     wrong={"server.properties": "listener.name.sasl.plain.sasl.jaas.config=", "jaas.conf": ""},
     right={
         "server.properties": "listener.name.sasl.plain.sasl.jaas.config=",
@@ -625,6 +625,6 @@ def unchecked_modules(node: Node) -> Iterator[Hit]:
             yield node.at(
                 node.entry(ENABLED, listener) or ENABLED,
                 f"the login module of listener {listener} for {mechanism} must be in a JAAS file:"
-                " give it with --jaas",
+                " give it with --jaas-file",
             )
             return

@@ -125,9 +125,10 @@ class RevisionFilter(Struct, frozen=True):
     """The revisions to list: those that meet each condition; an empty one is met by all.
 
     ``principals`` and ``resources`` are those of changed ACLs; ``resources`` also names of other
-    kinds. ``authors`` are the principals that changed them.
+    kinds. ``authors`` are the principals that changed them. ``after`` is a revision.
     """
 
+    after: int | None = None
     since_ms: int | None = None
     until_ms: int | None = None
     principals: frozenset[str] = frozenset()
@@ -136,6 +137,8 @@ class RevisionFilter(Struct, frozen=True):
     kinds: frozenset[str] = frozenset()
 
     def matches(self, revision: Revision) -> bool:
+        if self.after is not None and revision.revision <= self.after:
+            return False
         if self.since_ms is not None and revision.time_ms < self.since_ms:
             return False
         if self.until_ms is not None and revision.time_ms > self.until_ms:

@@ -24,7 +24,7 @@ IDENTITY_NAME: Final = "doorkeeper.identity"
 
 WHAT_TO_DO: Final = (
     "put the store back, restore a backup (doorkeeper store restore FILE), use the store as it is"
-    " (doorkeeper store accept), or begin an empty cluster (doorkeeper store create --new)"
+    " (doorkeeper store accept), or begin an empty cluster (doorkeeper store create --overwrite)"
 )
 
 _BYTES_MAX: Final = 1024

@@ -107,6 +107,6 @@ def test_any_other_store_is_refused(tmp_path: Path, found: ExpectedStore | None)
     assert text.startswith(f"place: {'no store is here' if found is None else f'this is {found}'}")
     assert str(EXPECTED) in text
     assert str(tmp_path) in text
-    for command in ("restore FILE", "accept", "create --new"):
+    for command in ("restore FILE", "accept", "create --overwrite"):
         assert f"doorkeeper store {command}" in text
     assert "\n" not in text
