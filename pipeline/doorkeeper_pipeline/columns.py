@@ -45,14 +45,32 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A condition of each row, in SQL.
+
+    A broken rule of severity error stops the job before anything is replaced. One of severity
+    warning is counted, and the count is told and kept in the table ``runs``.
+    """
+
+    name: str
+    holds: str
+    severity: str = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """One table: its columns in order, and by which of them its folder is divided."""
+    """One table: its columns in order, and by which of them its folder is divided.
+
+    ``key`` are the columns that name a row; empty where parts of a file may repeat one.
+    """
 
     name: str
     layer: str
     meaning: str
     columns: tuple[Column, ...]
     partitioned_by: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
 
     @property
     def by_cluster(self) -> bool:

@@ -35,8 +35,9 @@ A gold job is a function ``job(asked: GoldInput) -> dict[str, pa.Table]``: the n
 tables that it makes, and their rows in the schema of ``doorkeeper_pipeline.schemas``. It stands in
 ``gold.GOLD_JOBS`` in the order in which the jobs run, with the inputs on which its tables depend:
 where none of these changed it does not run. ``run`` checks the rows against
-``tables.rules`` and writes them staged. It knows no Spark: large work are questions to the distinct
-decisions (``asked.answer``, ``asked.ask``), with functions that can be imported by name.
+the rules of their tables and writes them staged. It knows no Spark: large work are questions to
+the distinct decisions (``asked.answer``, ``asked.ask``), with functions that can be imported by
+name.
 
 The commands ``backtest``, ``propose`` and ``report`` call, each in a module of that name:
 

@@ -4,6 +4,8 @@
       "layer": "silver",
       "meaning": "One row is a decision that was taken once or often within a minute.",
       "partitioned_by": ["day"],
+      "key": ["day", "principal"],
+      "rules": [{"name": "counts are positive", "holds": "count > 0", "severity": "error"}],
       "columns": [
         {"name": "day", "type": "date", "meaning": "The day, in UTC."},
         {"name": "rule", "type": "string", "nullable": true, "meaning": "What decided."},
@@ -14,15 +16,16 @@
       ]
     }
 
-``partitioned_by`` and ``nullable`` may be left out. Types are boolean, int16, int32, int64, double,
-string, binary, date, timestamp (microseconds, UTC), a list and a struct.
+``partitioned_by``, ``key``, ``rules``, ``severity`` and ``nullable`` may be left out. Types are
+boolean, int16, int32, int64, double, string, binary, date, timestamp (microseconds, UTC), a list
+and a struct.
 """
 
 import json
 from importlib import resources
 from typing import Any
 
-from doorkeeper_pipeline.columns import Column, ColumnType, ListOf, StructOf, Table
+from doorkeeper_pipeline.columns import Column, ColumnType, ListOf, Rule, StructOf, Table
 
 
 def _table(name: str) -> Table:
@@ -30,8 +33,14 @@ def _table(name: str) -> Table:
     text = resources.files(__name__).joinpath(f"{name}.json").read_text(encoding="utf-8")
     declared: dict[str, Any] = json.loads(text)
     columns = _columns(declared.pop("columns"))
-    partitioned_by = tuple(declared.pop("partitioned_by", ()))
-    return Table(name=name, columns=columns, partitioned_by=partitioned_by, **declared)
+    return Table(
+        name=name,
+        columns=columns,
+        partitioned_by=tuple(declared.pop("partitioned_by", ())),
+        key=tuple(declared.pop("key", ())),
+        rules=tuple(Rule(**each) for each in declared.pop("rules", ())),
+        **declared,
+    )
 
 
 def _columns(declared: list[dict[str, Any]]) -> tuple[Column, ...]:

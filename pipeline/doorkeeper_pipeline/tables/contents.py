@@ -15,7 +15,6 @@ from doorkeeper_pipeline.columns import CLUSTER, polars_schema, stored_columns
 from doorkeeper_pipeline.errors import BrokenContract, PipelineError, Unreadable
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables.places import is_address
-from doorkeeper_pipeline.tables.rules import ERROR, KEYS, RULES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,17 +73,18 @@ def check(table: str, frame: pl.DataFrame) -> dict[str, int]:
     for column in TABLES[table].columns:
         if not column.nullable and (count := frame[column.name].null_count()):
             raise BrokenContract(f"table {table}: {column.name} is null in {count} rows")
-    key = [*KEYS[table], *([CLUSTER.name] if TABLES[table].by_cluster else [])]
+    declared = TABLES[table]
+    key = [*declared.key, *([CLUSTER.name] if declared.by_cluster else [])]
     if key and frame.select(pl.struct(key).is_duplicated().any()).item():
-        raise BrokenContract(f"table {table}: rows agree in {', '.join(KEYS[table])}")
+        raise BrokenContract(f"table {table}: rows agree in {', '.join(declared.key)}")
     broken = {}
-    for rule in RULES[table]:
-        wrong = frame.filter(~pl.sql_expr(rule.predicate).fill_null(value=False))
+    for rule in declared.rules:
+        wrong = frame.filter(~pl.sql_expr(rule.holds).fill_null(value=False))
         if wrong.is_empty():
             continue
-        if rule.severity == ERROR:
+        if rule.severity == "error":
             raise BrokenContract(
-                f"table {table}: {rule.name}: {len(wrong)} rows break {rule.predicate!r}, such as "
+                f"table {table}: {rule.name}: {len(wrong)} rows break {rule.holds!r}, such as "
                 f"{wrong.head(EXAMPLES).to_dicts()}"
             )
         broken[rule.name] = len(wrong)
