@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from testkit.kafka_jars import Jars
+from testkit.load import scaled
 
 START_S = 60
 
@@ -56,7 +57,7 @@ def wait_for_port(
     Raises:
         RuntimeError: the process ended first, or nothing listened in ``start_s``; with its log.
     """
-    deadline = time.monotonic() + start_s
+    deadline = time.monotonic() + scaled(start_s)
     while time.monotonic() < deadline:
         if process.poll() is not None:
             break

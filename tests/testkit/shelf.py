@@ -17,18 +17,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, KafkaAdminClient, NewTopic
-from kafka.errors import TopicAlreadyExistsError
+from kafka.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
 from kafka.structs import OffsetAndMetadata
 
 from doorkeeper.acls.formats.choosing import Format, read
 from doorkeeper.acls.model import (
     WILDCARD,
     AclOperation,
-    PatternType,
     ResourcePattern,
     ResourceType,
 )
-from testkit.acl import allow
+from testkit.acl import LITERAL, PREFIXED, allow
 from testkit.kafka_jars import PROJECT
 from testkit.kafka_target import USERS
 from testkit.load import scaled
@@ -42,10 +41,17 @@ if TYPE_CHECKING:
 
 SHELF = PROJECT / "examples" / "roles"
 LIMIT_S = 120
+RESOURCE_WORDS = {
+    ResourceType.TOPIC: "Topic",
+    ResourceType.GROUP: "Group",
+    ResourceType.TRANSACTIONAL_ID: "TransactionalId",
+}
+"""The words of the broker's log."""
+
 _GRANT_WORDS = ("role", "principal")
-LEARNER = "alice"
+LEARNER = "bob"
 MAY_ALL = [
-    allow(LEARNER, AclOperation.ALL, ResourcePattern(kind, WILDCARD, PatternType.LITERAL))
+    allow(LEARNER, AclOperation.ALL, ResourcePattern(kind, WILDCARD, LITERAL))
     for kind in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 ]
 """Everything but the cluster: where a broker asks that first, the question behind is learned."""
@@ -115,6 +121,14 @@ class Cluster(NamedTuple):
                 with suppress(TopicAlreadyExistsError):
                     admin.create_topics([NewTopic(name, 1, 1)])
 
+    def delete(self, topic: str) -> None:
+        """Delete a topic that another run has left."""
+        with (
+            closing(KafkaAdminClient(bootstrap_servers=self.target.plain)) as admin,
+            suppress(UnknownTopicOrPartitionError),
+        ):
+            admin.delete_topics([topic])
+
     def write(self, topic: str, *texts: str) -> None:
         """Write records."""
         with closing(KafkaProducer(bootstrap_servers=self.target.plain)) as producer:
@@ -138,9 +152,8 @@ class Cluster(NamedTuple):
             if not partitions:
                 return False
             consumer.assign(partitions)
-            consumer.seek_to_beginning()
-            if start:
-                consumer.seek(partitions[0], start)
+            for each in partitions:
+                consumer.seek(each, start if each.partition == 0 else 0)
             ends = consumer.end_offsets(partitions)
             found = 0
             while any(consumer.position(each) < end for each, end in ends.items()):
@@ -180,7 +193,7 @@ class Cluster(NamedTuple):
 class Stage:
     """A place for one run of a program: clusters, a login, names, a folder of its own.
 
-    With ``grace_s`` the run ends that long after the first refusal, if it is not done by then.
+    If an ACL is missing, the run ends ``grace_s`` after the first refusal of its resource.
     """
 
     def __init__(
@@ -191,7 +204,8 @@ class Stage:
         folder: Path,
         *,
         gives_up: str,
-        grace_s: float | None = None,
+        missing: AclBinding | None = None,
+        grace_s: float = 0,
     ) -> None:
         self.clusters = clusters
         self.user = user
@@ -199,6 +213,7 @@ class Stage:
         self.folder = folder
         folder.mkdir(parents=True)
         self._gives_up = gives_up
+        self._missing = missing
         self._grace_s = grace_s
         self._end_s = time.monotonic() + scaled(LIMIT_S)
         self._lengths = [cluster.log.stat().st_size for cluster in clusters]
@@ -267,21 +282,32 @@ class Stage:
             file.seek(self._lengths[at])
             return file.read().decode()
 
-    def refusals(self) -> list[str]:
-        """Return what the brokers refused to the program in this run."""
-        line = rf"Principal = User:{self.user} is Denied (operation = .*? on resource = \S+)"
+    def refusals(self) -> list[tuple[str, str, str]]:
+        """Return what was refused to the program in this run: operation, type and name."""
+        denied = rf"Principal = User:{self.user} is Denied operation = (\w+) from host = \S+"
+        line = denied + r" on resource = (\w+):LITERAL:(.*) for request = "
         return [
             refusal
             for at in range(len(self.clusters))
             for refusal in re.findall(line, self.log(at))
         ]
 
+    def was_refused(self, acl: AclBinding) -> bool:
+        """Say whether what an ACL allows was refused; DESCRIBE may be asked for before."""
+        (resource_type, wanted, pattern_type), entry = acl
+        return any(
+            operation in (entry.operation.name, "DESCRIBE")
+            and kind == RESOURCE_WORDS[resource_type]
+            and (name == wanted or (pattern_type is PREFIXED and name.startswith(wanted)))
+            for operation, kind, name in self.refusals()
+        )
+
     def _is_over(self) -> bool:
-        now = time.monotonic()
-        if self._grace_s is not None and self.refusals():
-            self._end_s = min(self._end_s, now + self._grace_s)
-            self._grace_s = None
-        return now > self._end_s
+        now_s = time.monotonic()
+        if self._missing is not None and self.was_refused(self._missing):
+            self._end_s = min(self._end_s, now_s + self._grace_s)
+            self._missing = None
+        return now_s > self._end_s
 
 
 def _tail(log: Path) -> str:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import partial
 from typing import TYPE_CHECKING
 
 from testkit.shelf import Program
+from testkit.shelf_connect import debezium_postgres, file_connectors, java
 
 if TYPE_CHECKING:
     from testkit.shelf import Stage
+
+LINES = ("all streams lead to kafka", "hello kafka streams", "join kafka summit")
+WORDS = 11
+"""The words of ``LINES``: so many counts come out."""
 
 
 def kcat(stage: Stage) -> None:
@@ -33,6 +39,42 @@ def kcat(stage: Stage) -> None:
         stage.until("the line is read", partial(kafka.is_at, group, topic, 1))
 
 
+def streams(stage: Stage) -> None:
+    """Count words exactly once; lose the state, restore it, and count on; purge what is read."""
+    (kafka,), names = stage.clusters, stage.names
+    kafka.create_topics(names["input"], names["output"])
+    settings = {
+        **stage.login(),
+        "application.id": names["applicationId"],
+        "processing.guarantee": "exactly_once_v2",
+        "state.dir": str(stage.folder / "state"),
+        "commit.interval.ms": "200",
+        "repartition.purge.interval.ms": "200",
+        "auto.offset.reset": "earliest",
+    }
+    repartition = f"{names['applicationId']}-KSTREAM-AGGREGATE-STATE-STORE-0000000003-repartition"
+    start = kafka.offsets(names["output"])[1]
+    # Its topics are the same in each run, and are read from the beginning.
+    before = kafka.offsets(names["input"])[1] // len(LINES)
+    main = "org.apache.kafka.streams.examples.wordcount.WordCountDemo"
+    for run in (1, 2):
+        kafka.write(names["input"], *LINES)
+        with stage.running(*java(main, stage.properties("streams", **settings))):
+            stage.until(
+                "words are counted",
+                partial(kafka.has, names["output"], WORDS * (before + run), start),
+            )
+            stage.until("read records are deleted", lambda: kafka.offsets(repartition)[0] > 0)
+        shutil.rmtree(stage.folder / "state")
+
+
+KILLED = "Task is being killed and will not recover"
+
 PROGRAMS = {
     "kcat": Program(kcat, ["kcat"], "authorization failed"),
+    "kafka-streams": Program(
+        streams, ["kafka-streams"], "State transition from PENDING_ERROR", ["input", "output"]
+    ),
+    "kafka-connect-connectors": Program(file_connectors, ["kafka-connect-connectors"], KILLED),
+    "debezium-postgres": Program(debezium_postgres, ["debezium-postgres"], KILLED),
 }

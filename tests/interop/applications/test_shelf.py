@@ -1,8 +1,8 @@
 """The shelf of learned roles: each is what its program needs on a broker 4.3.1, and no more.
 
 A program works if it has done the work that its function in ``testkit.shelf_programs`` waits for.
-It fails if it has ended or given up before, or is not done as long after the first refusal as the
-whole work took with all ACLs; and the broker's log has a refusal of the kind that is left out.
+It fails if it has ended or given up before, or is not done as long after the first refusal on the
+resource of the ACL that is left out as the whole work took with all ACLs.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import time
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import cache, cached_property, partial
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,7 +21,7 @@ from doorkeeper.acls.operations import satisfied_by
 from testkit.applications import set_acls
 from testkit.kafka_target import kafka_target
 from testkit.or_skip import or_skip
-from testkit.shelf import MAY_ALL, SHELF, Cluster, NotDone, Stage, learned, role
+from testkit.shelf import LEARNER, MAY_ALL, SHELF, Cluster, NotDone, Stage, learned, role
 from testkit.shelf_programs import PROGRAMS
 
 if TYPE_CHECKING:
@@ -38,22 +38,6 @@ QUICK = ("kcat",)
 GRACE_S = 15.0
 
 
-@pytest.fixture(scope="module")
-def clusters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[int], list[Cluster]]]:
-    """Give as many brokers as a program needs; their logs have each decision."""
-    running: list[Cluster] = []
-
-    def give(number: int) -> list[Cluster]:
-        while len(running) < number:
-            log = tmp_path_factory.mktemp("broker") / "kafka-authorizer.log"
-            running.append(Cluster(or_skip(partial(kafka_target, authorizer_log=log)), log))
-        return running[:number]
-
-    yield give
-    for each in running:
-        each.target.close()
-
-
 class Bench:
     """What runs a program on brokers, each time with other names."""
 
@@ -66,27 +50,33 @@ class Bench:
 
     def learn(self) -> tuple[Mapping[str, str], list[list[AclBinding]]]:
         """Return the names of a run, and what was learned at each cluster."""
-        stage = self._stage([MAY_ALL] * len(self.roles), self._names(), None)
+        stage = self._stage(LEARNER, self._names(), [MAY_ALL] * len(self.roles))
         or_skip(lambda: self._program.run(stage))
         return stage.names, [learned(stage, at) for at in range(len(self.roles))]
 
-    def run(
-        self, without: tuple[int, int] | None = None, grace_s: float | None = None
-    ) -> tuple[str, list[str]]:
-        """Run with the ACLs of the shelf, but one; return what was not done, and the refusals.
-
-        The ACL that is left out is named by its cluster and its place.
-        """
+    @cached_property
+    def took_s(self) -> float:
+        """How long the work takes with the ACLs of the shelf, which are enough."""
+        began_s = time.monotonic()
         names = self._names()
-        acls = [each.bindings(PRINCIPAL, names) for each in self.roles]
-        if without is not None:
-            del acls[without[0]][without[1]]
-        stage = self._stage(acls, names, grace_s)
+        stage = self._stage(USER, names, self._acls(names))
         try:
-            self._program.run(stage)
+            or_skip(lambda: self._program.run(stage))
         except NotDone as reason:
-            return str(reason), stage.refusals()
-        return "", stage.refusals()
+            pytest.fail(f"{reason}; refused: {stage.refusals()}")
+        return time.monotonic() - began_s
+
+    def fails_without(self, at: int, place: int) -> None:
+        """Run without an ACL, which is named by its cluster and its place."""
+        grace_s, names = GRACE_S + self.took_s, self._names()
+        acls = self._acls(names)
+        missing = acls[at].pop(place)
+        stage = self._stage(USER, names, acls, missing, grace_s)
+
+        with pytest.raises(NotDone):
+            self._program.run(stage)
+
+        assert stage.was_refused(missing), (missing, stage.refusals())
 
     def _names(self) -> dict[str, str]:
         number = next(self._numbers)
@@ -96,17 +86,46 @@ class Bench:
             for word, name in each.names().items()
         }
 
+    def _acls(self, names: Mapping[str, str]) -> list[list[AclBinding]]:
+        return [each.bindings(PRINCIPAL, names) for each in self.roles]
+
     def _stage(
         self,
-        acls: Sequence[Sequence[AclBinding]],
+        user: str,
         names: Mapping[str, str],
-        grace_s: float | None,
+        acls: Sequence[Sequence[AclBinding]],
+        missing: AclBinding | None = None,
+        grace_s: float = 0,
     ) -> Stage:
         for cluster, bindings in zip(self._clusters, acls, strict=True):
             asyncio.run(set_acls(cluster.target.plain, bindings))
-        folder = self._folder / str(next(self._numbers))
-        gives_up = self._program.gives_up
-        return Stage(self._clusters, USER, names, folder, gives_up=gives_up, grace_s=grace_s)
+        return Stage(
+            self._clusters,
+            user,
+            names,
+            self._folder / str(next(self._numbers)),
+            gives_up=self._program.gives_up,
+            missing=missing,
+            grace_s=grace_s,
+        )
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Bench]]:
+    """Give the bench of a program; the brokers, whose logs have each decision, are for all."""
+    running: list[Cluster] = []
+
+    @cache
+    def give(name: str) -> Bench:
+        program = PROGRAMS[name]
+        while len(running) < len(program.files):
+            log = tmp_path_factory.mktemp("broker") / "kafka-authorizer.log"
+            running.append(Cluster(or_skip(partial(kafka_target, authorizer_log=log)), log))
+        return Bench(program, running[: len(program.files)], tmp_path_factory.mktemp(name))
+
+    yield give
+    for each in running:
+        each.target.close()
 
 
 def allows(wide: AclBinding, narrow: AclBinding) -> bool:
@@ -131,20 +150,19 @@ def text(binding: AclBinding) -> str:
     return f"{binding.entry.operation.name} {pattern.resource_type.name} {pattern.name}"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(each, marks=() if each in QUICK else pytest.mark.slow) for each in PROGRAMS],
-)
-def test_a_learned_role(
-    name: str, clusters: Callable[[int], list[Cluster]], tmp_path: Path, totals: Totals
-) -> None:
-    """It is what ``learn`` finds; the program works with it, and without any one ACL it fails."""
-    program = PROGRAMS[name]
-    bench = Bench(program, clusters(len(program.files)), tmp_path)
+def cases(*of_each: tuple[Any, ...]) -> list[Any]:
+    """Return parameters for tests; only those of quick programs are quick."""
+    return [
+        pytest.param(*each, marks=() if each[0] in QUICK else pytest.mark.slow) for each in of_each
+    ]
 
-    names, found_at = bench.learn()
 
-    for each, found in zip(bench.roles, found_at, strict=True):
+@pytest.mark.parametrize("name", cases(*((name,) for name in PROGRAMS)))
+def test_a_role_is_what_is_learned(name: str, bench: Callable[[str], Bench]) -> None:
+    """Each learned ACL is allowed by it or spared, and each of its ACLs by a learned one alone."""
+    names, learned_at = bench(name).learn()
+
+    for each, found in zip(bench(name).roles, learned_at, strict=True):
         shelf, spared = each.bindings(PRINCIPAL, names), each.spared(names)
         unknown = [acl for acl in found if not any(allows(wide, acl) for wide in shelf)]
         for one in unknown:
@@ -158,18 +176,36 @@ def test_a_learned_role(
             assert any(
                 allows(acl, one) and not any(allows(wide, one) for wide in others) for one in found
             ), f"learned is nothing that needs {acl}"
-    began = time.monotonic()
-    missing, refusals = bench.run()
-    took_s = time.monotonic() - began
-    assert not missing, (missing, refusals)
-    for at, each in enumerate(bench.roles):
-        for place, acl in enumerate(each.bindings(PRINCIPAL, names)):
-            missing, refusals = bench.run((at, place), GRACE_S + took_s)
-            assert missing, f"not needed: {acl}"
-            resource = f"{acl.pattern.resource_type.name.title()}:LITERAL:"
-            assert any(resource in refusal for refusal in refusals), (acl, refusals, missing)
-            totals.compared["ACLs of learned roles, each needed by its program"] += 1
+
+
+@pytest.mark.parametrize("name", cases(*((name,) for name in PROGRAMS)))
+def test_a_program_works_with_its_role(
+    name: str, bench: Callable[[str], Bench], totals: Totals
+) -> None:
+    """It does all its work, on a broker that allows it nothing else."""
+    assert bench(name).took_s
+
     totals.compared["programs with their learned roles on a broker 4.3.1"] += 1
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "place"),
+    cases(
+        *(
+            (name, at, place)
+            for name, program in PROGRAMS.items()
+            for at, file in enumerate(program.files)
+            for place in range(len(role(file).bindings(PRINCIPAL, role(file).names())))
+        )
+    ),
+)
+def test_each_acl_is_needed(
+    name: str, at: int, place: int, bench: Callable[[str], Bench], totals: Totals
+) -> None:
+    """Without it the program fails, and the broker's log has a refusal on its resource."""
+    bench(name).fails_without(at, place)
+
+    totals.compared["ACLs of learned roles, each needed by its program"] += 1
 
 
 def test_each_file_has_a_program() -> None:
