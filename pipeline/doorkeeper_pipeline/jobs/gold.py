@@ -32,37 +32,6 @@ if TYPE_CHECKING:
 Derived = TypeVar("Derived")
 
 
-class Indexes:
-    """Sets of ACLs and their indexes, each made once for all jobs, and known by its object."""
-
-    def __init__(self) -> None:
-        """Begin with none."""
-        self._sets: list[tuple[pa.Table, AclSet]] = []
-        self._indexes: list[tuple[tuple[AclBinding, ...], Policy, bool, Index]] = []
-
-    def in_force(self, table: pa.Table) -> AclSet:
-        """Return the set in force of a table bindings."""
-        from doorkeeper_pipeline.evaluation.acl_sets import in_force
-
-        for known, acls in self._sets:
-            if known is table:
-                return acls
-        acls = in_force(table)
-        self._sets.append((table, acls))
-        return acls
-
-    def index(self, bindings: tuple[AclBinding, ...], policy: Policy, *, networks: bool) -> Index:
-        """Return the index of a set."""
-        from doorkeeper_pipeline.evaluation.index import compile_index
-
-        for known, *others, index in self._indexes:
-            if known is bindings and others == [policy, networks]:
-                return index
-        index = compile_index(bindings, policy, networks=networks)
-        self._indexes.append((bindings, policy, networks, index))
-        return index
-
-
 class Part(NamedTuple):
     """Files of decisions that one task reads.
 
@@ -98,7 +67,7 @@ class GoldInput:
         sensitive: The beginnings of the names of sensitive topics.
         together: The questions to the distinct decisions that are answered in one pass, as soon as
             one of them is asked; module:name each.
-        indexes: The indexes that were compiled already.
+        indexes: The sets whose indexes were compiled already, by object, and these.
         answers: The answers that were given already, and what follows from them; they know no
             evidence.
         kept: The distinct decisions that stay between passes.
@@ -122,7 +91,9 @@ class GoldInput:
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     sensitive: tuple[str, ...] = ()
     together: tuple[str, ...] = ()
-    indexes: Indexes = field(default_factory=Indexes, repr=False, compare=False)
+    indexes: dict[int, tuple[tuple[AclBinding, ...], Index]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     answers: dict[Callable[[GoldInput], Any], Any] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -131,11 +102,16 @@ class GoldInput:
     @property
     def acls(self) -> AclSet:
         """Return the set of ACLs in force at the end."""
-        return self.indexes.in_force(self.bindings)
+        return self.once(_acls_in_force)
 
     def index(self, bindings: tuple[AclBinding, ...]) -> Index:
         """Return the index of a set of ACLs."""
-        return self.indexes.index(bindings, self.policy, networks=self.networks)
+        from doorkeeper_pipeline.evaluation.index import compile_index
+
+        if id(bindings) not in self.indexes:
+            index = compile_index(bindings, self.policy, networks=self.networks)
+            self.indexes[id(bindings)] = bindings, index
+        return self.indexes[id(bindings)][1]
 
     def answer(self, asking: Asking) -> pa.Table:
         """Return the answers of all parts to a question, asked once, with those of ``together``."""
@@ -245,6 +221,12 @@ class GoldJob(NamedTuple):
         """Return a digest of the values, as JSON has them, of inputs, version and cluster."""
         those = {name: values[name] for name in (*self.inputs, "version", "cluster")}
         return hashlib.sha256(json.dumps(those, sort_keys=True).encode()).hexdigest()
+
+
+def _acls_in_force(asked: GoldInput) -> AclSet:
+    from doorkeeper_pipeline.evaluation.acl_sets import in_force
+
+    return in_force(asked.bindings)
 
 
 def _named(name: str) -> Callable[[GoldInput], Any]:

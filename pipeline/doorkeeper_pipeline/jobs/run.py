@@ -42,7 +42,7 @@ from doorkeeper_pipeline.jobs.options import RunOptions
 from doorkeeper_pipeline.jobs.silver import build_span
 from doorkeeper_pipeline.jobs.succession import digest_of, follow_places, times_of
 from doorkeeper_pipeline.jobs.topics import TopicsRequest, compare_topics
-from doorkeeper_pipeline.sources.files import identify, list_files
+from doorkeeper_pipeline.sources.files import identify_all, list_files, state_of
 from doorkeeper_pipeline.tables import contents, manifest, places
 from doorkeeper_pipeline.tables.delta import Change, Tables, clean
 from doorkeeper_pipeline.tables.locking import lock
@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.tables.source_file import SourceFile
 
 FAILURES_TOLD = 10
+FILES_A_TASK = 16
+"""So many files that are new are looked at by a task."""
 REASONS_TOLD = 3
 MAX_QUARANTINED = 5.0
 FEW_LINES = 10
@@ -314,19 +316,20 @@ class _Run:
         ranges = self._compare_topics(topics)
         failures += ranges.failures
         here = [place for place in self._request.inputs if place not in addresses]
-        for path in list_files(here):
-            try:
-                file = identify(path, self._request.source, self._request.pattern)
-            except Unreadable as error:
-                failures.append(str(error))
-            else:
-                found += [] if file is None else [file]
+        known_here, new_here = self._split_known(list_files(here))
+        known += known_here
+        how = (self._request.source, self._request.pattern)
+        for each in self._around.engine.map(identify_all, new_here, how):
+            found += each.files
+            failures += each.failures
         _refuse(failures)
-        claimed = {row["file_id"] for row in known}
+        claimed = frozenset(row["file_id"] for row in known)
         others = [
             row for row in self._known if row["file_id"] not in claimed and row["topic_id"] is None
         ]
-        work = manifest.compare(others, found, self._options(), rebuild=self._request.rebuild)
+        work = manifest.compare(
+            others, found, self._options(), rebuild=self._request.rebuild, taken=claimed
+        )
         new = sum(file.size for _, file in work.read)
         self._around.tell(
             f"{len(found) + len(known)} files found, {len(work.read)} to read"
@@ -339,6 +342,27 @@ class _Run:
             unchanged=(*work.unchanged, *known, *ranges.unchanged),
             gone=(*work.gone, *ranges.gone),
         )
+
+    def _split_known(
+        self, paths: list[Path]
+    ) -> tuple[list[dict[str, Any]], list[tuple[Path, ...]]]:
+        """Return the rows of files that are as they were read, and tasks that look at the others.
+
+        To look at the beginnings of all files would take longer than the news.
+        """
+        rows = {
+            (row["path"], row["size"], row["mtime_ns"], row["inode"]): row for row in self._known
+        }
+        known, new = [], []
+        for path in paths:
+            row = rows.get(state_of(path))
+            if row is not None and self._is_read(row):
+                known.append(row)
+            else:
+                new.append(path)
+        return known, [
+            tuple(new[begin : begin + FILES_A_TASK]) for begin in range(0, len(new), FILES_A_TASK)
+        ]
 
     def _compare_topics(self, addresses: list[str]) -> TopicWork:
         request = self._request

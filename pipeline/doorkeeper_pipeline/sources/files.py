@@ -11,6 +11,7 @@ import glob
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import reading
@@ -71,6 +72,35 @@ def _each_once(paths: Iterable[Path]) -> list[Path]:
             first.setdefault((found.st_dev, found.st_ino), path)
     kept = set(first.values())
     return [path for path in ordered if path in kept]
+
+
+class Identified(NamedTuple):
+    """Files with their identities, and why others have none."""
+
+    files: tuple[SourceFile, ...]
+    failures: tuple[str, ...]
+
+
+def identify_all(how: tuple[str | None, str], paths: tuple[Path, ...]) -> Identified:
+    """Return files with their identities, by source and layout: the function of the tasks."""
+    files, failures = [], []
+    for path in paths:
+        try:
+            file = identify(path, *how)
+        except Unreadable as error:
+            failures.append(str(error))
+        else:
+            files += [] if file is None else [file]
+    return Identified(tuple(files), tuple(failures))
+
+
+def state_of(path: Path) -> tuple[str, int, int, int]:
+    """Return path, size, time and number of a file, which tell that it is as it was."""
+    try:
+        found = path.stat()
+    except OSError:
+        return str(path), -1, -1, -1
+    return str(path), found.st_size, found.st_mtime_ns, found.st_ino
 
 
 def identify(path: Path, source: str | None = None, pattern: str = "") -> SourceFile | None:

@@ -52,8 +52,12 @@ def compare(
     options: str,
     *,
     rebuild: bool = False,
+    taken: frozenset[str] = frozenset(),
 ) -> Work:
-    """Compare the rows of the table ``files`` with the files that there are."""
+    """Compare the rows of the table ``files`` with the files that there are.
+
+    ``taken`` are the ids of other files.
+    """
     rows = [dict(row) for row in known]
     by_path = {row["path"]: row for row in rows}
     claimed: dict[str, dict[str, Any]] = {}
@@ -74,7 +78,8 @@ def compare(
     for file in sorted(waiting, key=lambda each: (each.path not in by_path, each.path)):
         row = _find_continued(rows, claimed, file)
         if row is None:
-            file_id = _new_id(file, {each["file_id"] for each in rows} | {i for i, _ in read})
+            others = {each["file_id"] for each in rows} | {i for i, _ in read}
+            file_id = _new_id(file, taken | others)
             read.append((file_id, file))
             continue
         claimed[row["file_id"]] = row
@@ -117,7 +122,7 @@ def _find_continued(
     return next(iter(same_path or fitting), None)
 
 
-def _new_id(file: SourceFile, taken: set[str]) -> str:
+def _new_id(file: SourceFile, taken: frozenset[str]) -> str:
     """Return an id made from the file's content, so that a rebuild elsewhere gives the same."""
     number = 0
     while True:

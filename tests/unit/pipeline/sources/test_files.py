@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper_pipeline.errors import Unreadable
-from doorkeeper_pipeline.sources.files import identify, list_files
+from doorkeeper_pipeline.sources.files import identify, identify_all, list_files, state_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,3 +100,28 @@ def test_utf_16_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(Unreadable, match="found UTF-16; expected is UTF-8"):
         identify(path)
+
+
+def test_several_files_at_once(tmp_path: Path) -> None:
+    """A file that cannot be identified does not hide what the others are."""
+    good, bad, empty = (tmp_path / name for name in ("good", "bad", "empty"))
+    good.write_bytes(LOG)
+    bad.write_text("nothing that is known\n")
+    empty.touch()
+
+    found = identify_all((None, ""), (bad, good, empty))
+
+    assert [file.path for file in found.files] == [str(good)]
+    assert [failure.partition(":")[0] for failure in found.failures] == [str(bad)]
+
+
+def test_the_state_of_a_file(tmp_path: Path) -> None:
+    """It is another one after a change; a file that is gone has one that no file has."""
+    path = tmp_path / "log"
+    path.write_text("a")
+    before = state_of(path)
+    path.write_text("ab")
+
+    assert state_of(path) != before
+    path.unlink()
+    assert state_of(path)[1:] == (-1, -1, -1)
