@@ -1,8 +1,8 @@
 """The SparkSession: one for all tables of a command, since its start costs seconds.
 
-Settings, each measured: no web page and no progress bar (it corrupts the output), UTC, ANSI; on
-this machine alone twice as many shuffle partitions as cores. The user's own settings, of
-``--conf``, ``PYSPARK_SUBMIT_ARGS`` or spark-defaults.conf, go before ours. ``DOORKEEPER_SPARK_CDS``
+Settings: no web page and no progress bar (it corrupts the output). The user's own settings, of
+``--conf``, ``PYSPARK_SUBMIT_ARGS`` or spark-defaults.conf, go before ours; no table depends on one,
+for tasks read and write tables themselves. ``DOORKEEPER_SPARK_CDS``
 may name an archive of Java's class-data sharing; it is made when it is not there and takes a third
 off every later start.
 """
@@ -31,12 +31,6 @@ if TYPE_CHECKING:
 ARCHIVE_VARIABLE = "DOORKEEPER_SPARK_CDS"
 LOCAL_MASTER = "local[*]"
 CONNECT = "sc://"
-SESSION = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "true",
-}
-"""The settings on which the tables depend."""
-
 PACKAGES = ("doorkeeper", "doorkeeper_pipeline")
 """The files of this package that workers on other machines need."""
 
@@ -97,28 +91,21 @@ def users_settings(environment: Mapping[str, str] = os.environ) -> set[str]:
     return named | given
 
 
-def settings(
-    master: str, cores: int, environment: Mapping[str, str] = os.environ
-) -> dict[str, str]:
-    """Return our settings for a master; cores are those of this machine."""
+def settings(master: str, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return our settings for a master."""
     found = {
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        **SESSION,
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        # Timestamps of Polars and Arrow have microseconds, as Spark's have.
-        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     }
     if master.startswith("local"):
         found["spark.driver.bindAddress"] = "127.0.0.1"
         found["spark.driver.host"] = "127.0.0.1"
-        found["spark.sql.shuffle.partitions"] = str(2 * cores)
     archive = environment.get(ARCHIVE_VARIABLE)
     if archive:
         flag = "SharedArchiveFile" if Path(archive).exists() else "ArchiveClassesAtExit"
         found["spark.driver.extraJavaOptions"] = f"-XX:{flag}={archive}"
-    users = users_settings(environment) - SESSION.keys()
+    users = users_settings(environment)
     return {name: value for name, value in found.items() if name not in users}
 
 
@@ -143,7 +130,7 @@ def start(master: str, name: str, given: Settings) -> SparkSession:
 
     builder = SparkSession.builder.appName(name)
     builder = builder.remote(master) if is_remote else builder.master(master)
-    ours = SESSION if is_remote else settings(master, os.cpu_count() or 2)
+    ours = {} if is_remote else settings(master)
     for key, value in {**ours, **given.as_conf()}.items():
         builder = builder.config(key, value)
     try:
