@@ -48,13 +48,13 @@ Exit statuses: 0 all brokers enforce the ACLs of the store; 1 failed, with the r
 
 def _server_address(text: str) -> Address:
     """Return the address of a server's configuration, which names the clusters."""
-    found = address(text)
-    if found.kind is not AddressKind.CONFIG:
+    server = address(text)
+    if server.kind is not AddressKind.CONFIG:
         raise click.BadParameter(
             f"found {text!r}; expected: config:FILE, a server.properties with"
             " doorkeeper.clusters.file"
         )
-    return found
+    return server
 
 
 def clusters_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -197,8 +197,10 @@ def check(
 def _take_jaas_file(overrides: Sequence[str]) -> tuple[str | None, list[str]]:
     """Return the file of --jaas-file, and the other overrides."""
     key = f"{JAAS_FILE_KEY}="
-    named = [each.removeprefix(key) for each in overrides if each.startswith(key)]
-    return named[0] if named else None, [each for each in overrides if not each.startswith(key)]
+    named = [override.removeprefix(key) for override in overrides if override.startswith(key)]
+    return named[0] if named else None, [
+        override for override in overrides if not override.startswith(key)
+    ]
 
 
 def _show_warnings(warnings: Sequence[str]) -> None:
@@ -214,7 +216,10 @@ def _check_own(file: Path, overrides: tuple[str, ...], *, strict: bool, output: 
     try:
         warnings = check_configuration(file, overrides).warnings
     except (ConfigError, StartError) as error:
-        errors, warnings = [str(each) for each in error.problems], getattr(error, "warnings", ())
+        errors, warnings = (
+            [str(problem) for problem in error.problems],
+            getattr(error, "warnings", ()),
+        )
     if output == "json":
         show_json({"file": str(file), "errors": list(errors), "warnings": list(warnings)})
     else:

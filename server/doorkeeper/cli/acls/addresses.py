@@ -275,15 +275,15 @@ def take_wanted(options: dict[str, Any]) -> tuple[Address, ...]:
     Raises:
         click.UsageError: there is one address alone, or several are wanted, and one is not a file.
     """
-    *wanted, options["address"] = options.pop("addresses")
-    if not wanted:
+    *sources, options["address"] = options.pop("addresses")
+    if not sources:
         raise click.UsageError(NO_ADDRESS)
-    others = [each for each in wanted if each.kind is not AddressKind.FILE]
-    if others and len(wanted) > 1:
+    others = [source for source in sources if source.kind is not AddressKind.FILE]
+    if others and len(sources) > 1:
         raise click.UsageError(f"{others[0]} is not a file; several WANTED are files and folders")
-    if wanted.count(STDIN_ADDRESS) > 1:
+    if sources.count(STDIN_ADDRESS) > 1:
         raise click.UsageError("standard input can be read once")
-    return tuple(wanted)
+    return tuple(sources)
 
 
 def take_location(
@@ -305,7 +305,7 @@ def take_location(
     file: Path | None = options.pop("file", None)
     overrides: tuple[str, ...] = options.pop("overrides")
     # DOORKEEPER_JAAS_FILE may be in the environment for a server.
-    is_overridden = any(not each.startswith(f"{JAAS_FILE_KEY}=") for each in overrides)
+    is_overridden = any(not override.startswith(f"{JAAS_FILE_KEY}=") for override in overrides)
     _check_command_config(command_config, (chosen, *others))
     # A configuration is no property of a client: for a live cluster it would be ignored.
     if not chosen.is_store and (is_overridden or file is not None):
@@ -322,20 +322,20 @@ def take_location(
 
 def _take_address(options: dict[str, Any]) -> Address:
     argument: Address | None = options.pop("address")
-    found = [] if argument is None else [argument]
+    addresses = [] if argument is None else [argument]
     for name, kind in (
         ("bootstrap_server", AddressKind.BROKERS),
         ("bootstrap_controller", AddressKind.CONTROLLERS),
     ):
         text: str | None = options.pop(name, None)
         if text is not None:
-            found.append(Address(kind, text))
-    if not found:
+            addresses.append(Address(kind, text))
+    if not addresses:
         raise click.UsageError(NO_ADDRESS)
     # Two addresses are refused even if they are equal: one of them is a slip.
-    if len(found) > 1:
+    if len(addresses) > 1:
         raise click.UsageError("give one of ADDRESS, --bootstrap-server and --bootstrap-controller")
-    return found[0]
+    return addresses[0]
 
 
 def _check_command_config(

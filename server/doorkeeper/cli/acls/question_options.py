@@ -260,7 +260,7 @@ def effective_policy(
     policy = configured or Policy()
     users_from, everyone_from = (NOT_KNOWN, ASSUMED) if configured is None else (source, source)
     if super_users:
-        several = next((each for each in super_users if ";" in each), None)
+        several = next((user for user in super_users if ";" in user), None)
         if several is not None:
             raise click.UsageError(f"--super-user: found {several!r}; repeat the option for each")
         try:

@@ -79,10 +79,10 @@ def command() -> None:
 
 
 def _users_address(text: str) -> Address:
-    found = address(text)
-    if not found.is_store and found.kind is not AddressKind.BROKERS:
+    server = address(text)
+    if not server.is_store and server.kind is not AddressKind.BROKERS:
         raise click.BadParameter(f"found {text!r}; users are in kafka://HOST:PORT, {STORES}")
-    return found
+    return server
 
 
 def _where_options(function: Function) -> Function:
@@ -301,7 +301,9 @@ def _where(
     if command_config is not None and not address.is_live:
         raise click.UsageError("--command-config is for a live cluster: kafka://HOST:PORT")
     # DOORKEEPER_JAAS_FILE may be in the environment for a server.
-    if address.is_live and any(not each.startswith(f"{JAAS_FILE_KEY}=") for each in overrides):
+    if address.is_live and any(
+        not override.startswith(f"{JAAS_FILE_KEY}=") for override in overrides
+    ):
         raise click.UsageError("--override is for a stopped server; a live cluster has none")
     if isinstance(command_config, KeptInput) and takes_password:
         raise click.UsageError(
