@@ -57,7 +57,7 @@ def test_the_shelf_of_roles_is_listed() -> None:
         text = path.read_text(encoding="utf-8")
         head, number = yaml.safe_load(text)["x-learned"], len(list(read(text, Format.YAML)))
         link = f"[{path.name}](../../examples/roles/{path.name})"
-        rows.append(f"| {link} | {head['program']} {head['release']} | {number} | {head['did']} |")
+        rows.append(f"| {link} | {head['program']} {head['release']} | {number} |")
 
     page = (ROOT / "docs" / "how-to" / "learn.md").read_text(encoding="utf-8")
 
