@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import pyarrow.parquet as pq
 
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.grants import usage
@@ -31,6 +31,7 @@ from synthetic.grants import proposal_of
 from synthetic.shape import Shape
 from synthetic.tables import decisions_of
 from synthetic.traffic import world_of
+from testkit.acl_tables import bindings_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,18 +97,19 @@ def measure(
 ) -> None:
     """Print what an event costs in each history; the local engine remembers nothing of it."""
     proposed = proposal_of(world.bindings)
+    bindings = bindings_table(world.bindings)
 
     def asked(parts: int) -> GoldInput:
         return GoldInput(
             engine=engine(),
             decisions=files[: parts * FILES_A_PART],
-            bindings=None,
+            bindings=bindings,
             policy=world.policy,
         )
 
     jobs: dict[str, Callable[[int], object]] = {
         "backtest": lambda parts: changes_by(asked(parts), world.bindings, proposed),
-        "usage": lambda parts: usage(asked(parts), compile_index(world.bindings, world.policy)),
+        "usage": lambda parts: usage(asked(parts)),
     }
     for job, run in jobs.items():
         run(1)

@@ -76,20 +76,20 @@ def kafka_target(
     version: str = "4.3.1",
     *,
     audit_level: str = "warn",
-    authorizer_log: Path | None = None,
+    authorizer_log: str = "",
     **overrides: str,
 ) -> Target:
     """Start a real broker. Underscores in a key of ``overrides`` stand for dots.
 
-    With ``authorizer_log`` it writes each decision there, in Kafka's layout.
+    With a file ``authorizer_log`` it writes each decision there, in Kafka's layout.
     """
     jars = broker_jars(version)
     broker = KafkaBroker(
-        jars if authorizer_log is None else logging_by_log4j(jars),
+        logging_by_log4j(jars) if authorizer_log else jars,
         users=USERS,
         overrides=dotted(overrides),
         audit_level=audit_level,
-        options=() if authorizer_log is None else authorizer_log_options(authorizer_log),
+        options=authorizer_log_options(Path(authorizer_log)) if authorizer_log else (),
     )
     try:
         broker.start()

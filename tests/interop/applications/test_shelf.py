@@ -120,7 +120,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], 
         program = PROGRAMS[name]
         while len(running) < len(program.files):
             log = tmp_path_factory.mktemp("broker") / "kafka-authorizer.log"
-            running.append(Cluster(or_skip(partial(kafka_target, authorizer_log=log)), log))
+            running.append(Cluster(or_skip(partial(kafka_target, authorizer_log=str(log))), log))
         return Bench(program, running[: len(program.files)], tmp_path_factory.mktemp(name))
 
     yield give

@@ -145,12 +145,12 @@ class _Query:
             for principal in texts[name]:
                 _check_principal(name, principal)
         return RevisionFilter(
-            self._time_ms("since"),
-            self._time_ms("until"),
-            texts["principal"],
-            texts["resource"],
-            texts["author"],
-            texts["kind"],
+            since_ms=self._time_ms("since"),
+            until_ms=self._time_ms("until"),
+            principals=texts["principal"],
+            resources=texts["resource"],
+            authors=texts["author"],
+            kinds=texts["kind"],
         )
 
     def _time_ms(self, name: str) -> int | None:

@@ -121,7 +121,7 @@ class Revision(Struct, frozen=True):
         }
 
 
-class RevisionFilter(Struct, frozen=True):
+class RevisionFilter(Struct, frozen=True, kw_only=True):
     """The revisions to list: those that meet each condition; an empty one is met by all.
 
     ``principals`` and ``resources`` are those of changed ACLs; ``resources`` also names of other
