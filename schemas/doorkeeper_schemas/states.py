@@ -145,7 +145,7 @@ class _Reader(FileReader):
         plain = TYPES[kind][1]
         if kind in {"string", "int", "float"}:
             if type(value) is not type(plain):
-                raise self._error(where, f"default {value!r} is no {kind}")
+                raise self._error(where, f"default {value!r} is not of type {kind}")
             return repr(value)
         if value not in ("", [], {}):  # YAML writes what is empty in one of these ways
             raise self._error(where, f"the default of {kind} can only be empty, found {value!r}")

@@ -133,7 +133,7 @@ def test_closed_when_the_time_to_drain_is_over(tmp_path: Path) -> None:
     [
         ("configure", "plugin.url: found nothing; allowed: an address"),
         ("exit", "authorizer.class.name=testkit.plugins.BadStart: SystemExit: 7"),
-        ("none", "does not start: start returned None; expected is a mapping of endpoints"),
+        ("none", "does not start: start returned None; expected: a mapping of endpoints"),
         ("fail", "does not start: no policies"),
     ],
 )

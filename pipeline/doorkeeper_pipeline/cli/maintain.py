@@ -36,7 +36,7 @@ def _names(
             check_name(value)
         except ValueError:
             raise click.BadParameter(
-                f"found {value!r}; expected is a principal such as User:alice, or an address such"
+                f"found {value!r}; expected: a principal such as User:alice, or an address such"
                 " as 10.0.0.7"
             ) from None
     return tuple(dict.fromkeys(values))

@@ -47,7 +47,7 @@ class Moment(click.ParamType[dt.datetime]):
             found = dt.datetime.fromisoformat(str(value))
         except ValueError:
             self.fail(
-                f"found {value!r}; expected is a day or a time such as 2026-11-22 or"
+                f"found {value!r}; expected: a day or a time such as 2026-11-22 or"
                 " 2026-11-22T07:30+01:00",
                 param,
                 ctx,
@@ -70,9 +70,7 @@ class Zone(click.ParamType[str]):
         try:
             return zoneinfo.ZoneInfo(str(value)).key
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-            self.fail(
-                f"found {value!r}; expected is a zone such as UTC or Europe/Prague", param, ctx
-            )
+            self.fail(f"found {value!r}; expected: a zone such as UTC or Europe/Prague", param, ctx)
 
 
 class LocalPath(click.Path):
@@ -142,7 +140,7 @@ class Setting(click.ParamType[tuple[str, str]]):
         name, equals, rest = str(value).partition("=")
         if not equals or not name.startswith("spark."):
             self.fail(
-                f"found {value!r}; expected is a setting such as spark.executor.memory=4g",
+                f"found {value!r}; expected: a setting such as spark.executor.memory=4g",
                 param,
                 ctx,
             )
@@ -326,7 +324,7 @@ def _principals(
     found = [each for part in parts for each in (list(filter(None, part)) or [""])]
     for each in found:
         if not re.fullmatch(r"[^:\s]+:.+", each, re.DOTALL):
-            raise click.BadParameter(f"found {each!r}; expected is Type:name, such as User:admin")
+            raise click.BadParameter(f"found {each!r}; expected: Type:name, such as User:admin")
         remark = remark_on(each)
         if remark:
             say(f"--super-user: {remark}")

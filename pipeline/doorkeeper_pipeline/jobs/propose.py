@@ -113,7 +113,7 @@ def _check(wanted: ProposalOptions) -> None:
         raise PipelineError(f"kinds of proposals: found {found}; allowed: {', '.join(KINDS)}")
     for principal in wanted.principals:
         if ":" not in principal:
-            raise PipelineError(f"principal {principal!r}: expected is type:name, as User:alice")
+            raise PipelineError(f"principal {principal!r}: expected type:name, as User:alice")
 
 
 def _check_principals(asked: GoldInput, wanted: ProposalOptions, acls: AclSet) -> None:

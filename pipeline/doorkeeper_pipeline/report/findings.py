@@ -119,7 +119,7 @@ def read(path: Path) -> Register:
     except (OSError, ValueError) as error:
         raise Unreadable(f"{path}: {error}") from error
     if not isinstance(document, dict) or document.get("version") != VERSION:
-        raise Unreadable(f'{path}: found no register of findings; expected is "version": {VERSION}')
+        raise Unreadable(f'{path}: found no register of findings; expected: "version": {VERSION}')
     try:
         findings = {
             str(name): _finding(name, fields)
@@ -198,4 +198,4 @@ def _day(name: str, found: object) -> date:
 
 
 def _refusal_text(name: str, found: object, expected: str) -> str:
-    return f"{name}: found {found!r}; expected is {expected}".removeprefix(": ")
+    return f"{name}: found {found!r}; expected: {expected}".removeprefix(": ")

@@ -534,7 +534,7 @@ def _record(piece: bytes, text: str) -> tuple[str, Message] | str | None:
     """Return time and message of a piece; why it is bad; None when it says no decision."""
     match read_record(text):
         case Record(time, message):
-            return (time, message) if _is_utf8(piece) else "bytes that are no UTF-8"
+            return (time, message) if _is_utf8(piece) else "bytes that are not UTF-8"
         case Bad(reason):
             return reason
         case _:

@@ -96,10 +96,10 @@ def line(text: bytes) -> Line:
     if event.type != TYPE or not data.method_name.startswith(METHODS):
         return None
     if event.time is None or event.time.tzinfo is None:
-        raise ValueError("time: expected is a time with a zone")
+        raise ValueError("time: expected a time with a zone")
     asked = data.authorization_info
     if asked is None:
-        raise ValueError("data.authorizationInfo: found nothing; expected is a decision")
+        raise ValueError("data.authorizationInfo: found nothing; expected: a decision")
     time = (event.time - EPOCH) // dt.timedelta(microseconds=1)
     decided = Decided(
         principal=data.authentication_info.principal,

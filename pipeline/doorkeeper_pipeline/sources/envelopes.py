@@ -129,7 +129,7 @@ def unwrap(envelope: Envelope, line: str) -> list[Unwrapped]:
     if envelope.kind == CRI:
         found = _CRI.match(line)
         if found is None:
-            raise ValueError("expected is 'time stdout F line', as container runtimes write it")
+            raise ValueError("expected 'time stdout F line', as container runtimes write it")
         return [Unwrapped(line[found.end() :], found[2] == "P", time=found[1])]
     if envelope.kind == EXPORT:
         if line.strip() == _EXPORT[:-1]:
@@ -193,7 +193,7 @@ def _objects(line: str) -> Iterator[dict[str, Any]]:
     for each in found:
         for one in each if isinstance(each, list) else [each]:
             if not isinstance(one, dict):
-                raise ValueError("expected is a JSON object")
+                raise ValueError("expected a JSON object")
             yield one
 
 

@@ -123,7 +123,7 @@ def identify(path: Path, source: str | None = None, pattern: str = "") -> Source
     if len(beginning) < HEAD_BYTES and not beginning.strip():
         return None  # as a log is that was rotated, and compressed, before anything was written
     if beginning.startswith(reading.UTF_16):
-        raise Unreadable(f"{path}: found UTF-16; expected is UTF-8: convert it with iconv")
+        raise Unreadable(f"{path}: found UTF-16; expected: UTF-8: convert it with iconv")
     if foreign := foreign_decisions(beginning):
         raise Unreadable(f"{path}: {foreign}")
     form = None if source else form_of(beginning, pattern)

@@ -239,7 +239,7 @@ def check_row(row: Decided) -> Decided:
 
     """
     if not 1 <= row.count <= COUNT_MAX:
-        raise ValueError(f"count: found {row.count}; expected is 1 to {COUNT_MAX}")
+        raise ValueError(f"count: found {row.count}; expected: 1 to {COUNT_MAX}")
     if not 0 < row.first_us <= row.last_us <= TIME_MAX_US:
         raise ValueError(f"time: found {row.first_us} to {row.last_us} microseconds since 1970")
     if not row.principal or not row.resource_name:

@@ -140,7 +140,7 @@ def compile_pattern(pattern: str) -> Layout:
             parts.append(_EXPRESSIONS[kind])
     if not {"time", "message"} <= seen or "(?P<time>" not in begin:
         raise PipelineError(
-            f"--pattern {pattern!r}: expected is %d, the time, and then %m, the message"
+            f"--pattern {pattern!r}: expected %d, the time, and then %m, the message"
         )
     return Layout(pattern, rf"(?s)\A{''.join(parts)}\z", rf"\A{begin}", time)
 

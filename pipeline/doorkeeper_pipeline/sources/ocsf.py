@@ -163,12 +163,12 @@ def line(text: bytes) -> Line:
     if event.class_uid != API_ACTIVITY or event.api.service.name != SERVICE:
         return None
     if not event.actor.authorizations:
-        raise ValueError("actor.authorizations: found none; expected is one")
+        raise ValueError("actor.authorizations: found none; expected: one")
     authorization = event.actor.authorizations[0]
     outcome = {"authorized": "ALLOWED", "denied": "DENIED"}.get(authorization.decision)
     if outcome is None:
         raise ValueError(
-            f"decision: found {authorization.decision!r}; expected is authorized or denied"
+            f"decision: found {authorization.decision!r}; expected: authorized or denied"
         )
     rule, binding = _rule(authorization.policy.desc, event.unmapped, outcome)
     request = event.api.operation.lower()

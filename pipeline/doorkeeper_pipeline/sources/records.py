@@ -82,7 +82,7 @@ def _records_in(
         "time", rest=pl.concat_str("level", pl.lit(" "), "message"), offset="offset"
     )
     bad += [
-        (at, len(text), f"no record: expected is {expected}", text)
+        (at, len(text), f"not a record: expected {expected}", text)
         for at, text in unread.select("offset", "text").iter_rows()
     ]
     bad += [
@@ -147,7 +147,7 @@ class _Unwrapping:
         if found is None:
             rest = envelopes.continuation(self._prefix, text)
             if rest is None:
-                self._reject(offset, text, "no record, and its prefix is not the one before")
+                self._reject(offset, text, "not a record, and its prefix is not the one before")
                 return
             found = self._prefix, rest
         self._prefix, text = found

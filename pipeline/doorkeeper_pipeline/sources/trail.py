@@ -71,7 +71,7 @@ def line(text: bytes) -> Line:
     if event.kind != "decision":
         return None  # a change, a login; or what a newer server tells besides
     if event.outcome not in _OUTCOMES:
-        raise ValueError(f"outcome: found {event.outcome!r}; expected is one of {_OUTCOMES}")
+        raise ValueError(f"outcome: found {event.outcome!r}; expected: one of {_OUTCOMES}")
     if event.pattern_type != "LITERAL" or event.reference_count == 0:
         return None  # asked for any resource of a type, not for one
     denied = event.outcome == "DENIED"

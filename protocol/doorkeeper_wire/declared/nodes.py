@@ -116,7 +116,7 @@ class UnsignedVarint(Construct):  # type: ignore[misc]
 
     def _build(self, obj: Any, stream: Any, _context: Any, path: Any) -> Any:
         if not 0 <= obj < _WORD:
-            raise ValidationError(f"{obj} is no unsigned varint", path=path)
+            raise ValidationError(f"{obj} is not an unsigned varint", path=path)
         left, encoded = obj, []
         while left >= 0x80:
             encoded.append(left % 0x80 + 0x80)

@@ -236,7 +236,7 @@ class _Reader(FileReader):
                 raise self._error(where, "default null, but the field is not nullable")
             return None
         if type(value) is not type(standard):
-            raise self._error(where, f"default {value!r} is no {kind}")
+            raise self._error(where, f"default {value!r} is not of type {kind}")
         return value
 
     def _empty(self, entry: Mapping[str, Any], where: str, kind: str) -> Empty:

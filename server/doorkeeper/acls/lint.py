@@ -317,7 +317,7 @@ def _host(binding: AclBinding, *, networks: bool) -> Finding | None:
 def _network(binding: AclBinding, network: Network | None) -> Finding | None:
     if network is None:
         return _warning(
-            "W005", "a host with a slash that is no network never matches",
+            "W005", "a host with a slash that is not a network never matches",
             binding, fix=Fix("write the network as address/length, such as 10.0.0.0/8"),
         )  # fmt: skip
     written = address_of(binding.entry.host.partition("/")[0].strip("[]"))

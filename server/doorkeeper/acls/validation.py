@@ -132,7 +132,7 @@ def text_fault(text: str) -> str | None:
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        return "holds half of a surrogate pair, which is no character"
+        return "holds half of a surrogate pair, which is not a character"
     return f"takes {size} bytes; at most {TEXT_BYTES_MAX}" if size > TEXT_BYTES_MAX else None
 
 

@@ -162,9 +162,9 @@ class ApiError(Exception):
         """
         self.code = ErrorCode(code)
         if self.code is ErrorCode.NONE:
-            raise ValueError("found NONE, which is no error; expected is another ErrorCode")
+            raise ValueError("found NONE, which is not an error; expected: another ErrorCode")
         if message is not None and not isinstance(message, str):
-            raise TypeError(f"found the message {message!r:.80}; expected is a text")
+            raise TypeError(f"found the message {message!r:.80}; expected: a text")
         super().__init__(message or self.code.name)
         self.message = message
 

@@ -104,7 +104,7 @@ def options_of_resources(*, multiple: bool) -> tuple[Callable[[Command], Command
 
 
 output_option = named_option(
-    "--output", type=click.Choice(["table", "json"]), default="table", show_default=True
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
 
 

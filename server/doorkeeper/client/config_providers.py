@@ -58,8 +58,8 @@ def resolve(values: Settings, environment: Settings) -> dict[str, str]:
                 if name not in CLASSES:
                     return match[0]
                 raise VariableError(
-                    f"{key}: found {match[0]}, but {PROVIDERS_KEY} does not name {name}; expected"
-                    f" are {PROVIDERS_KEY}={name} and {PROVIDERS_KEY}.{name}.class={CLASSES[name]}"
+                    f"{key}: found {match[0]}, but {PROVIDERS_KEY} does not name {name}; expected:"
+                    f" {PROVIDERS_KEY}={name} and {PROVIDERS_KEY}.{name}.class={CLASSES[name]}"
                 )
             try:
                 parameters = _parameters(name, values)
@@ -108,7 +108,7 @@ def _parameters(name: str, values: Settings) -> Settings:
 
 def _read_environment(path: str, name: str, parameters: Settings, environment: Settings) -> str:
     if path:
-        raise ValueError("a variable of the environment has no path; expected is ${env:NAME}")
+        raise ValueError("a variable of the environment has no path; expected: ${env:NAME}")
     pattern = parameters.get("allowlist.pattern")
     try:
         if pattern is not None and re.fullmatch(pattern, name) is None:
@@ -133,7 +133,7 @@ def _read_properties(path: str, key: str, parameters: Settings, _environment: Se
 
 def _read_file(path: str, name: str, parameters: Settings, _environment: Settings) -> str:
     if not path:
-        raise ValueError("expected is ${dir:PATH:NAME}")
+        raise ValueError("expected ${dir:PATH:NAME}")
     # It would lead out of the folder.
     if "/" in name:
         raise ValueError("the name of a file in the folder has no slash")
@@ -142,7 +142,7 @@ def _read_file(path: str, name: str, parameters: Settings, _environment: Setting
 
 def _text_of(path: str, parameters: Settings, form: str) -> str:
     if not path:
-        raise ValueError(f"expected is {form}")
+        raise ValueError(f"expected {form}")
     allowed = parameters.get("allowed.paths", "").strip()
     # Resolved, so that no link and no .. leads out of the allowed folders.
     real = Path(path).resolve()

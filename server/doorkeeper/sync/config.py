@@ -113,7 +113,7 @@ def load(path: Path) -> tuple[ClusterConfig, ...]:
     """
     document = read(path)
     if document.is_null():
-        document.fault("is empty; expected is clusters:")
+        document.fault("is empty; expected: clusters:")
         document.faults.raise_any()
     fields = document.fields(("clusters",), ("clusters",))
     items = fields["clusters"].items() if "clusters" in fields else []
@@ -154,7 +154,7 @@ def _addresses(value: YamlValue) -> str | None:
         value.fault(str(error))
         return None
     if not addresses:
-        value.fault("has no address; expected is host:port, comma-separated")
+        value.fault("has no address; expected: host:port, comma-separated")
         return None
     return text
 
@@ -194,11 +194,11 @@ def _scope(value: YamlValue) -> SelectorUnion | None:
     if value.is_text():
         if value.scalar() == ALL:
             return SelectorUnion((EVERYTHING,))
-        value.fault(f"expected is {ALL}, or a mapping with {', '.join(WORDS)}")
+        value.fault(f"expected {ALL}, or a mapping with {', '.join(WORDS)}")
         return None
     parts = value.items() if value.is_list() else [value]
     if not parts:
-        value.fault(f"is empty; expected is {ALL}, or a mapping with {', '.join(WORDS)}")
+        value.fault(f"is empty; expected: {ALL}, or a mapping with {', '.join(WORDS)}")
     selectors = [_part(part) for part in parts]
     return SelectorUnion(tuple(selector for selector in selectors if selector is not None))
 
@@ -248,7 +248,7 @@ def _limits(value: YamlValue) -> EnforcementLimits:
 def _store(value: YamlValue) -> str:
     text = value.text() or ""
     if text and not _STORE_ID.fullmatch(text):
-        value.fault(f"found {text!r}; expected is the id that doorkeeper clusters adopt prints")
+        value.fault(f"found {text!r}; expected: the id that doorkeeper clusters adopt prints")
     return text
 
 

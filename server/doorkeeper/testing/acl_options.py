@@ -64,7 +64,7 @@ def _check_binding(number: int, binding: AclBinding) -> AclBinding:
 
 def _of_record(number: int, record: object) -> list[AclBinding]:
     if not isinstance(record, Mapping):
-        raise FormatError(f"acls: {number}: found {record!r}; expected is a binding, or a record")
+        raise FormatError(f"acls: {number}: found {record!r}; expected: a binding, or a record")
     row = {key: list(x) if isinstance(x, tuple) else x for key, x in dict(record).items()}
     try:
         return from_document({"version": VERSION, "acls": [row]})

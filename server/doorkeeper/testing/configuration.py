@@ -131,7 +131,7 @@ def configuration_of(options: Options) -> Configuration:
     stored_topics(config)
     if users and not config.authenticates:
         found = ", ".join(listeners)
-        raise ValueError(f"users who cannot log in: found only {found}; needed is one with SASL")
+        raise ValueError(f"users who cannot log in: found only {found}; expected: one with SASL")
     return config
 
 
@@ -250,7 +250,7 @@ def _versions_of(kafka: object) -> str:
         ValueError: it is no text, or names no release or API.
     """
     if not isinstance(kafka, str):
-        raise ValueError(f'kafka: found {kafka!r}; expected is a text, as "2.8"')
+        raise ValueError(f'kafka: found {kafka!r}; expected: a text, as "2.8"')
     try:
         TEST_API_VERSIONS.parse(kafka)
     except NotAllowed as error:
@@ -300,7 +300,7 @@ def _entries(values: Topics, what: str, name: str, number: str) -> tuple[Mapping
 def _several(given: Iterable[T], what: str) -> tuple[T, ...]:
     """Return the values as a tuple; a single text is an error, not a list of letters."""
     if isinstance(given, str):
-        raise ValueError(f"{what}: found {given!r}; expected is a list, as [{given!r}]")
+        raise ValueError(f"{what}: found {given!r}; expected: a list, as [{given!r}]")
     return tuple(given)
 
 
@@ -322,13 +322,13 @@ def users_of(given: object) -> dict[str, str]:
     for name, password in given.items():
         if isinstance(name, str) and name.upper() in MECHANISMS:
             text = (
-                f"users: {name!r} is a mechanism, as kafka-configs.sh has it; expected are name and"
+                f"users: {name!r} is a mechanism, as kafka-configs.sh has it; expected: name and"
                 f" password, and {name.upper()} in mechanisms"
             )
             raise ValueError(text)
         if not isinstance(name, str) or not isinstance(password, str):
             # Without the value: it may be a password without quotes.
-            text = f"users: {name!r}: expected are texts, a name and a password"
+            text = f"users: {name!r}: expected texts, a name and a password"
             raise ValueError(text)
     return dict(given)
 
@@ -341,7 +341,7 @@ def _of_lines(lines: Iterable[str], name: str) -> dict[str, str]:
         user, sign, password = (part.strip() for part in line.partition("="))
         if not sign:
             # Without the line: it may be a password.
-            raise ValueError(f"users: {name} line {number}: expected is name=password")
+            raise ValueError(f"users: {name} line {number}: expected name=password")
         if user in found:
             raise ValueError(f"users: {name} line {number}: {user!r} was there before")
         found[user] = password

@@ -173,5 +173,5 @@ def usual_options(config: pytest.Config) -> Options:
 def _pair(name: str, line: str) -> tuple[str, str]:
     key, sign, value = line.partition("=")
     if not sign:
-        raise pytest.UsageError(f"doorkeeper_{name}: found a line without =; expected is key=value")
+        raise pytest.UsageError(f"doorkeeper_{name}: found a line without =; expected: key=value")
     return key.strip(), value.strip()

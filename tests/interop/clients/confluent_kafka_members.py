@@ -59,7 +59,7 @@ class Session:
             }
             if {name: len(each) for name, each in found.items()} == sizes:
                 return found
-        raise TimeoutError(f"members have {found}; expected are {sizes} partitions")
+        raise TimeoutError(f"members have {found}; expected: {sizes} partitions")
 
     def read(self, count):
         """Poll until so many records came; return their values."""

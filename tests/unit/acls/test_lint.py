@@ -97,7 +97,7 @@ def test_what_is_allowed_and_denied_on_one_pattern() -> None:
     [
         ("10.0.0.0/8", None),
         ("::/0", None),
-        ("10.0.0.0/33", "a host with a slash that is no network never matches"),
+        ("10.0.0.0/33", "a host with a slash that is not a network never matches"),
         ("10.1.2.3/8", "the length counts: this is all of 10.0.0.0/8"),
         ("broker.example", "hosts are compared as texts of addresses: a name or a network"),
     ],

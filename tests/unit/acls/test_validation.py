@@ -108,7 +108,7 @@ def test_filters_with_unknown_elements_are_refused(refused: AclBindingFilter, te
 
 
 LONGEST = "x" * TEXT_BYTES_MAX
-HALF = "holds half of a surrogate pair, which is no character"
+HALF = "holds half of a surrogate pair, which is not a character"
 
 
 @pytest.mark.parametrize(

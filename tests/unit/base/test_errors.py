@@ -18,5 +18,5 @@ def test_an_error_has_a_code_of_an_error(code: Any) -> None:
 
 def test_the_message_is_a_text() -> None:
     """Anything else could not be written into an answer."""
-    with pytest.raises(TypeError, match="expected is a text"):
+    with pytest.raises(TypeError, match="expected: a text"):
         ApiError(ErrorCode.POLICY_VIOLATION, OSError("no"))  # type: ignore[arg-type]

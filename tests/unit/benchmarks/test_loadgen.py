@@ -85,7 +85,7 @@ def test_each_frame_goes_out_once_and_its_answer_is_kept() -> None:
     [
         (
             lambda _, request: struct.pack(">ii", 4, int.from_bytes(request[4:8]) + 1),
-            "the correlation id is 2; expected is 1",
+            "the correlation id is 2; expected: 1",
         ),
         (lambda *_: struct.pack(">ii", -1, 1), "the size is -1"),
         (lambda number, request: echoed(number, request) * 2, "what nobody asked for"),

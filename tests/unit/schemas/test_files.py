@@ -110,7 +110,7 @@ def test_errors_of_operations(tmp_path: Path, before: str, after: str, text: str
         ("versions: 2+", "versions: 9+", "Odd.Level: versions 9+, where 0-2 is possible"),
         ("versions: 2+", "versions: 2", "versions are written as 3+ or 0-3, not 2"),
         ("versions: 0-2", "versions: 0+", "versions must end: 0-N, or M-N"),
-        ("default: 7", "default: x", "Odd.Level: default 'x' is no int16"),
+        ("default: 7", "default: x", "Odd.Level: default 'x' is not of type int16"),
         ("default: 7", "default: null", "Odd.Level: default null, but the field is not nullable"),
         ("tag: 3", "tag: -3", "Odd.Level: tag must be a number from 0, found -3"),
         ("name: Names", "name: Level", "Odd: a field stands there twice"),

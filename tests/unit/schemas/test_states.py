@@ -76,7 +76,7 @@ def test_the_generated_kind(tmp_path: Path) -> None:
         ("{name: weight", "{name: _weight", "odd: name must be a name as Python has it"),
         ("meaning: The pin.", "meaning: ''", "odd.pin: meaning must be a text, found ''"),
         ("secret: true", "secret: maybe", "odd.pin: secret must be true or false, found 'maybe'"),
-        ("default: red", "default: 7", "odd.color: default 7 is no string"),
+        ("default: red", "default: 7", "odd.color: default 7 is not of type string"),
         ("default: []", "default: [a]", "odd.tags: the default of strings can only be empty"),
         ("default: [], ", "", "odd.tags: default is missing: columns before it have one"),
         ("{name: place, type: string", "{name: place, type: int", "odd.place: a column of the key"),

@@ -117,7 +117,7 @@ HEAD = "clusters:\n  - name: a\n    bootstrap: k:9092\n    scope: everything\n"
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", " is empty; expected is clusters:"),
+        ("", " is empty; expected: clusters:"),
         ("cluster: []", "1: cluster: unknown key; did you mean clusters?"),
         (f"{HEAD}    modus: enforce", "5: clusters[0].modus: unknown key; did you mean mode?"),
         (
@@ -140,7 +140,7 @@ HEAD = "clusters:\n  - name: a\n    bootstrap: k:9092\n    scope: everything\n"
         (
             "clusters:\n  - name: a\n    bootstrap: k:1\n    scope: all",
             (
-                "4: clusters[0].scope: expected is everything, or a mapping with principals,"
+                "4: clusters[0].scope: expected everything, or a mapping with principals,"
                 " prefixes, resourceTypes"
             ),
         ),
@@ -165,7 +165,7 @@ HEAD = "clusters:\n  - name: a\n    bootstrap: k:9092\n    scope: everything\n"
         (
             f"{HEAD}    store: mine",
             (
-                "5: clusters[0].store: found 'mine'; expected is the id that doorkeeper clusters"
+                "5: clusters[0].store: found 'mine'; expected: the id that doorkeeper clusters"
                 " adopt prints"
             ),
         ),

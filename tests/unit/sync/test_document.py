@@ -34,7 +34,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
     assert faults_of(absent) == [f"{absent}: cannot be read: No such file or directory"]
     assert faults_of(folder) == [f"{folder}: cannot be read: Is a directory"]
-    assert faults_of(wrong)[0].startswith(f"{wrong}:2: no YAML: ")
+    assert faults_of(wrong)[0].startswith(f"{wrong}:2: not YAML: ")
     assert faults_of(latin) == [f"{latin}: byte 9 is not UTF-8"]
     assert faults_of(large) == [f"{large}: {FILE_BYTES_MAX + 1} bytes; at most {FILE_BYTES_MAX}"]
 
@@ -45,7 +45,7 @@ def test_nesting_does_not_end_the_process(tmp_path: Path, text: str) -> None:
     file = tmp_path / "deep"
     file.write_text(f"groups: {text}")
 
-    assert faults_of(file) == [f"{file}:1: no YAML: nested too deeply"]
+    assert faults_of(file) == [f"{file}:1: not YAML: nested too deeply"]
 
 
 def id_of(value: YamlValue) -> object:

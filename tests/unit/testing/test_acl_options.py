@@ -42,7 +42,7 @@ def test_the_whole_form_is_taken() -> None:
     assert bindings_of({"version": 1, "acls": rows}) == bindings_of(rows)
     with pytest.raises(FormatError, match=r"acls: .*records are a list: version: found None"):
         bindings_of(rows[0])
-    with pytest.raises(FormatError, match="acls: 1: found 'row'; expected is a binding"):
+    with pytest.raises(FormatError, match="acls: 1: found 'row'; expected: a binding"):
         bindings_of(["row"])  # type: ignore[list-item]
 
 

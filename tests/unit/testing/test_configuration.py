@@ -119,7 +119,7 @@ def test_topics_may_be_names() -> None:
         ({"topics": ["a b"]}, "topic 1: name: found 'a b'; allowed: up to 249 letters"),
         ({"topics": ["a.b", "a_b"]}, "topic a_b: collides with a.b"),
         ({"topics": [{"name": "a", "configs": {"x": 1}}]}, "Unknown topic config name: x"),
-        ({"topics": "orders"}, r"topics: found 'orders'; expected is a list, as \['orders'\]"),
+        ({"topics": "orders"}, r"topics: found 'orders'; expected: a list, as \['orders'\]"),
     ],
 )
 def test_what_cannot_be_is_refused(options: dict[str, Any], text: str) -> None:

@@ -26,10 +26,10 @@ def test_a_file_has_a_line_for_each(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("users", "error"),
     [
-        ("alice=a\nsecret", "users: users line 2: expected is name=password"),
+        ("alice=a\nsecret", "users: users line 2: expected name=password"),
         ("alice=a\nalice=secret", "users: users line 2: 'alice' was there before"),
         (["alice"], "users: found a list; allowed: passwords by name, or a file"),
-        ({"alice": ["secret"]}, "users: 'alice': expected are texts"),
+        ({"alice": ["secret"]}, "users: 'alice': expected texts"),
     ],
 )
 def test_invalid_users_are_refused(tmp_path: Path, users: Any, error: str) -> None:

@@ -51,7 +51,7 @@ class Acceptance(Struct, frozen=True):
 def acceptances(value: object, text_of: Callable[[str], str]) -> Iterator[Acceptance]:
     """Yield the acceptances of the value of ``accept``; ``text_of`` replaces variables."""
     if not isinstance(value, list):
-        raise FormatError("accept: expected is a list of records", path=("accept",))
+        raise FormatError("accept: expected a list of records", path=("accept",))
     for index, row in enumerate(value):
         path = ("accept", index)
         try:
@@ -64,7 +64,7 @@ def _acceptance(value: object, path: Path, text_of: Callable[[str], str]) -> Acc
     from doorkeeper.acls.lint import CODES  # noqa: PLC0415  few files accept findings
 
     if not isinstance(value, dict):
-        raise FormatError(f"expected is a record with {', '.join(_NEEDED)}")
+        raise FormatError(f"expected a record with {', '.join(_NEEDED)}")
     check_words(value, WORDS)
     missing = [word for word in _NEEDED if word not in value]
     if missing:
@@ -72,7 +72,7 @@ def _acceptance(value: object, path: Path, text_of: Callable[[str], str]) -> Acc
     texts = {}
     for word, member in value.items():
         if word != "until" and (not isinstance(member, str) or not member.strip()):
-            raise FormatError(f"{word}: found {short(member)}; expected is a text", path=(word,))
+            raise FormatError(f"{word}: found {short(member)}; expected: a text", path=(word,))
         texts[word] = member if word == "until" else text_of(member)
     if texts["code"] not in CODES:
         near = suggestion(texts["code"], CODES)
@@ -100,5 +100,5 @@ def _day(value: object) -> date:
         return date.fromisoformat(value if isinstance(value, str) else "")
     except ValueError:
         raise FormatError(
-            f"until: found {short(value)}; expected is a day such as 2027-03-31", path=("until",)
+            f"until: found {short(value)}; expected: a day such as 2027-03-31", path=("until",)
         ) from None

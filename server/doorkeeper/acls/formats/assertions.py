@@ -65,14 +65,14 @@ def read_assertions(text: str) -> list[tuple[int, Assertion]]:
 
 def _assertions(document: object) -> Iterator[Assertion]:
     if not isinstance(document, dict):
-        raise FormatError("expected is a mapping with version and rules")
+        raise FormatError("expected a mapping with version and rules")
     check_words([word for word in document if not str(word).startswith("x-")], ("version", "rules"))
     if document.get("version") != VERSION or isinstance(document.get("version"), bool):
         version = short(document.get("version"))
         raise FormatError(f"version: found {version}; allowed: {VERSION}", path=("version",))
     rules = document.get("rules")
     if not isinstance(rules, list) or not rules:
-        raise FormatError("rules: expected is a list of rules", path=("rules",))
+        raise FormatError("rules: expected a list of rules", path=("rules",))
     for index, rule in enumerate(rules):
         try:
             yield _assertion(rule, ("rules", index))
@@ -82,7 +82,7 @@ def _assertions(document: object) -> Iterator[Assertion]:
 
 def _assertion(rule: object, path: Path) -> Assertion:
     if not isinstance(rule, dict):
-        raise FormatError(f"expected is a record with rule, {', '.join(_NEEDED)}")
+        raise FormatError(f"expected a record with rule, {', '.join(_NEEDED)}")
     check_words(rule, WORDS)
     kind = _kind(rule)
     missing = [word for word in _NEEDED if word not in rule]
@@ -101,7 +101,7 @@ def _assertion(rule: object, path: Path) -> Assertion:
             raise FormatError(f"resourceType: found {kind_.name}; allowed: {allowed}")
     reason = rule.get("reason")
     if reason is not None and not isinstance(reason, str):
-        raise FormatError(f"reason: found {short(reason)}; expected is a text", path=("reason",))
+        raise FormatError(f"reason: found {short(reason)}; expected: a text", path=("reason",))
     return Assertion(
         kind,
         tuple(_words(rule, "principal", _principal)),
@@ -129,7 +129,7 @@ def _texts(rule: dict[str, Any], word: str) -> list[str]:
     value = rule.get(word, [])
     texts = value if isinstance(value, list) else [value]
     if (not texts and word in rule) or not all(isinstance(text, str) and text for text in texts):
-        raise FormatError(f"{word}: found {short(value)}; expected is a text", path=(word,))
+        raise FormatError(f"{word}: found {short(value)}; expected: a text", path=(word,))
     return texts
 
 

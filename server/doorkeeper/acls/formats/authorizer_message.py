@@ -123,7 +123,7 @@ def read_record(text: str) -> Record | Ignored | Bad:
     if _FOREIGN_RECORD.match(text):
         return Bad(_FOREIGN)
     if match is None:
-        return Bad("no record: expected is '[time] LEVEL message (kafka.authorizer.logger)'")
+        return Bad("not a record: expected '[time] LEVEL message (kafka.authorizer.logger)'")
     if _INNER.search(text):
         return Bad("a record begins inside of another: one is torn, or a name is forged")
     message = read(match[2], match[3])
@@ -140,7 +140,7 @@ def read(level: str, text: str) -> Message | Ignored | Bad:
         others = _OTHERS.match(text)
         if others is not None:
             return Bad(f"the line of {others[1]} denials of a large request, which have none")
-        return Bad("no message of an authorizer: expected is 'Principal = ... on resource = ...'")
+        return Bad("no message of an authorizer: expected 'Principal = ... on resource = ...'")
     try:
         return _message(level, head, text[head.end() :])
     except ValueError as error:
@@ -151,11 +151,11 @@ def _message(level: str, head: re.Match[str], rest: str) -> Message | Ignored:
     logged, outcome, letter, operation, host, resource_type = head.groups()
     principal = logged_principals.read(logged).principal
     if not principal:
-        raise ValueError("the principal cannot be told from the text: expected is Type:name")
+        raise ValueError("the principal cannot be read from the text: expected Type:name")
     host = host.removeprefix("\\").removeprefix("/")
     tail = _standard_tail(rest, resource_type, principal, host) if letter == "o" else None
     if letter == "o" and tail is None:
-        raise ValueError("the end is missing: expected is '... based on rule ...'")
+        raise ValueError("the end is missing: expected '... based on rule ...'")
     name, api, references, rule, binding = tail or _older_tail(rest)
     if not agrees(outcome, rule, binding):
         raise ValueError(
@@ -200,7 +200,7 @@ def _standard_tail(rest: str, resource_type: str, principal: str, host: str) -> 
     """Parse the text after the type of the resource in eras D and E; None without its end."""
     pattern = _PATTERN.match(rest)
     if pattern is None:
-        raise ValueError("resource: expected is Type:PATTERN:name")
+        raise ValueError("resource: expected Type:PATTERN:name")
     rest = rest[pattern.end() :]
     other = ""
     end = len(rest)

@@ -68,9 +68,9 @@ def read(text: str) -> AclSet:
                 bindings.append(_binding(header, row, rows.line_num))
                 lines.append((rows.line_num,))
     except csv.Error as error:
-        raise FormatError(f"no CSV: {error}", rows.line_num) from None
+        raise FormatError(f"not CSV: {error}", rows.line_num) from None
     if header is None:
-        raise FormatError(f"no header; expected is {COLUMNS}")
+        raise FormatError(f"no header; expected: {COLUMNS}")
     return AclSet(bindings, tuple(lines), line_of=line_in_path)
 
 
@@ -100,7 +100,7 @@ def binding_of_row(text: str) -> AclBinding:
         reason = str(error).removeprefix(f"line {error.line}: ")
         raise FormatError(f"{reason}; a row is {COLUMNS}") from None
     if len(bindings) != 1:
-        raise FormatError(f"found {len(bindings)} rows; expected is one: {COLUMNS}")
+        raise FormatError(f"found {len(bindings)} rows; expected: one: {COLUMNS}")
     return bindings[0]
 
 
@@ -130,7 +130,7 @@ def _header(row: list[str], line: int) -> list[str]:
     names = [cell.strip() for cell in row]
     if frozenset(names) not in _HEADERS or len(set(names)) < len(names):
         raise FormatError(
-            f"header: found {','.join(names)}; expected is {COLUMNS}, or"
+            f"header: found {','.join(names)}; expected: {COLUMNS}, or"
             f" {KAFKA_UI[0]} for {SECURITY_MANAGER[0]}",
             line,
         )
@@ -141,7 +141,7 @@ def _binding(header: list[str], row: list[str], line: int) -> AclBinding:
     if len(row) > len(header) and tuple(header) == KAFKA_UI:
         row = _joined(row)
     if len(row) != len(header):
-        raise FormatError(f"found {len(row)} cells; expected are {len(header)}", line)
+        raise FormatError(f"found {len(row)} cells; expected: {len(header)}", line)
     cells = dict(zip(header, map(_unescaped, row), strict=True))
     try:
         return binding_of(

@@ -17,13 +17,13 @@ def document_of(text: str) -> object:
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise FormatError(f"no JSON: {error.msg}", error.lineno) from None
+        raise FormatError(f"not JSON: {error.msg}", error.lineno) from None
     except RecursionError:
-        raise FormatError("no JSON: nested too deeply") from None
+        raise FormatError("not JSON: nested too deeply") from None
     except FormatError:
         raise
     except ValueError as error:
-        raise FormatError(f"no JSON: {error}") from None
+        raise FormatError(f"not JSON: {error}") from None
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

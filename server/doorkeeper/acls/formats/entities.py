@@ -87,7 +87,7 @@ def entities_of(document: Mapping[str, Any], text_of: TextOf) -> EntitySet:
     for section, read in _READERS.items():
         rows = document.get(section, [])
         if not isinstance(rows, list):
-            raise FormatError(f"{section}: expected is a list of records", path=(section,))
+            raise FormatError(f"{section}: expected a list of records", path=(section,))
         for index, row in enumerate(rows):
             path = (section, index)
             try:
@@ -122,7 +122,7 @@ def _read_owned(value: object, text_of: TextOf) -> Iterator[OwnedName]:
         quotas = part.get("quotas", {})
         if not isinstance(quotas, dict) or ("quotas" in part and not quotas):
             raise FormatError(
-                f"owns: quotas: expected is a mapping with {', '.join(QUOTA_OWNERS)}",
+                f"owns: quotas: expected a mapping with {', '.join(QUOTA_OWNERS)}",
                 path=(*path, "quotas"),
             )
         check_words(quotas, tuple(QUOTA_OWNERS), (*path, "quotas"), "owns: quotas: ")
@@ -140,7 +140,7 @@ def _owned_names(
             name, kind = entry.get("name"), str(entry.get("patternType", kind)).upper()
         # An empty prefix would own all names of the cluster, by a variable that is empty.
         if not isinstance(name, str) or not name:
-            raise FormatError(f"owns: {word}: found {short(entry)}; expected is a name", path=path)
+            raise FormatError(f"owns: {word}: found {short(entry)}; expected: a name", path=path)
         if kind not in ("LITERAL", "PREFIXED"):
             raise FormatError(
                 f"owns: {word}: patternType: found {short(kind)}; allowed: LITERAL, PREFIXED",
@@ -163,7 +163,7 @@ def _topics(row: object, text_of: TextOf) -> Iterator[TopicEntity]:
         )
     configs = words.get("configs")
     if configs is not None and not isinstance(configs, dict):
-        raise FormatError("configs: expected is a mapping from settings to values")
+        raise FormatError("configs: expected a mapping from settings to values")
     yield TopicEntity(
         name,
         _number(words, "partitions", 1, _INT_MAX),
@@ -180,7 +180,7 @@ def _topics(row: object, text_of: TextOf) -> Iterator[TopicEntity]:
 
 def _config_name(name: object) -> str:
     if not isinstance(name, str) or not name:
-        raise FormatError(f"configs: found {short(name)}; expected is the name of a setting")
+        raise FormatError(f"configs: found {short(name)}; expected: the name of a setting")
     return name
 
 
@@ -188,7 +188,7 @@ def _config(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, (str, int, float)):
-        raise FormatError(f"configs: {name}: found {short(value)}; expected is a text or a number")
+        raise FormatError(f"configs: {name}: found {short(value)}; expected: a text or a number")
     return str(value)
 
 
@@ -198,7 +198,7 @@ def _credentials(row: object, text_of: TextOf) -> Iterator[Credential]:
     # Neither here nor elsewhere is the text shown: it may be a password.
     if not isinstance(password, str) or _REFERENCE.fullmatch(password) is None:
         raise FormatError(
-            "password: expected is a reference: ${env:NAME}, ${file:PATH}, ${file:PATH:KEY} or"
+            "password: expected a reference: ${env:NAME}, ${file:PATH}, ${file:PATH:KEY} or"
             " ${dir:PATH:NAME}; a password is not written into a file of ACLs",
             path=("password",),
         )
@@ -224,7 +224,7 @@ def _quotas(row: object, text_of: TextOf) -> Iterator[Quota]:
             text = text_of(_text(words, word))
             names[kind] = None if text == DEFAULT_NAME else text
     if not names or (IP in names and len(names) > 1):
-        raise FormatError("expected is user, clientId, user and clientId, or ip")
+        raise FormatError("expected user, clientId, user and clientId, or ip")
     allowed = IP_QUOTAS if IP in names else CLIENT_QUOTAS
     named_limits = [word for word in words if word in limits]
     wrong = [limit for limit in named_limits if limit not in allowed]
@@ -235,14 +235,14 @@ def _quotas(row: object, text_of: TextOf) -> Iterator[Quota]:
         value = words[limit]
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
             raise FormatError(
-                f"{limit}: found {short(value)}; expected is a number over 0", path=(limit,)
+                f"{limit}: found {short(value)}; expected: a number over 0", path=(limit,)
             )
         yield Quota(client_of(names), limit, float(value))
 
 
 def _words(row: object, allowed: tuple[str, ...], needed: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(row, dict):
-        raise FormatError(f"expected is a record with {', '.join(needed or allowed)}")
+        raise FormatError(f"expected a record with {', '.join(needed or allowed)}")
     check_words(row, allowed)
     missing = [word for word in needed if word not in row]
     if missing:
@@ -253,7 +253,7 @@ def _words(row: object, allowed: tuple[str, ...], needed: tuple[str, ...]) -> di
 def _text(words: Mapping[str, Any], word: str) -> str:
     value = words[word]
     if not isinstance(value, str) or not value:
-        raise FormatError(f"{word}: found {short(value)}; expected is a text", path=(word,))
+        raise FormatError(f"{word}: found {short(value)}; expected: a text", path=(word,))
     return value
 
 
@@ -263,7 +263,7 @@ def _number(words: Mapping[str, Any], word: str, low: int, high: int) -> int | N
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise FormatError(
-            f"{word}: found {short(value)}; expected is a whole number from {low} to {high}",
+            f"{word}: found {short(value)}; expected: a whole number from {low} to {high}",
             path=(word,),
         )
     return value
@@ -323,7 +323,7 @@ def entity_of_record(section: str, record: object) -> Entity:
         record = {**cast("dict[str, Any]", record), "password": "${env:NONE}"}
     entities = list(_READERS[section](record, lambda text: text))
     if len(entities) != 1:
-        raise FormatError(f"{section}: expected is a record of one entity")
+        raise FormatError(f"{section}: expected a record of one entity")
     [entity] = entities
     if has_no_password and isinstance(entity, Credential):
         return replace(entity, password="")

@@ -62,7 +62,7 @@ def read(text: str) -> AclSet:
         bindings.setdefault(_binding(entry, resource, number), (number,))
     if not bindings:
         raise FormatError(
-            "no ACL in the listing, as where kafka-acls.sh failed; where none is meant, expected is"
+            "no ACL in the listing, as where kafka-acls.sh failed; where none is meant, expected:"
             ' {"version": 1, "acls": []} in a file of YAML or JSON'
         )
     return AclSet(list(bindings), tuple(bindings.values()), line_of=line_in_path)
@@ -97,7 +97,7 @@ def entry_text(binding: AclBinding) -> str:
 def _binding(line: str, resource: tuple[str, str, str] | None, number: int) -> AclBinding:
     entry = _ENTRY.fullmatch(line)
     if entry is None:
-        raise FormatError(f"found {line.strip()!r:.80}; expected is a line of a listing", number)
+        raise FormatError(f"found {line.strip()!r:.80}; expected: a line of a listing", number)
     if resource is None:
         raise FormatError("an entry before the first resource", number)
     principal, host, operation, permission = (

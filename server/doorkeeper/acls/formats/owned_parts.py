@@ -31,7 +31,7 @@ def owned_parts(value: object, text_of: Callable[[str], str]) -> tuple[Owned, ..
     if isinstance(value, dict):
         return () if is_entity_part(value) else (_part(value, ("owns",), text_of),)
     if not isinstance(value, list) or not value:
-        raise FormatError(f"owns: expected is a mapping with {', '.join(WORDS)}", path=("owns",))
+        raise FormatError(f"owns: expected a mapping with {', '.join(WORDS)}", path=("owns",))
     return tuple(
         _part(part, ("owns", number), text_of)
         for number, part in enumerate(value)
@@ -41,11 +41,11 @@ def owned_parts(value: object, text_of: Callable[[str], str]) -> tuple[Owned, ..
 
 def _part(value: object, path: Path, text_of: Callable[[str], str]) -> Owned:
     if not isinstance(value, dict):
-        raise FormatError(f"owns: expected is a mapping with {', '.join(WORDS)}", path=path)
+        raise FormatError(f"owns: expected a mapping with {', '.join(WORDS)}", path=path)
     check_words(value, WORDS, path, "owns: ")
     # It would own all ACLs of the cluster, which is not to happen by a line that was deleted.
     if not value:
-        raise FormatError(f"owns: is empty; expected is one of {', '.join(WORDS)}", path=path)
+        raise FormatError(f"owns: is empty; expected: one of {', '.join(WORDS)}", path=path)
     try:
         texts = {word: _texts(word, names, text_of) for word, names in value.items()}
         selector = Selector(
@@ -66,7 +66,7 @@ def _texts(word: str, value: object, text_of: Callable[[str], str]) -> list[str]
     names = value if isinstance(value, list) else [value]
     for name in names:
         if not isinstance(name, str):
-            raise FormatError(f"{word}: found {short(name)}; expected is a text", path=(word,))
+            raise FormatError(f"{word}: found {short(name)}; expected: a text", path=(word,))
     texts = list(map(text_of, names))
     if not texts or "" in texts:
         raise FormatError(

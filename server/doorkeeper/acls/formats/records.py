@@ -61,7 +61,7 @@ def read(source: Source) -> AclSet:
     """Return the set of a parsed text, its bindings in the text's order."""
     if len(source.documents) > 1:
         count = len(source.documents)
-        raise FormatError(f"found {count} documents; expected is one", source.line_of((1,)))
+        raise FormatError(f"found {count} documents; expected: one", source.line_of((1,)))
     return _set_of(source.text, source.first)
 
 
@@ -140,7 +140,7 @@ def from_document(document: object) -> list[AclBinding]:
 def set_of_document(document: object) -> AclSet:
     """Return the set of a parsed document; lines are unknown."""
     if not isinstance(document, dict):
-        raise FormatError("expected is a mapping with version and acls")
+        raise FormatError("expected a mapping with version and acls")
     if document.get("version") != VERSION or isinstance(document.get("version"), bool):
         version = short(document.get("version"))
         raise FormatError(f"version: found {version}; allowed: {VERSION}", path=("version",))
@@ -170,7 +170,7 @@ def _rows(document: dict[str, Any]) -> Iterator[tuple[Path, str, Iterable[object
     may_lack = any(word in document for word in ("grants", *SECTIONS))
     rows = document.get("acls", [] if may_lack else None)
     if not isinstance(rows, list):
-        raise FormatError("acls: expected is a list of records", path=("acls",))
+        raise FormatError("acls: expected a list of records", path=("acls",))
     for index, row in enumerate(rows):
         yield ("acls", index), f"acl {index + 1}", [row]
     if not {"grants", "roles"} & document.keys():
@@ -180,7 +180,7 @@ def _rows(document: dict[str, Any]) -> Iterator[tuple[Path, str, Iterable[object
     variables_ = variables(document.get("vars", {}))
     grants = document.get("grants", [])
     if not isinstance(grants, list):
-        raise FormatError("grants: expected is a list of records", path=("grants",))
+        raise FormatError("grants: expected a list of records", path=("grants",))
     for index, grant in enumerate(grants):
         yield ("grants", index), f"grant {index + 1}", rows_of_grant(grant, roles, variables_)
 
@@ -200,7 +200,7 @@ def _text_reader(document: dict[str, Any]) -> Callable[[str], str]:
 
 def _bindings(row: object, text_of: Callable[[str], str]) -> Iterator[AclBinding]:
     if not isinstance(row, dict):
-        raise FormatError(f"expected is a record with {', '.join(NEEDED)}")
+        raise FormatError(f"expected a record with {', '.join(NEEDED)}")
     check_words(row, _WORDS)
     missing = [word for word in NEEDED if word not in row]
     if missing:
@@ -210,7 +210,7 @@ def _bindings(row: object, text_of: Callable[[str], str]) -> Iterator[AclBinding
     for operation in operations if isinstance(operations, list) else [operations]:
         for word, value in (*words.items(), ("operation", operation)):
             if not isinstance(value, str):
-                raise FormatError(f"{word}: found {short(value)}; expected is a text", path=(word,))
+                raise FormatError(f"{word}: found {short(value)}; expected: a text", path=(word,))
         yield binding_of(
             resource=words["resourceType"],
             name=text_of(words["name"]),

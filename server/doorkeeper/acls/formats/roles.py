@@ -62,11 +62,11 @@ class Role(Struct, frozen=True):
 def variables(value: object) -> dict[str, str]:
     """Return the variables of the value of ``vars``."""
     if not isinstance(value, dict):
-        raise FormatError("vars: expected is a mapping from names to texts", path=("vars",))
+        raise FormatError("vars: expected a mapping from names to texts", path=("vars",))
     for name, text in value.items():
         if not isinstance(name, str) or not isinstance(text, str):
             wrong = short(text if isinstance(name, str) else name)
-            raise FormatError(f"vars: found {wrong}; expected is a text", path=("vars", str(name)))
+            raise FormatError(f"vars: found {wrong}; expected: a text", path=("vars", str(name)))
     return value
 
 
@@ -91,7 +91,7 @@ def replace_references(text: str, values: Mapping[str, str], where: str = "varia
 def roles_of(value: object, built_in: Mapping[str, Role]) -> dict[str, Role]:
     """Return the built-in roles, and those of the value of ``roles``."""
     if not isinstance(value, dict):
-        raise FormatError("roles: expected is a mapping from names to roles", path=("roles",))
+        raise FormatError("roles: expected a mapping from names to roles", path=("roles",))
     # A role of the same name in one file would be missed by readers of another.
     roles = dict(built_in)
     for name, role in value.items():
@@ -108,17 +108,17 @@ def roles_of(value: object, built_in: Mapping[str, Role]) -> dict[str, Role]:
 
 def _role(value: object) -> Role:
     if not isinstance(value, dict):
-        raise FormatError(f"expected is a mapping with {', '.join(ROLE_WORDS)}")
+        raise FormatError(f"expected a mapping with {', '.join(ROLE_WORDS)}")
     check_words(value, ROLE_WORDS)
     required, optional = value.get("parameters", []), value.get("optional", {})
     if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
-        raise FormatError("parameters: expected is a list of names", path=("parameters",))
+        raise FormatError("parameters: expected a list of names", path=("parameters",))
     if not isinstance(optional, dict) or not all(
         isinstance(name, str) and (default is None or isinstance(default, str))
         for name, default in optional.items()
     ):
         raise FormatError(
-            "optional: expected is a mapping from names to a default, or to null",
+            "optional: expected a mapping from names to a default, or to null",
             path=("optional",),
         )
     reserved = sorted({*required, *optional} & set(GRANT_WORDS))
@@ -126,7 +126,7 @@ def _role(value: object) -> Role:
         raise FormatError(f"no parameter can be called {reserved[0]}: grants have this word")
     templates = value.get("acls")
     if not isinstance(templates, list):
-        raise FormatError("acls: expected is a list of records", path=("acls",))
+        raise FormatError("acls: expected a list of records", path=("acls",))
     for index, template in enumerate(templates):
         _check_template(template, ("acls", index))
     return Role(tuple(required), optional, tuple(templates))
@@ -134,13 +134,13 @@ def _role(value: object) -> Role:
 
 def _check_template(value: object, path: Path) -> None:
     if not isinstance(value, dict):
-        raise FormatError(f"expected is a record with {', '.join(_NEEDED)}", path=path)
+        raise FormatError(f"expected a record with {', '.join(_NEEDED)}", path=path)
     check_words(value, TEMPLATE_WORDS, path)
     missing = [word for word in _NEEDED if word not in value]
     if missing:
         raise FormatError(f"missing: {', '.join(missing)}", path=path)
     if not isinstance(value["name"], str):
-        raise FormatError(f"name: found {short(value['name'])}; expected is a text", path=path)
+        raise FormatError(f"name: found {short(value['name'])}; expected: a text", path=path)
 
 
 def rows_of_grant(
@@ -148,7 +148,7 @@ def rows_of_grant(
 ) -> Iterator[Row]:
     """Yield the records of plain ACLs that a grant stands for."""
     if not isinstance(value, dict):
-        raise FormatError("expected is a record with role, principal and parameters")
+        raise FormatError("expected a record with role, principal and parameters")
     name = value.get("role")
     if not isinstance(name, str) or name not in roles:
         near = suggestion(name, roles) if isinstance(name, str) else ""
@@ -190,7 +190,7 @@ def _values(
             check_words(entry, ("name", "patternType"), (word,), f"{word}: ")
             name, how = entry.get("name"), entry.get("patternType", pattern_type)
         if not isinstance(name, str) or not isinstance(how, str):
-            raise FormatError(f"{word}: found {short(entry)}; expected is a text", path=(word,))
+            raise FormatError(f"{word}: found {short(entry)}; expected: a text", path=(word,))
         try:
             yield ParameterValue(text_of(name), how.upper())
         except FormatError as error:

@@ -52,7 +52,7 @@ def document_of_yaml(text: str) -> object:
     documents = documents_of_yaml(text)
     if len(documents) > 1:
         line = lines_of_stream(text)((1,))
-        raise FormatError(f"no YAML: found {len(documents)} documents; expected is one", line)
+        raise FormatError(f"not YAML: found {len(documents)} documents; expected: one", line)
     return documents[0] if documents else None
 
 
@@ -69,11 +69,11 @@ def documents_of_yaml(text: str) -> list[object]:
             return list(yaml.load_all(text, Loader=loader))
     except yaml.MarkedYAMLError as error:
         line = 0 if error.problem_mark is None else error.problem_mark.line + 1
-        raise FormatError(f"no YAML: {error.problem}", line) from None
+        raise FormatError(f"not YAML: {error.problem}", line) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         if isinstance(error, FormatError):
             raise
-        raise FormatError(f"no YAML: {' '.join(str(error).split())}") from None
+        raise FormatError(f"not YAML: {' '.join(str(error).split())}") from None
 
 
 class _Builder:
@@ -111,7 +111,7 @@ class _Builder:
         if kind is yaml.ScalarEvent:
             return self._plain(event.value) if event.implicit[0] else event.value
         if depth >= _DEPTH_MAX:
-            raise FormatError("no YAML: nested too deeply", event.start_mark.line + 1)
+            raise FormatError("not YAML: nested too deeply", event.start_mark.line + 1)
         if kind is yaml.SequenceStartEvent:
             items = []
             while type(item := next(events)) is not yaml.SequenceEndEvent:
@@ -122,7 +122,7 @@ class _Builder:
             name = self._name(key)
             if name in members:
                 problem = f"{name!r} stands twice in one mapping"
-                raise FormatError(f"no YAML: {problem}", key.start_mark.line + 1)
+                raise FormatError(f"not YAML: {problem}", key.start_mark.line + 1)
             members[name] = self._node(next(events), events, depth + 1)
         return members
 
@@ -162,7 +162,7 @@ def _check_depth(yaml: ModuleType, text: str, loader: type[SafeLoader]) -> None:
         if isinstance(event, begins):
             depth += 1
             if depth > _DEPTH_MAX:
-                raise FormatError("no YAML: nested too deeply", event.start_mark.line + 1)
+                raise FormatError("not YAML: nested too deeply", event.start_mark.line + 1)
         elif isinstance(event, ends):
             depth -= 1
 

@@ -45,7 +45,7 @@ def read(source: Source) -> AclSet:
     """Return the set of a dump, its bindings in the dump's order."""
     document = source.first
     if not isinstance(document, dict):
-        raise FormatError("expected is an object from paths of nodes to what they hold")
+        raise FormatError("expected an object from paths of nodes to what they hold")
     bindings: list[AclBinding] = []
     paths: list[Path] = []
     for path, node in document.items():
@@ -60,14 +60,14 @@ def read(source: Source) -> AclSet:
 def _bindings(path: str, node: object) -> Iterator[AclBinding]:
     match = _PATH.fullmatch(path)
     if match is None:
-        raise FormatError("expected is a path such as /kafka-acl/Topic/orders")
+        raise FormatError("expected a path such as /kafka-acl/Topic/orders")
     if isinstance(node, str):
         node = document_of(node)
     if not isinstance(node, dict) or node.get("version") != 1:
-        raise FormatError('expected is {"version": 1, "acls": [...]}')
+        raise FormatError('expected {"version": 1, "acls": [...]}')
     acls = node.get("acls")
     if not isinstance(acls, list):
-        raise FormatError("acls: expected is a list")
+        raise FormatError("acls: expected a list")
     # ZooKeeper paths contain URL-encoded names.
     name = unquote(match[3]) if path.startswith("/") else match[3]
     for acl in acls:

@@ -325,7 +325,7 @@ def _check_key(settings: TlsSettings, identity: ServerIdentity) -> ServerIdentit
     if settings[SSL_KEYSTORE_LOCATION] is None:
         key = SSL_KEYSTORE_CERTIFICATE_CHAIN
     if not identity.chain:
-        raise _problem(settings, key, "found no certificate beside the private key")
+        raise _problem(settings, key, "found no certificate next to the private key")
     try:
         fits = encode(identity.key.public_key()) == encode(identity.chain[0].public_key())
     except Exception:  # kinds of keys that are not known raise several things

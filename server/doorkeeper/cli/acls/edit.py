@@ -335,7 +335,7 @@ def list_acls(context: click.Context, /, output: str, **options: Any) -> None:
 
     bindings, revision = _run(find(), location, _LISTING)
     # The tool prints a block for each principal, also for one without ACLs.
-    if output == "kafka":
+    if output == "text":
         _print_as_kafka(bindings, request.principals)
         return
     if request.principals:

@@ -323,10 +323,10 @@ def take_plan(document: dict[str, Any]) -> EntityPlan:
     for section in SECTIONS:
         rows = document.pop(section, [])
         if not isinstance(rows, list):
-            raise FormatError(f"{section}: expected is a list of changes")
+            raise FormatError(f"{section}: expected a list of changes")
         for row in rows:
             if not isinstance(row, dict) or row.keys() != {"before", "after"}:
-                raise FormatError(f"{section}: expected are changes with before and after")
+                raise FormatError(f"{section}: expected changes with before and after")
             check_words(row, ("before", "after"))
             before, after = (
                 None if row[word] is None else entity_of_record(section, row[word])

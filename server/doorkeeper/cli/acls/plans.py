@@ -223,7 +223,7 @@ def plan_of(text: str) -> SavedPlan:
     # Editors on Windows begin a file with a byte order mark.
     document = document_of(text.removeprefix("\ufeff"))
     if not isinstance(document, dict) or document.get("version") != VERSION:
-        raise FormatError(f"expected is a plan: a mapping with version {VERSION}")
+        raise FormatError(f"expected a plan: a mapping with version {VERSION}")
     address, revision = document.pop("place", None), document.pop("revision", None)
     # The origin of the plan and the decisions that it changes are for readers: it is applied
     # without them.
@@ -232,12 +232,12 @@ def plan_of(text: str) -> SavedPlan:
     entities = take_plan(document)
     if document.keys() != {"version", "added", "removed", "kept", "foreign"}:
         raise FormatError(
-            "expected are version, place, revision, wanted, added, removed, kept, foreign"
+            "expected version, place, revision, wanted, added, removed, kept, foreign"
         )
     if not isinstance(address, (str, NoneType)):
-        raise FormatError("place: expected is a text")
+        raise FormatError("place: expected a text")
     if not isinstance(revision, (int, NoneType)):
-        raise FormatError("revision: expected is a whole number")
+        raise FormatError("revision: expected a whole number")
     parts = {}
     for part in ("added", "removed"):
         try:
@@ -250,7 +250,7 @@ def plan_of(text: str) -> SavedPlan:
         raise FormatError(f"added and removed: both have {row(both[0])}")
     unchanged, foreign = document["kept"], document["foreign"]
     if not isinstance(unchanged, int) or not isinstance(foreign, int):
-        raise FormatError("kept, foreign: expected are whole numbers")
+        raise FormatError("kept, foreign: expected whole numbers")
     plan = Plan(tuple(parts["added"]), tuple(parts["removed"]), unchanged, foreign)
     return SavedPlan(plan, address, revision, entities)
 

@@ -22,7 +22,7 @@ from doorkeeper.acls.model import (
 )
 from doorkeeper.cli.terminal import printable
 
-OUTPUTS: Final = ("kafka", "table", "json")
+OUTPUTS: Final = ("text", "table", "json")
 _HEADING: Final = ("PRINCIPAL", "HOST", "OPERATION", "PERMISSION", "RESOURCE", "PATTERN", "NAME")
 
 

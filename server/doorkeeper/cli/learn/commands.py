@@ -173,7 +173,7 @@ def command(
     options["present"] = _present(acl_file, options)
     if principal is not None and ":" not in principal:
         raise click.BadParameter(
-            f"{principal!r}: expected is type:name, as User:svc", param_hint="--principal"
+            f"{principal!r}: expected type:name, as User:svc", param_hint="--principal"
         )
     report = _Report(**options)
     if first_log is not None:
@@ -215,7 +215,7 @@ def _check_usage(
     if first_log is not None and own:
         raise click.UsageError("--check and --topics need a COMMAND; found --log")
     if not words and first_log is None:
-        raise click.UsageError("expected is a COMMAND, or --log with a log")
+        raise click.UsageError("expected a COMMAND, or --log with a log")
 
 
 def _present(acl_file: Path | None, options: dict[str, Any]) -> PresentAcls | None:

@@ -175,7 +175,7 @@ class LoggedRequests:
             try:
                 text = data.decode("utf-8")
             except UnicodeDecodeError:
-                self._reject(path, number, "bytes that are no UTF-8", data)
+                self._reject(path, number, "bytes that are not UTF-8", data)
                 continue
             match read_record(text):
                 case Record() as record:

@@ -27,7 +27,7 @@ def _yaml_item(binding: AclBinding) -> str:
 
 
 _ITEMS: dict[str, Callable[[AclBinding], str]] = {
-    "rows": row,
+    "text": row,
     "commands": _command,
     "yaml": _yaml_item,
 }

@@ -152,6 +152,6 @@ def _files_at(address: Address) -> Iterator[str]:
     if not files:
         raise RepositoryError(
             f"{address.target}: the folder has no files {', '.join(SUFFIXES)}; for no ACLs,"
-            ' expected is a file with {"version": 1, "acls": []}'
+            ' expected: a file with {"version": 1, "acls": []}'
         )
     yield from map(str, files)

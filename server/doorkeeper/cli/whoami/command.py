@@ -158,7 +158,7 @@ def _take_location(options: dict[str, Any], *, is_live: bool) -> Location | None
     location = take_location(options | {"overrides": ()})
     if is_live and not location.address.is_live:
         raise click.UsageError(
-            f"{location.address} is no live cluster; for it, give {_CREDENTIALS} with --config"
+            f"{location.address} is not a live cluster; for it, give {_CREDENTIALS} with --config"
         )
     return location
 

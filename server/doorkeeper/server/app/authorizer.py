@@ -132,7 +132,7 @@ def start_authorizer(
     except (Exception, SystemExit, asyncio.CancelledError) as error:
         raise refused_start(settings, error) from error
     if not isinstance(awaitables, Mapping):
-        text = f"start returned {awaitables!r:.80}; expected is a mapping of endpoints"
+        text = f"start returned {awaitables!r:.80}; expected: a mapping of endpoints"
         raise refused_start(settings, TypeError(text))
     return {endpoint: as_future(awaitable, loop) for endpoint, awaitable in awaitables.items()}
 

@@ -91,7 +91,7 @@ def as_future(awaitable: object, loop: asyncio.AbstractEventLoop) -> asyncio.Fut
         return _failed_future(loop, ValueError("the future belongs to another event loop"))
     if isinstance(awaitable, Awaitable):
         return loop.create_task(called(lambda: awaitable))
-    return _failed_future(loop, TypeError(f"found {awaitable!r:.80}; expected is an awaitable"))
+    return _failed_future(loop, TypeError(f"found {awaitable!r:.80}; expected: an awaitable"))
 
 
 def _failed_future(loop: asyncio.AbstractEventLoop, error: Exception) -> asyncio.Future[Any]:

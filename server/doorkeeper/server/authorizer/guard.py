@@ -288,7 +288,7 @@ class GuardedAuthorizer:
         self, change: AclChange, outcomes: Sequence[Any], items: Sequence[Any]
     ) -> NoReturn:
         _close_all(outcomes)
-        text = f"found {len(outcomes)} awaitables or results; expected are {len(items)}"
+        text = f"found {len(outcomes)} awaitables or results; expected: {len(items)}"
         self._fail(change.method, ValueError(text))
 
     def acls(self, filter: AclBindingFilter) -> list[AclBinding]:
@@ -465,9 +465,9 @@ def _is_cancelled() -> bool:
 
 def _wrong_list(results: object, expected: int, of: str) -> Exception:
     if isinstance(results, list):
-        return ValueError(f"found {len(results)} results; expected are {expected}")
-    return TypeError(f"found {type(results).__name__}; expected is a list of {expected} {of}")
+        return ValueError(f"found {len(results)} results; expected: {expected}")
+    return TypeError(f"found {type(results).__name__}; expected: a list of {expected} {of}")
 
 
 def _wrong_item(item: object, expected: str) -> Exception:
-    return TypeError(f"found {item!r:.80} among the results; expected is {expected}")
+    return TypeError(f"found {item!r:.80} among the results; expected: {expected}")

@@ -253,7 +253,7 @@ def _result(answer: object) -> AuthorizationResult:
         return AuthorizationResult.ALLOWED
     if answer is False:
         return AuthorizationResult.DENIED
-    raise TypeError(f"authorize returned {answer!r:.80}; expected is True or False")
+    raise TypeError(f"authorize returned {answer!r:.80}; expected: True or False")
 
 
 def _exact(filter: AclBindingFilter) -> ResourcePattern | None:
@@ -272,7 +272,7 @@ def _entries(acls: Iterable[AccessControlEntry]) -> frozenset[AccessControlEntry
     entries = frozenset(acls)
     for entry in entries:
         if not isinstance(entry, AccessControlEntry):
-            raise TypeError(f"get_acls returned {entry!r:.80}; expected is an AccessControlEntry")
+            raise TypeError(f"get_acls returned {entry!r:.80}; expected: an AccessControlEntry")
     return entries
 
 
@@ -282,7 +282,7 @@ def _mapping(
     held = {pattern: _entries(entries) for pattern, entries in acls.items()}
     for pattern in held:
         if not isinstance(pattern, ResourcePattern):
-            raise TypeError(f"get_acls returned {pattern!r:.80}; expected is a ResourcePattern")
+            raise TypeError(f"get_acls returned {pattern!r:.80}; expected: a ResourcePattern")
     return held
 
 

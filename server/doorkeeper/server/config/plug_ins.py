@@ -184,7 +184,7 @@ def wrong_methods(
             continue
         is_coroutine = inspect.iscoroutinefunction(method) and name not in coroutines
         if is_coroutine or inspect.isasyncgenfunction(method):
-            problems.append(f"{name} is async def; expected is def, because it is not awaited")
+            problems.append(f"{name} is async def; expected: def, because it is not awaited")
             continue
         owned = isinstance(inspect.getattr_static(plugin, name), (staticmethod, classmethod))
         try:
@@ -214,12 +214,12 @@ def _from_path(key: str, name: str, kafka_names: Iterable[str]) -> object:
                 of_kafka = ", ".join(sorted(kafka_names))
                 allowed = f"an entry point, or one of Kafka's own names ({of_kafka})"
             raise UnusableClass(
-                f"{key}={name}: found the name of a Java class; expected is a Python class:"
+                f"{key}={name}: found the name of a Java class; expected: a Python class:"
                 f" package.module.Class, {allowed}"
             ) from error
         raise UnusableClass(
             f"{key}={name}: cannot import {module_name}: {type(error).__name__}:"
-            f" {' '.join(str(error).split())}; expected is a Python class"
+            f" {' '.join(str(error).split())}; expected: a Python class"
         ) from error
     try:
         return getattr(module, class_name)

@@ -222,7 +222,7 @@ def _character_of(source: PatternReader) -> str:
         if match is not None:
             number = int(match[1], base)
             if number > 0x10FFFF or number in _SURROGATES:
-                source.fail("this is no character")
+                source.fail("this is not a character")
             return chr(number)
     match = source.match(_CONTROL)
     if match is not None:

@@ -157,4 +157,4 @@ def _decode(text: str) -> bytes:
     try:
         return binascii.a2b_base64(padded)
     except binascii.Error:
-        raise UnusableRecord("a salt or a hash that is no base64") from None
+        raise UnusableRecord("a salt or a hash that is not base64") from None

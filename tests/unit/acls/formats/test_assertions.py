@@ -65,12 +65,12 @@ def test_rules_that_are_read(rule: dict[str, Any]) -> None:
         ({**RULE, "host": "nohost"}, "host: found 'nohost'; allowed: an address, a network"),
         ({**RULE, "patternType": "PREFIXED"}, "missing: name"),
         ({"rule": "never"}, "missing: principal, operation, resourceType, which never needs"),
-        ([], "expected is a record"),
+        ([], "expected a record"),
         ({"rule": "no more than before", "name": "a"}, "missing: resourceType, which name is"),
         ({**RULE, "resourceType": ["TOPIC", "GROUP"], "name": "a"}, "a name is of one type"),
-        ({**RULE, "principal": []}, "principal: found []; expected is a text"),
+        ({**RULE, "principal": []}, "principal: found []; expected: a text"),
         ({**RULE, "name": "a", "patternType": 7}, "patternType: found 7; allowed: LITERAL"),
-        ({**RULE, "reason": 7}, "reason: found 7; expected is a text"),
+        ({**RULE, "reason": 7}, "reason: found 7; expected: a text"),
     ],
 )  # fmt: skip
 def test_rules_that_are_refused(rule: object, said: str) -> None:
@@ -85,11 +85,11 @@ def test_rules_that_are_refused(rule: object, said: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[]", "expected is a mapping with version and rules"),
+        ("[]", "expected a mapping with version and rules"),
         ("version: 2\nrules: []", "version: found 2; allowed: 1"),
-        ("version: 1\nrules: []", "rules: expected is a list of rules"),
+        ("version: 1\nrules: []", "rules: expected a list of rules"),
         ("version: 1\nruls: []", "did you mean rules?"),
-        ("a: [", "no YAML"),
+        ("a: [", "not YAML"),
         (json.dumps({"version": 1, "rules": [RULE | {"operation": "Raed"}]}, indent=1),
          "line 7: rule 1: operation: found 'Raed'"),
     ],

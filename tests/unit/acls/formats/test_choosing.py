@@ -90,24 +90,24 @@ RECORD = "version: 1\nacls: [{{resourceType: TOPIC, name: {}, principal: {}, ope
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("", "expected is a mapping with version and acls"),
+        ("", "expected a mapping with version and acls"),
         ("version: 2\nacls: []", "line 1: version: found 2; allowed: 1"),
         ("version: 1\nacls: []\nmore: 1", "line 3: unknown: more; allowed: version, acls"),
-        ("version: 1\nacls: {}", "line 2: acls: expected is a list of records"),
-        ("version: 1\nacls: [x]", "line 2: acl 1: expected is a record with resourceType, name"),
+        ("version: 1\nacls: {}", "line 2: acls: expected a list of records"),
+        ("version: 1\nacls: [x]", "line 2: acl 1: expected a record with resourceType, name"),
         ("version: 1\nacls: [{name: a}]", "line 2: acl 1: missing: resourceType, principal"),
         ("version: 1\nacls: [{nome: a}]", "line 2: acl 1: unknown: nome; allowed: resourceType"),
-        (RECORD.format(7, "'a:b'"), "line 2: acl 1: name: found 7; expected is a text"),
-        ("a: [", "line 2: no YAML"),
-        ('{"version": 1,\n', "line 2: no JSON"),
-        ("Principal,ResourceType\n", "line 1: header: found Principal,ResourceType; expected is"),
-        (f"{HEADER}\r\nUser:a,TOPIC,LITERAL,t\r\n", "line 2: found 4 cells; expected are 7"),
+        (RECORD.format(7, "'a:b'"), "line 2: acl 1: name: found 7; expected: a text"),
+        ("a: [", "line 2: not YAML"),
+        ('{"version": 1,\n', "line 2: not JSON"),
+        ("Principal,ResourceType\n", "line 1: header: found Principal,ResourceType; expected:"),
+        (f"{HEADER}\r\nUser:a,TOPIC,LITERAL,t\r\n", "line 2: found 4 cells; expected: 7"),
         (
             f"{HEADER}\r\nUser:a,TOPIC,LITERAL,t,FLY,ALLOW,*\r\n",
             "line 2: operation: found 'FLY'; allowed: ALL, READ",
         ),
         ("Current ACLs for resource `Topic:a`:\n\tnonsense", "line 2: found 'nonsense'"),
-        ('{"/kafka-acl/Topic/a": {"version": 2}}', "'/kafka-acl/Topic/a': expected is {\"ver"),
+        ('{"/kafka-acl/Topic/a": {"version": 2}}', "'/kafka-acl/Topic/a': expected {\"ver"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(text: str, error: str) -> None:

@@ -18,10 +18,10 @@ def test_a_document() -> None:
     [
         ('{"acls": [1], "acls": []}', "'acls' stands twice in one object"),
         ('[{"operation": "READ", "operation": "WRITE"}]', "'operation' stands twice"),
-        ("[" * 200_000, "no JSON: nested too deeply"),
-        ('{"version": ' + "1" * 6000, "no JSON: "),
-        ("{\n]", "line 2: no JSON: "),
-        ("", "line 1: no JSON: "),
+        ("[" * 200_000, "not JSON: nested too deeply"),
+        ('{"version": ' + "1" * 6000, "not JSON: "),
+        ("{\n]", "line 2: not JSON: "),
+        ("", "line 1: not JSON: "),
     ],
 )
 def test_what_is_no_document(text: str, error: str) -> None:

@@ -87,7 +87,7 @@ def test_a_plan_may_lack_a_password() -> None:
     present = Credential("a", "SCRAM-SHA-256", 4096)
 
     assert entity_of_record(*record_of_entity(present)) == present
-    with pytest.raises(FormatError, match="users: expected is a record of one entity"):
+    with pytest.raises(FormatError, match="users: expected a record of one entity"):
         entity_of_record("users", NAMED)
 
 
@@ -96,34 +96,34 @@ def test_a_password_is_a_reference(password: object) -> None:
     """An error never shows the text, which may be a password."""
     text = refusal(users=[{"name": "a", "mechanism": "SCRAM-SHA-256", "password": password}])
 
-    assert re.match(r"line \d+: user 1: password: expected is a reference", text)
+    assert re.match(r"line \d+: user 1: password: expected a reference", text)
     assert "top-secret" not in text
 
 
 @pytest.mark.parametrize(
     ("sections", "text"),
     [
-        ({"topics": {}}, "topics: expected is a list of records"),
+        ({"topics": {}}, "topics: expected a list of records"),
         ({"topics": [{"name": "a b"}]}, "topic 1: name: found 'a b'; allowed: up to 249"),
         ({"topics": [{"nam": "a"}]}, "unknown: nam; allowed: name, partitions"),
-        ({"topics": [{"name": "a", "partitions": 0}]}, "partitions: found 0; expected is a whole"),
+        ({"topics": [{"name": "a", "partitions": 0}]}, "partitions: found 0; expected: a whole"),
         ({"topics": [{"name": "a", "configs": {"b": None}}]}, "configs: b: found None; expected"),
         ({"topics": [{"name": "a"}, {"name": "a"}]}, "topic 2: topic 'a' stands twice"),
         ({"users": [{"name": "a"}]}, "user 1: missing: mechanism, password"),
         ({"quotas": [{"user": "a"}]}, "found no limit; allowed for user: producer_byte_rate"),
-        ({"quotas": [{"producer_byte_rate": 1}]}, "expected is user, clientId, user and clientId"),
+        ({"quotas": [{"producer_byte_rate": 1}]}, "expected user, clientId, user and clientId"),
         ({"quotas": [{"ip": "a", "producer_byte_rate": 1}]}, "allowed for ip: connection_creation"),
-        ({"quotas": [{"user": "a", "producer_byte_rate": -1}]}, "found -1; expected is a number"),
+        ({"quotas": [{"user": "a", "producer_byte_rate": -1}]}, "found -1; expected: a number"),
         ({"owns": {"topics": "a", "prefixes": "b"}, "acls": []}, "owns: unknown: prefixes"),
-        ({"owns": {"topics": ""}, "acls": []}, "owns: topics: found ''; expected is a name"),
-        ({"owns": {"quotas": {}}, "acls": []}, "owns: quotas: expected is a mapping with users"),
+        ({"owns": {"topics": ""}, "acls": []}, "owns: topics: found ''; expected: a name"),
+        ({"owns": {"quotas": {}}, "acls": []}, "owns: quotas: expected a mapping with users"),
         ({"owns": {"quotas": {"user": "a"}}, "acls": []}, "unknown: user; allowed: users"),
         ({"owns": {"users": {"name": "a", "patternType": "ANY"}}, "acls": []}, "found 'ANY'; all"),
         ({"vars": {"v": ""}, "owns": {"users": "${v}"}, "acls": []}, "${v}: the name is empty"),
-        ({"topics": ["a"]}, "topic 1: expected is a record with name"),
-        ({"topics": [{"name": 7}]}, "topic 1: name: found 7; expected is a text"),
-        ({"topics": [{"name": "a", "configs": []}]}, "configs: expected is a mapping from setting"),
-        ({"topics": [{"name": "a", "configs": {"": 1}}]}, "configs: found ''; expected is the"),
+        ({"topics": ["a"]}, "topic 1: expected a record with name"),
+        ({"topics": [{"name": 7}]}, "topic 1: name: found 7; expected: a text"),
+        ({"topics": [{"name": "a", "configs": []}]}, "configs: expected a mapping from setting"),
+        ({"topics": [{"name": "a", "configs": {"": 1}}]}, "configs: found ''; expected: the"),
         ({"users": [{**NAMED, "name": "\u00fc"}]}, "name: found '\u00fc'; a user of SCRAM has"),
     ],
 )

@@ -42,6 +42,6 @@ def test_a_listing_without_acls_is_none(text: str) -> None:
     with pytest.raises(FormatError, match="no ACL in the listing") as caught:
         listing.read(text)
 
-    _, _, rest = str(caught.value).partition("expected is ")
+    _, _, rest = str(caught.value).partition("expected: ")
     meant, _, _ = rest.partition(" in a file")
     assert records.read_yaml(meant).bindings == records.read_json(meant).bindings == []

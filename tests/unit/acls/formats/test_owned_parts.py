@@ -32,11 +32,11 @@ def test_a_list_owns_each_of_its_parts() -> None:
 @pytest.mark.parametrize(
     ("owns", "error"),
     [
-        ("{}", "line 2: owns: is empty; expected is one of principals, prefixes"),
-        ("[]", "line 2: owns: expected is a mapping with principals"),
-        ("[x]", "line 2: owns: expected is a mapping with principals"),
+        ("{}", "line 2: owns: is empty; expected: one of principals, prefixes"),
+        ("[]", "line 2: owns: expected a mapping with principals"),
+        ("[x]", "line 2: owns: expected a mapping with principals"),
         ("{prefixes: []}", "line 2: owns: prefixes: is empty, which would be every one"),
-        ("{prefixes: [7]}", "line 2: owns: prefixes: found 7; expected is a text"),
+        ("{prefixes: [7]}", "line 2: owns: prefixes: found 7; expected: a text"),
         ("{principals: [pay]}", "line 2: owns: expected a string in format"),
         ("{resourceTypes: [TOPICS]}", "did you mean TOPIC?"),
         ("\n- {prefixes: a}\n- {prefixs: b}", "line 4: owns: unknown: prefixs; allowed"),

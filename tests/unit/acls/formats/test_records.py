@@ -33,7 +33,7 @@ def test_people_write_less_than_we_do() -> None:
 )
 def test_a_key_of_yaml_that_stands_twice(text: str) -> None:
     """It is refused: the first value would be lost, and ACLs with it."""
-    with pytest.raises(FormatError, match=r"line \d: no YAML: 'acls' stands twice in one mapping"):
+    with pytest.raises(FormatError, match=r"line \d: not YAML: 'acls' stands twice in one mapping"):
         records.read_yaml(text)
 
 
@@ -51,5 +51,5 @@ def test_keys_of_yaml_that_are_merged() -> None:
 @pytest.mark.parametrize("text", ["[" * 100_000, "- " * 100_000 + "a", "{a: " * 50_000])
 def test_yaml_that_is_nested_too_deeply(text: str) -> None:
     """It is refused: the loader in C would end the process."""
-    with pytest.raises(FormatError, match="line 1: no YAML: nested too deeply"):
+    with pytest.raises(FormatError, match="line 1: not YAML: nested too deeply"):
         records.read_yaml(text)

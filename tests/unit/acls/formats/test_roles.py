@@ -115,27 +115,27 @@ LONGER = (
         (GRANT + "{role: producer, topics: t}", "unknown: topics; allowed: role, principal, host"),
         (GRANT + "{role: consumer, topic: t}",
          "line 3: grant 1: missing: principal, group, which consumer needs"),
-        (GRANT + "{role: producer, topic: 7, principal: 'User:a'}", "topic: found 7; expected is"),
+        (GRANT + "{role: producer, topic: 7, principal: 'User:a'}", "topic: found 7; expected:"),
         (GRANT + "{role: producer, topic: '${x}', principal: 'User:a'}",
          "line 3: grant 1: topic: ${x}: no such variable; known are none"),
-        (GRANT + "x", "line 3: grant 1: expected is a record with role, principal"),
-        ("version: 1\ngrants: {}", "line 2: grants: expected is a list"),
-        ("version: 1\nvars: []\nacls: []", "line 2: vars: expected is a mapping"),
+        (GRANT + "x", "line 3: grant 1: expected a record with role, principal"),
+        ("version: 1\ngrants: {}", "line 2: grants: expected a list"),
+        ("version: 1\nvars: []\nacls: []", "line 2: vars: expected a mapping"),
         (TYPO, "line 4: acl 1: ${taem}: no such variable; known are team; did you mean team?"),
         ("version: 1\nroles: {producer: {acls: []}}\nacls: []", "a built-in role has this name"),
-        (ROLE + "acls: x\nacls: []", "line 4: role r: acls: expected is a list of records"),
+        (ROLE + "acls: x\nacls: []", "line 4: role r: acls: expected a list of records"),
         (ROLE + "acls: [{resourceType: TOPIC}]\nacls: []",
          "line 4: role r: missing: name, operation"),
         (ROLE + "params: []\nacls: []", "line 4: role r: unknown: params"),
         (ROLE + "parameters: [host]\n    acls: []\nacls: []", "no parameter can be called host"),
-        ("version: 1\nroles: []\nacls: []", "line 2: roles: expected is a mapping from names"),
-        ("version: 1\nroles: {r: x}\nacls: []", "line 2: role r: expected is a mapping with param"),
-        (ROLE + "parameters: a\n    acls: []\nacls: []", "line 4: role r: parameters: expected is"),
+        ("version: 1\nroles: []\nacls: []", "line 2: roles: expected a mapping from names"),
+        ("version: 1\nroles: {r: x}\nacls: []", "line 2: role r: expected a mapping with param"),
+        (ROLE + "parameters: a\n    acls: []\nacls: []", "line 4: role r: parameters: expected"),
         (ROLE + "optional: {a: 1}\n    acls: []\nacls: []", "line 4: role r: optional: expected"),
-        (ROLE + "acls: [x]\nacls: []", "role r: expected is a record with resourceType, name"),
+        (ROLE + "acls: [x]\nacls: []", "role r: expected a record with resourceType, name"),
         (ROLE + "acls: [{resourceType: TOPIC, name: 7, operation: READ}]\nacls: []",
-         "line 4: role r: name: found 7; expected is a text"),
-        ("version: 1\naccept: {}\nacls: []", "line 2: accept: expected is a list of records"),
+         "line 4: role r: name: found 7; expected: a text"),
+        ("version: 1\naccept: {}\nacls: []", "line 2: accept: expected a list of records"),
         (LONGER, "line 6: grant 1: a: 'b' is PREFIXED, but the name ${a}-x goes on behind it"),
     ],
 )  # fmt: skip
@@ -153,7 +153,7 @@ def test_many_aliases_in_an_error() -> None:
     lines += [f"x-{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     row = "{resourceType: TOPIC, name: *a11, principal: 'User:a', operation: READ}"
 
-    with pytest.raises(FormatError, match=r"name: found \[\[.*expected is a text") as raised:
+    with pytest.raises(FormatError, match=r"name: found \[\[.*expected: a text") as raised:
         read_yaml("\n".join([*lines, "acls:", f"- {row}", ""]))
 
     assert len(str(raised.value)) < 2000

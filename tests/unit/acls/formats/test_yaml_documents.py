@@ -47,12 +47,12 @@ def test_values(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("a: 1\nb: {c: 1,\n  c: 2}\n", "line 3: no YAML: 'c' stands twice in one mapping"),
-        ("x: &x {}\na: 1\na: 2\n", "line 3: no YAML: 'a' stands twice in one mapping"),
-        ("a: [\n", "line 2: no YAML: did not find expected node content"),
-        ("[" * 101 + "]" * 101, "line 1: no YAML: nested too deeply"),
-        ("&a " + "[" * 101 + "]" * 101, "line 1: no YAML: nested too deeply"),
-        ("a: 1\n---\nb: 2\n", "no YAML: "),
+        ("a: 1\nb: {c: 1,\n  c: 2}\n", "line 3: not YAML: 'c' stands twice in one mapping"),
+        ("x: &x {}\na: 1\na: 2\n", "line 3: not YAML: 'a' stands twice in one mapping"),
+        ("a: [\n", "line 2: not YAML: did not find expected node content"),
+        ("[" * 101 + "]" * 101, "line 1: not YAML: nested too deeply"),
+        ("&a " + "[" * 101 + "]" * 101, "line 1: not YAML: nested too deeply"),
+        ("a: 1\n---\nb: 2\n", "not YAML: "),
     ],
 )
 def test_what_is_refused(text: str, error: str) -> None:

@@ -40,10 +40,10 @@ def test_what_old_brokers_kept() -> None:
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ([], "expected is an object from paths of nodes"),
-        ({"orders": {}}, "'orders': expected is a path such as /kafka-acl/Topic/orders"),
-        ({"Topic:a": {"version": 2}}, '\'Topic:a\': expected is {"version": 1, "acls": [...]}'),
-        ({"Topic:a": {"version": 1, "acls": {}}}, "'Topic:a': acls: expected is a list"),
+        ([], "expected an object from paths of nodes"),
+        ({"orders": {}}, "'orders': expected a path such as /kafka-acl/Topic/orders"),
+        ({"Topic:a": {"version": 2}}, '\'Topic:a\': expected {"version": 1, "acls": [...]}'),
+        ({"Topic:a": {"version": 1, "acls": {}}}, "'Topic:a': acls: expected a list"),
         ({"Topic:a": {"version": 1, "acls": [7]}}, "'Topic:a': an ACL is no object"),
         ({"Topic:a": {"version": 1, "acls": [{"host": 7}]}}, "'Topic:a': an ACL needs principal"),
     ],

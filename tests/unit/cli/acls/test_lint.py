@@ -168,9 +168,9 @@ def test_a_file_accepts_findings(tmp_path: Path) -> None:
         ),
         ("{code: W006, reason: r, until: 2027-01-31}", "missing: principal or name"),
         ("{code: W006, name: t, reason: r, until: soon}", "line 3: accept 1: until: found 'soon'"),
-        ("{code: W006, name: t, reason: '', until: 2027-01-31}", "reason: found ''; expected is a"),
+        ("{code: W006, name: t, reason: '', until: 2027-01-31}", "reason: found ''; expected: a"),
         ("{code: W006, name: t, reason: r, until: 2027-01-31, owner: x}", "unknown: owner"),
-        ("x", "line 3: accept 1: expected is a record with code"),
+        ("x", "line 3: accept 1: expected a record with code"),
     ],
 )
 def test_what_cannot_be_accepted(tmp_path: Path, acceptance: str, error: str) -> None:

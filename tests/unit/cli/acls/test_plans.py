@@ -46,13 +46,13 @@ CHANGE = Plan((A,), (B,), unchanged=3, foreign=2)
 @pytest.mark.parametrize(
     ("changed", "error"),
     [
-        ({"version": 2}, "expected is a plan: a mapping with version 1"),
+        ({"version": 2}, "expected a plan: a mapping with version 1"),
         (
             {"more": 1},
-            "expected are version, place, revision, wanted, added, removed, kept, foreign",
+            "expected version, place, revision, wanted, added, removed, kept, foreign",
         ),
-        ({"place": 3}, "place: expected is a text"),
-        ({"kept": "3"}, "kept, foreign: expected are whole numbers"),
+        ({"place": 3}, "place: expected a text"),
+        ({"kept": "3"}, "kept, foreign: expected whole numbers"),
         ({"removed": [{"name": "x"}]}, "removed: acl 1: missing: resourceType"),
     ],
 )

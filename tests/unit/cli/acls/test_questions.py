@@ -121,7 +121,7 @@ def test_what_if_changes_the_answer_and_nothing_else(run: Run, tmp_path: Path) -
         ("none.csv", "none.csv: No such file"),
         (
             "User:a,TOPIC,LITERAL,t,READ",
-            "neither a file nor a row: found 5 cells; expected are 7; a row is KafkaPrincipal,",
+            "neither a file nor a row: found 5 cells; expected: 7; a row is KafkaPrincipal,",
         ),
     ],
 )

@@ -179,7 +179,7 @@ def test_differences_of_two_sets(desk: Desk) -> None:
     [
         ("plan none.yaml {store}", 1, "none.yaml: No such file"),
         ("apply {file} acls.yaml", 2, "acls.yaml is a file, and files are read only"),
-        ("apply {file} {store} --plan", 1, "acls.yaml: line 1: no JSON"),
+        ("apply {file} {store} --plan", 1, "acls.yaml: line 1: not JSON"),
         ("apply x.plan {store} --plan --whole", 2, "--plan excludes --own-... and --whole"),
         ("plan {file} {store} --whole --own-prefix a", 2, "--whole excludes --own-..."),
         ("plan {file} {store} {store}", 2, "is not a file; several WANTED are files and folders"),

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--principal svc -- true", "'svc': expected is type:name, as User:svc"),
+        ("--principal svc -- true", "'svc': expected type:name, as User:svc"),
         ("--log x --check y", "--check and --topics need a COMMAND; found --log"),
-        ("", "expected is a COMMAND, or --log with a log"),
+        ("", "expected a COMMAND, or --log with a log"),
         ("--check a --acls b -- true", "--check enforces the ACLs of its file: no --acls beside"),
         ("--allow-wider -- true", "--allow-wider and --command-config are for --acls; found none"),
     ],
@@ -96,7 +96,7 @@ def test_a_log_that_is_none(tmp_path: Path) -> None:
     result = CliRunner().invoke(doorkeeper, ["learn", "--log", str(log)])
 
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith(f"doorkeeper: {log}:1: no record: expected is ")
+    assert result.stderr.startswith(f"doorkeeper: {log}:1: not a record: expected ")
     assert result.stderr.count("\n") == 1
 
 

@@ -130,7 +130,7 @@ def test_events_of_the_audit_log(log: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("hello", "no record: expected is '[time] LEVEL message (kafka.authorizer.logger)'"),
+        ("hello", "not a record: expected '[time] LEVEL message (kafka.authorizer.logger)'"),
         ('{"message": "hello"}', "no event of the audit log"),
         (event(operation="FLY"), "no decision of the audit log"),
         (
@@ -161,7 +161,7 @@ def test_a_torn_record_is_left_out(log: Path) -> None:
     logged.read(log)
 
     assert [each.question.name for each in logged.accesses()] == ["a"]
-    assert logged.unreadable[0].startswith(f"{log}:1: no record: expected is ")
+    assert logged.unreadable[0].startswith(f"{log}:1: not a record: expected ")
 
 
 def test_a_file_that_is_not_there(log: Path) -> None:

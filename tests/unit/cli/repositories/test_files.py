@@ -56,7 +56,7 @@ async def test_an_unreadable_file_is_reported_with_its_name(tmp_path: Path) -> N
     for name, text in (
         ("none", "No such file"),
         ("latin.csv", "byte 0 is not UTF-8"),
-        ("powershell.csv", "found UTF-16; expected is UTF-8: convert it with iconv"),
+        ("powershell.csv", "found UTF-16; expected: UTF-8: convert it with iconv"),
         ("short.csv", "line 2: found 6 cells"),
     ):
         with pytest.raises(RepositoryError, match=f"{name}: {text}"):

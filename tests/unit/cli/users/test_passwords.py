@@ -57,7 +57,7 @@ def test_the_first_line_counts(data: bytes, password: str, tmp_path: Path, given
         (b"", "the first line is the password; it is empty"),
         (b"\nsecret\n", "the first line is the password; it is empty"),
         (b"\xffx\n", "the password: byte 0 is not UTF-8"),
-        ("secret".encode("utf-16"), "the password: found UTF-16; expected is UTF-8"),
+        ("secret".encode("utf-16"), "the password: found UTF-16; expected: UTF-8"),
         (b"sec\0ret\n", "the password has a NUL"),
         (b"\xef\xbb\xbf\n", "the first line is the password; it is empty"),
         (b"x" * (PASSWORD_BYTES_MAX + 1), "a password has at most 65536 bytes"),

@@ -131,7 +131,7 @@ def test_of_a_token_only_the_name_is_shown(folder: Path) -> None:
     texts = [
         run("acls.csv", *listener("OAUTH", "--token", name, "--output", output))[1]
         for name in ("alice.jwt", "nobody.jwt")
-        for output in ("table", "json")
+        for output in ("text", "json")
     ]
 
     assert texts[0].startswith("User:alice (inferred)\nbecause: the claim sub of the token\n")

@@ -50,7 +50,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
 
     for out, options, text in (
         (tmp_path / "out", ("--forget", "User:bob"), "found 'User:bob' in no table of"),
-        (tmp_path / "out", ("--forget", "bob"), "expected is a principal such as User:alice"),
+        (tmp_path / "out", ("--forget", "bob"), "expected: a principal such as User:alice"),
         ("s3a://bucket/access", ("--vacuum-hours", "1"), "in an object store at least 24"),
     ):
         done = CliRunner(catch_exceptions=True).invoke(

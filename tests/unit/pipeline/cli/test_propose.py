@@ -202,7 +202,7 @@ def test_super_users_that_are_no_principals(out: Path, wrong: str) -> None:
     done = called("propose", "--tables", out, "--super-user", wrong)
 
     assert done.exit_code == 2
-    assert "expected is Type:name, such as User:admin" in done.output
+    assert "expected: Type:name, such as User:admin" in done.output
 
 
 def test_a_principal_that_is_spelt_otherwise(out: Path) -> None:

@@ -202,7 +202,7 @@ def test_a_grant_that_is_not_there(out: Path) -> None:
     ("arguments", "text"),
     [
         ((), "found no grant; name one by a row"),
-        (("User:app",), "found 1 cells; expected are 7; a row is KafkaPrincipal,"),
+        (("User:app",), "found 1 cells; expected: 7; a row is KafkaPrincipal,"),
         (("--operation", "Raed"), "'Raed'"),
     ],
 )

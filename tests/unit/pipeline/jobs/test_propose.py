@@ -264,7 +264,7 @@ def test_bad_options(tmp_path: Path) -> None:
         made(tmp_path, kinds("nonsense"))
     with pytest.raises(PipelineError, match="found nothing"):
         made(tmp_path, kinds())
-    with pytest.raises(PipelineError, match="'alice': expected is type:name"):
+    with pytest.raises(PipelineError, match="'alice': expected type:name"):
         made(tmp_path, ProposalOptions(principals=("alice",)))
 
 

@@ -72,15 +72,15 @@ def test_a_file_keeps_everything(tmp_path: Path) -> None:
     ("text", "expected"),
     [
         ("{", "Expecting"),
-        ("[]", 'expected is "version": 1'),
-        ('{"version": 1, "findings": []}', "findings: found []; expected is an object"),
-        ('{"version": 1, "reported": "now"}', "reported: found 'now'; expected is a day such as"),
-        ('{"version": 1, "cluster": []}', "cluster: found []; expected is a text"),
-        (ENTRY % '"owner": 5', "finding 'a': owner: found 5; expected is a text"),
+        ("[]", 'expected: "version": 1'),
+        ('{"version": 1, "findings": []}', "findings: found []; expected: an object"),
+        ('{"version": 1, "reported": "now"}', "reported: found 'now'; expected: a day such as"),
+        ('{"version": 1, "cluster": []}', "cluster: found []; expected: a text"),
+        (ENTRY % '"owner": 5', "finding 'a': owner: found 5; expected: a text"),
         (ENTRY % '"until": "2027-01-31"', "finding 'a': unknown property 'until'; allowed: kind,"),
         (
             '{"version": 1, "findings": {"a": {"kind": "k", "text": "t", "first_seen": "today"}}}',
-            "'a': first_seen: found 'today'; expected is a day",
+            "'a': first_seen: found 'today'; expected: a day",
         ),
     ],
 )

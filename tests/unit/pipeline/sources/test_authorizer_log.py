@@ -151,7 +151,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     found = parsed(tmp_path, record("a").encode() + b"\n" + bad + b"\n" + record("b").encode())
 
     assert names(found) == ["a", "b"]
-    assert found.quarantine["reason"].to_list() == ["bytes that are no UTF-8"]
+    assert found.quarantine["reason"].to_list() == ["bytes that are not UTF-8"]
 
 
 def test_other_loggers_are_left_out(tmp_path: Path) -> None:

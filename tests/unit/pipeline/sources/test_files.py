@@ -98,7 +98,7 @@ def test_utf_16_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes("[2026".encode("utf-16"))
 
-    with pytest.raises(Unreadable, match="found UTF-16; expected is UTF-8"):
+    with pytest.raises(Unreadable, match="found UTF-16; expected: UTF-8"):
         identify(path)
 
 

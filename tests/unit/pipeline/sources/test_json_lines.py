@@ -21,7 +21,7 @@ def adapter(line: bytes) -> Line:
     """Read ``a``, ``m`` and ``-``; anything else is an error."""
     found: dict[bytes, Line] = {b"a": [ROW], b"m": Missing(2), b"-": None}
     if line not in found:
-        raise ValueError(f"found {line!r}\nexpected is a, m or -")
+        raise ValueError(f"found {line!r}\nexpected: a, m or -")
     return found[line]
 
 
@@ -36,7 +36,7 @@ def test_lines_of_every_kind(tmp_path: Path, size: int, monkeypatch: pytest.Monk
 
     assert found.decisions["count"].sum() == 2
     assert (found.lines, found.ignored, found.missing) == (5, 2, 2)
-    assert found.quarantine.rows() == [(4, 1, "found b'x' expected is a, m or -", "x")]
+    assert found.quarantine.rows() == [(4, 1, "found b'x' expected: a, m or -", "x")]
 
 
 def test_a_range_has_its_own_lines(tmp_path: Path) -> None:

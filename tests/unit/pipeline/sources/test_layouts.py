@@ -47,9 +47,9 @@ def test_patterns(pattern: str, line: str, level: str) -> None:
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [
-        ("%p %m%n", "expected is %d, the time, and then %m, the message"),
-        ("%m %d%n", "expected is %d, the time, and then %m, the message"),
-        ("%d %p%n", "expected is %d, the time, and then %m, the message"),
+        ("%p %m%n", "expected %d, the time, and then %m, the message"),
+        ("%m %d%n", "expected %d, the time, and then %m, the message"),
+        ("%d %p%n", "expected %d, the time, and then %m, the message"),
         ("%d %m %m", "found '%m' twice"),
         ("%d %q %m", "found '%q %m'; known are %d, %p, %m"),
         ("%d{HH:mm:ss,SSS} %m", "has no date"),

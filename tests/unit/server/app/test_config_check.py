@@ -124,7 +124,7 @@ def test_what_a_shared_store_needs_is_looked_at(tmp_path: Path) -> None:
     file.write_text(f"node.id=1\ndoorkeeper.store={url}\n")
 
     assert told.startswith("F line 2: doorkeeper.store: sslrootcert: ")
-    assert "expected is PEM" in told
+    assert "expected PEM" in told
     assert "s3cret" not in told
     assert check_configuration(file, ()).settings.store is not None
 

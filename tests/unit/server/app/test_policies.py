@@ -59,7 +59,7 @@ def test_policies_are_loaded() -> None:
             "a subclass of doorkeeper.plugins.CreateTopicPolicy",
         ),
         (f"{HERE}.Unfinished", "the class lacks the methods validate"),
-        (f"{HERE}.Awaited", "validate is async def; expected is def"),
+        (f"{HERE}.Awaited", "validate is async def; expected: def"),
         ("unheard-of", "found no entry point of this name in doorkeeper.create_topic_policies"),
     ],
 )

@@ -64,7 +64,7 @@ async def test_a_complete_future_of_a_thread_is_complete_at_once() -> None:
 @pytest.mark.parametrize("odd", [None, 7, "x", [coroutine]])
 async def test_what_cannot_be_awaited_is_an_exception(odd: Any) -> None:
     """The text shows what was found."""
-    with pytest.raises(TypeError, match="expected is an awaitable"):
+    with pytest.raises(TypeError, match="expected: an awaitable"):
         await result_of(odd)
 
 

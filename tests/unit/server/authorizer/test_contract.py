@@ -120,9 +120,9 @@ def test_the_defaults_take_the_two_results_only(answer: Any) -> None:
         def authorize(self, context: Any, actions: Sequence[Action]) -> Any:
             return [answer for _ in actions]
 
-    with pytest.raises(TypeError, match="expected is an AuthorizationResult"):
+    with pytest.raises(TypeError, match="expected: an AuthorizationResult"):
         Odd().authorized_operations(request_of("alice"), [topic("a")])
-    with pytest.raises(TypeError, match="expected is an AuthorizationResult"):
+    with pytest.raises(TypeError, match="expected: an AuthorizationResult"):
         Odd().authorize_by_resource_type(request_of("alice"), READ, ResourceType.TOPIC)
 
 

@@ -115,7 +115,7 @@ def test_kafkas_names_and_paths_lead_to_ours(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("com.example.Authorizer", "found the name of a Java class; expected is a Python class: "),
+        ("com.example.Authorizer", "found the name of a Java class; expected: a Python class: "),
         ("de.example.Authorizer", "cannot import de.example: ModuleNotFoundError: No module named"),
         ("dk_broken.Authorizer", "cannot import dk_broken: ZeroDivisionError: division by zero; "),
         ("dk_plugin.Nothing", "the module dk_plugin has no Nothing"),
@@ -158,7 +158,7 @@ def test_methods_may_take_their_arguments_in_any_way() -> None:
 @pytest.mark.parametrize(
     ("name", "texts"),
     [
-        ("Awaits", ["authorize is async def; expected is def", "acls is async def"]),
+        ("Awaits", ["authorize is async def; expected: def", "acls is async def"]),
         ("Miscounts",
          ["authorize(self, context) is called with 2 arguments besides self: too many",
           "create_acls(self, context, bindings, more) is called with",
@@ -184,5 +184,5 @@ def test_a_class_of_java_whose_first_package_python_has() -> None:
     """Python's io is a module: io.confluent is answered as any other name of a Java class."""
     name = "io.confluent.kafka.security.authorizer.ConfluentServerAuthorizer"
 
-    with pytest.raises(UnusableClass, match="found the name of a Java class; expected is a Python"):
+    with pytest.raises(UnusableClass, match="found the name of a Java class; expected: a Python"):
         authorizer_class(name)

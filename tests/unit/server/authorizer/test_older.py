@@ -76,7 +76,7 @@ async def test_only_true_allows(answer: object) -> None:
     authorizer = await held(A)
     authorizer.older.authorize = lambda *_: answer
 
-    with pytest.raises(TypeError, match="expected is True or False"):
+    with pytest.raises(TypeError, match="expected: True or False"):
         authorizer.authorize(request_of("alice"), [Action(READ, ORDERS)])
 
 

@@ -86,7 +86,7 @@ async def never() -> None:
         (lambda: fails(OSError("no answer")), ErrorCode.NOT_CONTROLLER, "no answer"),
         (lambda: fails(asyncio.CancelledError()), ErrorCode.NOT_CONTROLLER, "cancelled"),
         (never, ErrorCode.NOT_CONTROLLER, "took too long"),
-        (lambda: None, ErrorCode.NOT_CONTROLLER, "expected is an awaitable"),
+        (lambda: None, ErrorCode.NOT_CONTROLLER, "expected: an awaitable"),
         (lambda: fails(ApiError(ErrorCode.POLICY_VIOLATION)), ErrorCode.POLICY_VIOLATION, ""),
     ],
 )

@@ -145,7 +145,7 @@ def test_principals(
         ("SASL_SSL", UNSIGNED, (SIGNED_HANDLER,), "is not signed"),
         ("SASL_SSL", SIGNED, (UNSIGNED_HANDLER,), "takes unsigned tokens only"),
         ("SASL_SSL", SIGNED, ("sasl.oauthbearer.sub.claim.name=upn",), "upn: the claim for the"),
-        ("SASL_SSL", SIGNED, ("sasl.oauthbearer.sub.claim.name=n",), "the claim n is no text"),
+        ("SASL_SSL", SIGNED, ("sasl.oauthbearer.sub.claim.name=n",), "the claim n is not a string"),
     ],
 )
 def test_refusals(

@@ -71,7 +71,7 @@ def test_the_record_of_nobody_fits_nothing() -> None:
         (f"$pbkdf2-sha256$2000001${B64}${HASH}", "2000001 iterations"),
         (f"$pbkdf2-sha256$10000$AAAA${HASH}", "a salt of 3 bytes; allowed: 8 to 128"),
         (f"$pbkdf2-sha256$10000${B64}$AAAA", "a hash of 3 bytes; allowed: 32 to 128"),
-        (f"$pbkdf2-sha256$10000${B64}${'A' * 41}", "no base64"),
+        (f"$pbkdf2-sha256$10000${B64}${'A' * 41}", "not base64"),
     ],
 )
 def test_what_is_no_record_or_out_of_bounds_is_refused(text: str, said: str) -> None:

@@ -79,7 +79,7 @@ def _add_authorization(rows: Rows, manifest: Manifest, roles: Mapping[object, Ma
     _add_acls(rows, manifest, where, principal)
     names = manifest.spec.get("roles") or []
     if not isinstance(names, list):
-        raise rows.error((*path, "spec", "roles"), where, "roles: expected is a list of names")
+        raise rows.error((*path, "spec", "roles"), where, "roles: expected a list of names")
     for name in names:
         role = roles.get(name) if isinstance(name, str) else None
         if role is None:
@@ -92,7 +92,7 @@ def _add_acls(rows: Rows, manifest: Manifest, where: str, principal: str) -> Non
     path: Path = (*manifest.path, "spec", "acls")
     acls = manifest.spec.get("acls") or []
     if not isinstance(acls, list):
-        raise rows.error(path, where, "acls: expected is a list")
+        raise rows.error(path, where, "acls: expected a list")
     for index, acl in enumerate(acls):
         _add_acl(rows, (*path, index), f"{where}: acl {index + 1}", acl, principal)
 
@@ -112,7 +112,7 @@ def _add_acl(rows: Rows, path: Path, where: str, acl: object, principal: str) ->
         raise rows.error(path, where, text)
     operations = body.get("operations")
     if not isinstance(operations, list):
-        raise rows.error(path, where, "operations: expected is a list")
+        raise rows.error(path, where, "operations: expected a list")
     row: dict[str, Any] = {
         "resource": resource.get("type"),
         "name": resource.get("pattern"),

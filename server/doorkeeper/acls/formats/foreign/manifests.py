@@ -72,7 +72,7 @@ def _manifest(source: Source, path: Path, document: object) -> Manifest:
     if not _is_manifest(document):
         line = source.line_of(path)
         raise FormatError(
-            f"found {short(document)}; expected is a resource with apiVersion and kind", line
+            f"found {short(document)}; expected: a resource with apiVersion and kind", line
         )
     assert isinstance(document, dict)
     group, _, version = document["apiVersion"].rpartition("/")

@@ -34,7 +34,7 @@ class Rows:
         """Add a binding; ``words`` are the arguments of ``binding_of``."""
         for word, value in words.items():
             if not isinstance(value, str):
-                raise self.error(path, where, f"{word}: found {short(value)}; expected is a text")
+                raise self.error(path, where, f"{word}: found {short(value)}; expected: a text")
         try:
             binding = binding_of(**words)
         except FormatError as error:

@@ -49,7 +49,7 @@ def read(text: str) -> AclSet:
     for start, end in pairwise([*starts, len(lines)]):
         names = lines[start].split()
         if names not in ([*_COLUMNS], [*_COLUMNS, _ERROR]):
-            text = f"found the columns {', '.join(names)}; expected are {', '.join(_COLUMNS)}"
+            text = f"found the columns {', '.join(names)}; expected: {', '.join(_COLUMNS)}"
             raise FormatError(text, start + 1)
         begins = [lines[start].index(name) for name in names]
         for number in range(start + 1, end):

@@ -87,7 +87,7 @@ def _add_user(rows: Rows, user: Manifest) -> None:
     acls = mapping_at(authorization).get("acls", [])
     acls_path: Path = (*path, "spec", "authorization", "acls")
     if not isinstance(acls, list):
-        raise rows.error(acls_path, where, "acls: expected is a list")
+        raise rows.error(acls_path, where, "acls: expected a list")
     for index, acl in enumerate(acls):
         _add_acl(
             rows, (*acls_path, index), f"{where}: acl {index + 1}", acl, principal, user.version
@@ -114,7 +114,7 @@ def _add_acl(rows: Rows, path: Path, where: str, acl: object, principal: str, ve
     except FormatError as error:
         raise rows.error((*path, *error.path), where, str(error)) from None
     if ("operation" in body) == ("operations" in body):
-        raise rows.error(path, where, "expected is a list of operations")
+        raise rows.error(path, where, "expected a list of operations")
     resource = mapping_at(body.get("resource"))
     kind = resource.get("type")
     pattern = resource.get("patternType", "literal")
@@ -129,6 +129,6 @@ def _add_acl(rows: Rows, path: Path, where: str, acl: object, principal: str, ve
     }
     operations = body["operations"] if "operations" in body else [body["operation"]]
     if not isinstance(operations, list):
-        raise rows.error(path, where, "operations: expected is a list")
+        raise rows.error(path, where, "operations: expected a list")
     for operation in operations:
         rows.add(path, where, {**row, "does": operation})

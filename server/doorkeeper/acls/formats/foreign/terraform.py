@@ -115,7 +115,7 @@ def _resources(source: Source, document: Mapping[str, Any]) -> Iterator[_Resourc
     if document.get("version") != _VERSION:
         version = short_text(document.get("version"))
         raise FormatError(
-            f"a state of Terraform in version {version}; expected is {_VERSION}, which a newer"
+            f"a state of Terraform in version {version}; expected: {_VERSION}, which a newer"
             " Terraform writes: terraform state pull > state.json",
             source.line_of((0, "version")),
         )

@@ -176,7 +176,7 @@ class _Node:
                 return
             event = event_of(line.data)
             if event is None:
-                self._wrong(UNREADABLE, file, line.number, "the line is no event")
+                self._wrong(UNREADABLE, file, line.number, "the line is not an event")
             else:
                 yield line.number, event
 

@@ -68,7 +68,7 @@ def _scan(decoder: json.JSONDecoder, text: str) -> tuple[dict[str, object], int]
         # No cause: the parser's error contains the whole text.
         raise InvalidJson("malformed JSON") from None
     if not isinstance(decoded, dict):
-        raise InvalidJson("the JSON value is no object")
+        raise InvalidJson("the JSON value is not an object")
     return decoded, end
 
 

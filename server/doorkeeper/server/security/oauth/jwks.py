@@ -82,9 +82,11 @@ def parse(data: bytes) -> KeySet:
     try:
         members = json_object(data).get("keys")
     except InvalidJson as error:
-        raise ValueError(f"no JSON Web Key Set: {error}") from None
+        raise ValueError(f"not a JSON Web Key Set: {error}") from None
     if not isinstance(members, list) or len(members) > KEYS_MAX:
-        raise ValueError(f'no JSON Web Key Set: "keys" must be a list of at most {KEYS_MAX} keys')
+        raise ValueError(
+            f'not a JSON Web Key Set: "keys" must be a list of at most {KEYS_MAX} keys'
+        )
     keys: list[VerificationKey] = []
     left_out: list[str] = []
     for number, member in enumerate(members, 1):
@@ -106,14 +108,14 @@ def parse(data: bytes) -> KeySet:
 
 def _key(member: object) -> VerificationKey:
     if not isinstance(member, dict):
-        raise ValueError("no JSON object")
+        raise ValueError("not a JSON object")
     kid, use, operations = member.get("kid"), member.get("use"), member.get("key_ops")
     if use not in (None, "sig"):
         raise ValueError("its use is not sig")
     if operations is not None and not (isinstance(operations, list) and "verify" in operations):
         raise ValueError("its key_ops do not have verify")
     if kid is not None and not isinstance(kid, str):
-        raise ValueError("its kid is no text")
+        raise ValueError("its kid is not a string")
     algorithms, key = _key_of_type(member)
     if "alg" in member and member["alg"] is not None:
         algorithms &= {str(member["alg"])}
@@ -136,7 +138,7 @@ def _key_of_type(member: dict[str, object]) -> tuple[frozenset[str], Key]:
         assert key.public_key is not None
     except (JoseError, UnsupportedAlgorithm, ValueError, TypeError, KeyError):
         # No cause: the errors of the libraries contain parts of the key.
-        raise ValueError(f"it is no {kind} key that can be used") from None
+        raise ValueError(f"it cannot be used as a key of type {kind}") from None
     return algorithms, key
 
 

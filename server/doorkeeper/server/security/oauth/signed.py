@@ -145,7 +145,7 @@ def _header(part: str) -> tuple[str | None, str]:
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         raise TokenRefused("the algorithm of the signature is not allowed")
     if kid is not None and not isinstance(kid, str):
-        raise TokenRefused("the id of the key is no text")
+        raise TokenRefused("the id of the key is not a string")
     if "crit" in header or "b64" in header:
         raise TokenRefused("the token has a critical header")
     # A header of encrypted tokens (RFC 7516): whoever set it expects another payload.
@@ -198,7 +198,7 @@ def _seconds(claims: Mapping[str, object], name: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TokenRefused(f"the claim {name} is no number")
+        raise TokenRefused(f"the claim {name} is not a number")
     if isinstance(value, int) and not -_LONG_MAX <= value <= _LONG_MAX:
         raise TokenRefused(f"the claim {name} is out of range")
     if math.isinf(value) or abs(value) > _LONG_MAX // 1000:
@@ -231,4 +231,4 @@ def _check_scope(value: object) -> None:
     items = [value] if isinstance(value, str) else value
     names = [trim(item) for item in items if isinstance(item, str)]
     if len(names) != len(items) or not all(names) or len(set(names)) != len(names):
-        raise TokenRefused("the scope has something that is no name, or a name twice")
+        raise TokenRefused("the scope has something that is not a name, or a name twice")

@@ -59,5 +59,5 @@ def text_claim(claims: Mapping[str, object], name: str) -> str | None:
     """
     value = claims.get(name)
     if value is not None and not isinstance(value, str):
-        raise TokenRefused(f"the claim {name} is no text")
+        raise TokenRefused(f"the claim {name} is not a string")
     return value

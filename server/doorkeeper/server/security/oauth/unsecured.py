@@ -135,7 +135,7 @@ def _seconds(claims: Mapping[str, object], name: str) -> float | None:
     if value is None:
         return None
     if not isinstance(value, (int, float)):
-        raise TokenRefused(f"the claim {name} is no number")
+        raise TokenRefused(f"the claim {name} is not a number")
     try:
         return float(value)
     except OverflowError:

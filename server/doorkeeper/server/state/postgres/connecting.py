@@ -89,5 +89,5 @@ def _or_refuse(store: SharedStore, name: str, use: Callable[[], object]) -> None
         use()
     except (OSError, ValueError) as error:  # an SSLError is an OSError
         paths = ", ".join(str(store.files[part]) for part in name.split(" and "))
-        why = "expected is PEM" if isinstance(error, ssl.SSLError) else error
+        why = "expected PEM" if isinstance(error, ssl.SSLError) else error
         raise StorageError(f"doorkeeper.store: {name}: {paths}: cannot be used: {why}") from error

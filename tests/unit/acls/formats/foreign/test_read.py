@@ -299,9 +299,9 @@ def test_commas_that_kafka_ui_does_not_quote() -> None:
     row = "User:CN=a,OU=b,GROUP,PREFIXED,c,d,READ,ALLOW,*"
 
     assert read(f"{header}\n{row}\n") == [allow("User:CN=a,OU=b", READ, group("c,d", PREFIXED))]
-    with pytest.raises(FormatError, match="line 2: found 10 cells; expected are 7"):
+    with pytest.raises(FormatError, match="line 2: found 10 cells; expected: 7"):
         read(f"{header}\nUser:a,TOPIC,LITERAL,TOPIC,LITERAL,x,y,READ,ALLOW,*\n")
-    with pytest.raises(FormatError, match="line 2: found 9 cells; expected are 7"):
+    with pytest.raises(FormatError, match="line 2: found 9 cells; expected: 7"):
         read(f"Kafka{header}\n{row}\n")
 
 
@@ -347,10 +347,10 @@ REFUSED = [
     ("values to come", _confluent({"principal": None}), "not known: principal"),
     ("two clusters", _confluent({}, {"kafka_cluster": [{"id": "lkc-2"}]}), "after ACLs of 'lkc-1'"),
     ("ANY", _confluent({"operation": "ANY"}), r"line \d+: .*operation: found 'ANY'"),
-    ("a number", _confluent({"resource_name": 7}), r"name: found 7; expected is a text"),
+    ("a number", _confluent({"resource_name": 7}), r"name: found 7; expected: a text"),
     ("operation in v1", _user(operation="Read"), "line 19: .*unknown: operation"),
     ("a typing error", _user(hosts="*"), "unknown: hosts; .*did you mean host"),
-    ("no operations", _user(operations=None), "operations: expected is a list"),
+    ("no operations", _user(operations=None), "operations: expected a list"),
     ("a kind of resource", _user(resource={"type": "topics", "name": "t"}), "did you mean TOPIC"),
     ("a tag", "apiVersion: kafka.strimzi.io/v1\nkind: !!python/name:os.system KafkaUser\n", "tag"),
     (

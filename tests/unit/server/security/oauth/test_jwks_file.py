@@ -49,7 +49,7 @@ async def test_a_faulty_file_leaves_the_keys(tmp_path: Path) -> None:
     keys.refresh()
 
     problem = str(log.one("files not reloaded: the previous values stay in use").fields["problem"])
-    assert problem.startswith(f"{path}: no JSON Web Key Set")
+    assert problem.startswith(f"{path}: not a JSON Web Key Set")
     assert ids(keys) == ["first"]
 
 

@@ -107,7 +107,7 @@ def test_files_of_no_use_are_named(tmp_path: Path, name: str) -> None:
     files = {"sslrootcert": ca} | dict.fromkeys(names, file)
     query = "&".join(f"{key}={path}" for key, path in files.items())
 
-    with pytest.raises(StorageError, match=f"{name}: .*file.pem.*: expected is PEM"):
+    with pytest.raises(StorageError, match=f"{name}: .*file.pem.*: expected PEM"):
         connector(store_of(f"{URL}?sslmode=verify-ca&{query}"))
 
 
