@@ -152,7 +152,7 @@ def test_kerberos(folder: Path) -> None:
     ("words", "said"),
     [
         ((), "give one of --cert, --token, --kerberos and --user, or the address"),
-        (("acls.csv",), "acls.csv is no live cluster"),
+        (("acls.csv",), "acls.csv is not a live cluster"),
         (("--user", "a"), "--config is missing"),
         (("kafka://a:1", "--listener", "A"), "--config is missing"),
         (("kafka://a:1", "--override", "a=b"), "--config is missing"),
