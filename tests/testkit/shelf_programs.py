@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from testkit.shelf import Program
-from testkit.shelf_connect import debezium_postgres, file_connectors, java
+from testkit.shelf_connect import connect_worker, debezium_postgres, file_connectors, java
 
 if TYPE_CHECKING:
     from testkit.shelf import Stage
@@ -75,6 +75,7 @@ PROGRAMS = {
     "kafka-streams": Program(
         streams, ["kafka-streams"], "State transition from PENDING_ERROR", ["input", "output"]
     ),
+    "kafka-connect-worker": Program(connect_worker, ["kafka-connect-worker"]),
     "kafka-connect-connectors": Program(file_connectors, ["kafka-connect-connectors"], KILLED),
     "debezium-postgres": Program(debezium_postgres, ["debezium-postgres"], KILLED),
 }

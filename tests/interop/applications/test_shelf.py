@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from testkit.oracle_totals import Totals
     from testkit.shelf import Program
 
+# kafka-python leaves a socket to the collector if it is closed while it connects.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"
+)
+
 USER = "alice"
 PRINCIPAL = f"User:{USER}"
 QUICK = ("kcat",)
