@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
+from testkit.kafka_jars import PROJECT, other_jars
 from testkit.shelf import Program
 from testkit.shelf_connect import connect_worker, debezium_postgres, file_connectors, java
 
 if TYPE_CHECKING:
     from testkit.shelf import Stage
 
+INTEROP = PROJECT / "tests" / "interop"
 LINES = ("all streams lead to kafka", "hello kafka streams", "join kafka summit")
 WORDS = 11
 """The words of ``LINES``: so many counts come out."""
@@ -68,6 +72,27 @@ def streams(stage: Stage) -> None:
         shutil.rmtree(stage.folder / "state")
 
 
+def spark(stage: Stage) -> None:
+    """Copy a topic to another one by a stream with a checkpoint; go on after a restart."""
+    (kafka,), names = stage.clusters, stage.names
+    kafka.create_topics(names["input"], names["output"])
+    lib = other_jars(INTEROP / "spark_kafka" / "pom.xml")
+    login = {f"kafka.{key}": value for key, value in stage.login().items()}
+    settings = {
+        "jars": ",".join(sorted(map(str, lib.glob("*.jar")))),
+        "checkpoint": str(stage.folder / "checkpoint"),
+        "source": {**login, "subscribe": names["input"], "startingOffsets": "earliest"},
+        "sink": {**login, "topic": names["output"]},
+    }
+    script = str(INTEROP / "spark_kafka" / "copy_topic.py")
+    for run in (1, 2):
+        kafka.write(names["input"], "an order")
+        with stage.running(
+            sys.executable, script, json.dumps(settings), SPARK_LOCAL_IP="127.0.0.1"
+        ):
+            stage.until("records are copied", partial(kafka.has, names["output"], run))
+
+
 KILLED = "Task is being killed and will not recover"
 
 PROGRAMS = {
@@ -78,4 +103,5 @@ PROGRAMS = {
     "kafka-connect-worker": Program(connect_worker, ["kafka-connect-worker"]),
     "kafka-connect-connectors": Program(file_connectors, ["kafka-connect-connectors"], KILLED),
     "debezium-postgres": Program(debezium_postgres, ["debezium-postgres"], KILLED),
+    "spark-kafka": Program(spark, ["spark-kafka"]),
 }
