@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.admin import ConfigResource, KafkaAdminClient, NewTopic
-from kafka.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
-from kafka.structs import OffsetAndMetadata
+from kafka.admin import KafkaAdminClient, NewTopic
+from kafka.errors import TopicAlreadyExistsError
 
 from doorkeeper.acls.formats.choosing import Format, read
 from doorkeeper.acls.model import (
@@ -121,14 +120,6 @@ class Cluster(NamedTuple):
                 with suppress(TopicAlreadyExistsError):
                     admin.create_topics([NewTopic(name, 1, 1)])
 
-    def delete(self, topic: str) -> None:
-        """Delete a topic that another run has left."""
-        with (
-            closing(KafkaAdminClient(bootstrap_servers=self.target.plain)) as admin,
-            suppress(UnknownTopicOrPartitionError),
-        ):
-            admin.delete_topics([topic])
-
     def write(self, topic: str, *texts: str) -> None:
         """Write records."""
         with closing(KafkaProducer(bootstrap_servers=self.target.plain)) as producer:
@@ -159,30 +150,6 @@ class Cluster(NamedTuple):
             while any(consumer.position(each) < end for each, end in ends.items()):
                 found += sum(map(len, consumer.poll(500).values()))
             return found >= number
-
-    def partitions(self, topic: str) -> int:
-        """Return the number of a topic's partitions."""
-        with closing(KafkaConsumer(bootstrap_servers=self.target.plain)) as consumer:
-            return len(consumer.partitions_for_topic(topic) or ())
-
-    def setting(self, topic: str, name: str) -> str:
-        """Return a setting of a topic."""
-        with closing(KafkaAdminClient(bootstrap_servers=self.target.plain)) as admin:
-            (found,) = admin.describe_configs([ConfigResource("TOPIC", topic)])["topic"].values()
-            return str(found.get(name, {}).get("value"))
-
-    def alter(self, topic: str, partitions: int, **settings: str) -> None:
-        """Give a topic more partitions, and settings."""
-        with closing(KafkaAdminClient(bootstrap_servers=self.target.plain)) as admin:
-            admin.create_partitions({topic: partitions})
-            admin.alter_configs([ConfigResource("TOPIC", topic, settings)])
-
-    def commit(self, group: str, topic: str, offset: int) -> None:
-        """Commit an offset of a group."""
-        with closing(KafkaConsumer(bootstrap_servers=self.target.plain, group_id=group)) as reader:
-            partition = TopicPartition(topic, 0)
-            reader.assign([partition])
-            reader.commit({partition: OffsetAndMetadata(offset, "", -1)})
 
     def is_at(self, group: str, topic: str, offset: int) -> bool:
         """Say whether a group has committed this offset."""

@@ -1,4 +1,4 @@
-"""Programs of the shelf that are Kafka Connect: a worker, connectors, Debezium, MirrorMaker 2."""
+"""Programs of the shelf that are Kafka Connect: a worker, connectors, Debezium."""
 
 from __future__ import annotations
 
@@ -208,59 +208,6 @@ def debezium_postgres(stage: Stage) -> None:
                 )
                 stage.until("it beats", partial(kafka.has, f"__debezium-heartbeat.{name}"))
                 rest.has_offsets(name)
-
-
-def mirror_maker(stage: Stage) -> None:
-    """Mirror a topic with its records, settings and partitions, and the offsets of a group."""
-    (source, target), names = stage.clusters, stage.names
-    one, two, topic, group = names["source"], names["target"], names["topic"], names["group"]
-    source.create_topics(topic)
-    # Its name is the same in each run.
-    target.delete("heartbeats")
-    mirrored = f"{one}.{topic}"
-    settings = {
-        "clusters": f"{one}, {two}",
-        **{f"{one}.{key}": value for key, value in stage.login(0).items()},
-        **{f"{two}.{key}": value for key, value in stage.login(1).items()},
-        f"{one}->{two}.enabled": "true",
-        f"{one}->{two}.topics": topic,
-        f"{one}->{two}.groups": group,
-        f"{two}->{one}.enabled": "false",
-        f"{two}->{one}.emit.heartbeats.enabled": "false",
-        **dict.fromkeys(OF_ONE, "1"),
-        "sync.group.offsets.enabled": "true",
-        "sync.topic.acls.enabled": "false",
-        "offset.lag.max": "0",
-        "offset.flush.interval.ms": "500",
-    }
-    file = stage.properties("mm2.properties", **settings)
-    for run in (1, 2):
-        source.write(topic, "an order")
-        source.commit(group, topic, run)
-        with stage.running(*java("org.apache.kafka.connect.mirror.MirrorMaker", file)):
-            stage.until("records are mirrored", partial(target.has, mirrored, run))
-            stage.until("offsets are mirrored", partial(target.is_at, group, mirrored, run))
-            stage.until("it beats", partial(target.has, "heartbeats"))
-            if run == 1:
-                source.alter(topic, 2, **{"retention.ms": "777000"})
-            stage.until(
-                "settings are mirrored",
-                lambda: target.setting(mirrored, "retention.ms") == "777000",
-            )
-            stage.until("partitions are mirrored", lambda: target.partitions(mirrored) == 2)
-
-
-OF_ONE = (
-    "replication.factor",
-    *("checkpoints.topic.replication.factor", "heartbeats.topic.replication.factor"),
-    *("offset-syncs.topic.replication.factor", "config.storage.replication.factor"),
-    *("offset.storage.replication.factor", "status.storage.replication.factor"),
-    *("offset.storage.partitions", "status.storage.partitions"),
-    *("refresh.topics.interval.seconds", "refresh.groups.interval.seconds"),
-    *("sync.topic.configs.interval.seconds", "emit.heartbeats.interval.seconds"),
-    *("emit.checkpoints.interval.seconds", "sync.group.offsets.interval.seconds"),
-)
-"""Settings of MirrorMaker whose value is 1 here: one broker, and no long waits."""
 
 
 def holds(file: Path, text: str) -> bool:

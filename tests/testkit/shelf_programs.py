@@ -1,4 +1,9 @@
-"""The programs of the shelf of learned roles: how each is started, and what it must have done."""
+"""The programs of the shelf of learned roles: how each is started, and what it must have done.
+
+No package registry has Schema Registry, ksqlDB, Karapace, Cruise Control, AKHQ, kafka-ui,
+kafka-exporter and kminion. Burrow 1.2.1 cannot decode the offsets of a broker 4.3.1, and Apicurio
+Registry 3.3 needs Java 21.
+"""
 
 from __future__ import annotations
 
