@@ -32,10 +32,9 @@ from doorkeeper_pipeline.evaluation.questions import (
     LAST,
     PRINCIPAL,
 )
-from doorkeeper_pipeline.jobs.asking import Question, ask
+from doorkeeper_pipeline.jobs.asking import Part, Question, ask
 from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from doorkeeper_pipeline.jobs.clients import clients
-from doorkeeper_pipeline.jobs.gold import Part
 from doorkeeper_pipeline.jobs.observed import days
 
 if TYPE_CHECKING:

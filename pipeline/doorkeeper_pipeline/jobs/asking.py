@@ -6,27 +6,31 @@ may count what it finds. Answers are small beside the decisions, and are added u
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import polars as pl
 import pyarrow as pa
 
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-from doorkeeper_pipeline.evaluation.questions import COUNT, FIRST, LAST, TIME
-from doorkeeper_pipeline.jobs.distinct import COUNTS, distinct, plain, scan
+from doorkeeper_pipeline.jobs.distinct import distinct, plain, scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from doorkeeper_pipeline.engines.contract import Engine
-    from doorkeeper_pipeline.jobs.gold import GoldInput, Part
 
 KEPT_BYTES = 128 << 20
 """How much of the distinct decisions is kept between passes: a million of them. The answers of sets
 of ACLs to them, kept beside them, take as much again."""
 
-_FLAGS = frozenset({"probe"})
+
+class Part(NamedTuple):
+    """Files of decisions that one task reads.
+
+    ``by`` are the columns that distinguish the rows; empty where the files have each once.
+    """
+
+    files: tuple[str, ...]
+    by: tuple[str, ...] = ()
 
 
 class Question(NamedTuple):
@@ -46,30 +50,6 @@ class Asked(NamedTuple):
 
     questions: tuple[Question, ...]
     kept: dict[Part, DecisionTable]
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Asks for the decisions by some columns only, with their counts and times."""
-
-    by: tuple[str, ...]
-
-    def __call__(self, _: GoldInput) -> Question:
-        """Return the question."""
-        kinds = ((name, pa.bool_() if name in _FLAGS else pa.string()) for name in self.by)
-        counts = [pa.field(COUNT, pa.int64()), pa.field(FIRST, TIME), pa.field(LAST, TIME)]
-        return Question(totals, self.by, pa.schema([*kinds, *counts]))
-
-    def of(self, asked: GoldInput) -> pl.DataFrame:
-        """Return the rows of the whole history, sorted."""
-        found = pl.from_arrow(asked.answer(self))
-        assert isinstance(found, pl.DataFrame)
-        return distinct(found.lazy(), self.by).sort(self.by).collect()
-
-
-def totals(by: tuple[str, ...], table: DecisionTable) -> pa.Table:
-    """Return the decisions of a part by some columns only."""
-    return distinct(table.frame.lazy(), by).select(*by, *COUNTS).collect().to_arrow()
 
 
 def ask(

@@ -9,8 +9,8 @@ import polars as pl
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclOperation, AclPermissionType, ResourceType
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.questions import COUNT, PRINCIPAL, RESOURCE_TYPE
-from doorkeeper_pipeline.jobs.asking import Totals
 from doorkeeper_pipeline.jobs.basis import OUTCOME
+from doorkeeper_pipeline.jobs.totals import Totals
 from doorkeeper_pipeline.schemas import CLIENTS
 
 if TYPE_CHECKING:

@@ -24,22 +24,12 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.evaluation.acl_sets import AclSet
     from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
     from doorkeeper_pipeline.evaluation.index import Index
-    from doorkeeper_pipeline.jobs.asking import Question
+    from doorkeeper_pipeline.jobs.asking import Part, Question
 
     Asking = Callable[["GoldInput"], Question]
 
 
 Derived = TypeVar("Derived")
-
-
-class Part(NamedTuple):
-    """Files of decisions that one task reads.
-
-    ``by`` are the columns that distinguish the rows; empty where the files have each once.
-    """
-
-    files: tuple[str, ...]
-    by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,9 +124,9 @@ class GoldInput:
         from doorkeeper_pipeline.jobs import asking
         from doorkeeper_pipeline.jobs.distinct import DISTINCT
 
-        parts = [Part((file,)) for file in self.sums]
+        parts = [asking.Part((file,)) for file in self.sums]
         if not parts and self.decisions:
-            parts = [Part(self.decisions, DISTINCT)]
+            parts = [asking.Part(self.decisions, DISTINCT)]
         return asking.ask(self.engine, parts, questions, self.kept)
 
 

@@ -17,9 +17,10 @@ from doorkeeper_pipeline.evaluation.questions import (
     RESOURCE_TYPE,
     TIME,
 )
-from doorkeeper_pipeline.jobs.asking import Question, Totals
+from doorkeeper_pipeline.jobs.asking import Question
 from doorkeeper_pipeline.jobs.basis import OUTCOME
 from doorkeeper_pipeline.jobs.observed import ACTIVITY, PROBE
+from doorkeeper_pipeline.jobs.totals import Totals
 from doorkeeper_pipeline.tables import contents
 
 if TYPE_CHECKING:

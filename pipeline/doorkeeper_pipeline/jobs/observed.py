@@ -24,10 +24,10 @@ from doorkeeper_pipeline.evaluation.questions import (
     RESOURCE_TYPE,
 )
 from doorkeeper_pipeline.evaluation.verdicts import Activity
-from doorkeeper_pipeline.jobs.asking import Totals
 from doorkeeper_pipeline.jobs.basis import DAY, OUTCOME, span_of
 from doorkeeper_pipeline.jobs.distinct import distinct
 from doorkeeper_pipeline.jobs.pairs import pairs_in
+from doorkeeper_pipeline.jobs.totals import Totals
 from doorkeeper_pipeline.tables import contents
 
 if TYPE_CHECKING:

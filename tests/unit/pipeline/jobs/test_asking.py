@@ -10,9 +10,10 @@ import pyarrow as pa
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.jobs import observed
-from doorkeeper_pipeline.jobs.asking import Question, Totals
+from doorkeeper_pipeline.jobs.asking import Question
 from doorkeeper_pipeline.jobs.distinct import COUNTS, DISTINCT
 from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.jobs.totals import Totals
 from doorkeeper_pipeline.sources.json_lines import Decided, _frame
 from doorkeeper_pipeline.tables import contents
 
