@@ -12,6 +12,7 @@ succession ACL sets and change logs to bindings, with when each came and went
 gold       the list of the jobs that make gold tables, and their input
 distinct   equal decisions as one row
 asking     questions to the distinct decisions, several in one pass
+totals     the question for decisions by some columns only
 drift, new_access
            gold tables that need no evaluation
 grants, denied, least_privilege

@@ -1,10 +1,10 @@
 """Permission checks of handlers: the authorizer calls of a broker, with its log flags.
 
 The generated table ``doorkeeper.server.api.operations`` has the operations that each API needs, on
-which resource, and whether the authorizer log has a line for each answer. A handler takes its rows
-by name:
+which resource, and whether the authorizer log has a line for each answer. A handler takes all rows
+of its API, in the order of the table:
 
-    _DESCRIBE, _CREATE = needs(MetadataRequest.API_KEY)
+    _ALTER, _DESCRIBE = needs(...)
     if is_allowed(node, context, _DESCRIBE, topic): ...
 
 Without an authorizer everything is allowed.

@@ -258,6 +258,7 @@ class GuardedAuthorizer:
         """
         loop = asyncio.get_running_loop()
         ends_s = loop.time() + timeout_s
+        # The context is noted with a slow call, and is the method's first argument.
         call = partial(self._call, change.method, context, context, items, makes_list=True)
         limit = asyncio.timeout_at(ends_s)
         outcomes: Sequence[Any]

@@ -9,7 +9,8 @@ one before has its answer. Which request is handled when depends on the state of
                of answers, a millisecond), and has requests left. Ends with the next turn of the
                loop. Before the login each frame has such a turn, and they come from ``FairQueue``.
     waiting    ``_request``: the first request waits. One task, ``_task``, waits for it, answers it
-               and goes on with the next ones. Ends with the task.
+               and goes on with the next ones. Ends with the task. (An update has a task of its own,
+               which goes on without the client: ``net.updates``.)
     full       ``_is_full``: the peer does not take its answers, so that the write buffer is not
                empty, or ``_long`` answers leave in pieces. Ends with the last byte. A request
                may wait at the same time: what it waits for begins or goes on, its answer is
@@ -346,7 +347,10 @@ class Channel(Accepted):
         return now_s
 
     def _take(self, result: Advance, began_s: float) -> bytes | bytearray | None:
-        """Return an answer that is ready at once; else begin to wait, or to end."""
+        """Return an answer that is ready at once; else begin to wait, or to end.
+
+        What waits begins here: an update is admitted and gets its task.
+        """
         if isinstance(result, (bytes, bytearray)):
             return result
         if isinstance(result, Closed):

@@ -128,6 +128,7 @@ class UpdateInFlight:
             result = await update.apply(server.services)
             timeout.cancel()
             if server.audit_log is not None:
+                # The log calls its subscribers, the audit log among them, before it completes this.
                 left_s = max(timeout.when() - server.loop.time(), GRACE_S)
                 problem = await server.audit_log.wait_until_recorded(left_s)
                 error = None if problem is None else _recording_error(problem)
@@ -208,5 +209,5 @@ def _recording_error(problem: str) -> ApiError:
     return ApiError(
         ErrorCode.KAFKA_STORAGE_ERROR,
         f"The change was made, but the audit log could not be written: {problem}."
-        " It will be recorded when that is possible.",
+        " It is recorded later if the disk is what failed.",
     )

@@ -307,8 +307,8 @@ async def test_a_change_that_could_not_be_recorded() -> None:
     (result,) = answer(frame, CreateAclsResponse, 3)[1].results
     assert result.error_code == 56
     assert result.error_message == (
-        "The change was made, but the audit log could not be written: no space. It will be recorded"
-        " when that is possible."
+        "The change was made, but the audit log could not be written: no space. It is recorded"
+        " later if the disk is what failed."
     )
 
 

@@ -217,11 +217,11 @@ class AuditLog:
         )
 
     async def wait_until_recorded(self, timeout_s: float) -> str | None:
-        """Wait until every change so far is in the file, synced as configured.
+        """Wait until every change so far is in the file, with strict also synced.
 
-        Return why it is not, which only happens with strict: the problem of the disk, for changes
-        during the failure, or that it has not answered in time. Further changes are refused then,
-        until it does.
+        Return why it is not: with strict, the problem of the disk, for changes during the failure,
+        or that it has not answered in time; further changes are refused then, until it does. In
+        any mode, that the event cannot be made.
         """
         last = self._last_change
         if last is not None:
