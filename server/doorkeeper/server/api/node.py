@@ -319,7 +319,8 @@ class Update(Struct, frozen=True):
     """A change to make before the request is answered.
 
     A task (``net.updates``) awaits ``apply``; then the connection encodes the response that
-    ``respond`` builds from its result. An ``ApiError`` of ``apply`` is the error of the whole request.
+    ``respond`` builds from its result. An ``ApiError`` of ``apply`` is the error of the whole
+    request.
 
     ``items`` is the number of items that may fail alone: one for each ACL, one for any other
     change. They count under ``operation``. ``wait`` is false where the response does not depend on
