@@ -29,7 +29,8 @@ check FILE` prints every error and warning of one.
 
 - The file has Java's format: ISO 8859-1 with `\\uXXXX`, `\\` continues a line, the last entry of
   a key counts.
-- `--override key=value` (repeatable) comes after the file. Environment variables are not read.
+- `--override key=value` (repeatable) comes after the file. Environment variables set no
+  keys; `DOORKEEPER_JAAS_FILE` and `KRB5_CONFIG` name files.
 - **With a file, nothing is added to it.** `authorizer.class.name` absent means that everything is
   allowed, as in Kafka; the start says so and how to turn ACLs on.
 - **With no file** the server is for trying out: `listeners=PLAINTEXT://localhost:9092`, the
@@ -46,9 +47,9 @@ check FILE` prints every error and warning of one.
 - A Java class of others, for `principal.builder.class` or
   `sasl.server.callback.handler.class`, and config providers (`${file:...}`, also
   where `config.providers` is empty) stop the start: they would change who may do what.
-- A file without a key, and a configuration without an authorizer, which allows everything, are
-  warnings; `doorkeeper config check --strict` fails. A file with
-  control characters, which is binary, is refused.
+- A file without any key is a warning, and so is a configuration without an authorizer, which
+  allows everything: `doorkeeper config check --strict` fails with either. A binary file, with
+  control characters, is refused.
 - The rules between listeners are Kafka's, but for one: where nothing names the listener between
   nodes and none is called PLAINTEXT, it is the first that clients may dial.
 - Passwords are never printed, logged or described; nor is the text of a JAAS entry that is
