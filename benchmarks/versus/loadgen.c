@@ -112,7 +112,7 @@ static void fail(const char *what) {
 }
 
 static void wrong(const Peer *peer, const char *what, int64_t found, int64_t expected) {
-    fprintf(stderr, "loadgen: connection %u, answer %d: %s is %lld; expected is %lld\n",
+    fprintf(stderr, "loadgen: connection %u, answer %d: %s is %lld; expected: %lld\n",
             peer->number, peer->answered_id + 1, what, (long long)found, (long long)expected);
     exit(1);
 }

@@ -22,7 +22,7 @@ COMMIT: Final = "b0373dec"
 @functools.cache
 def previous_version() -> Path:
     """Return a folder with the files of ``COMMIT``; skips where git does not have it."""
-    command = ["git", "archive", "--output=tar", COMMIT, "server", "protocol", "tests/testkit"]
+    command = ["git", "archive", "--format=tar", COMMIT, "server", "protocol", "tests/testkit"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     if done.returncode != 0:
         pytest.skip(f"git does not have the commit {COMMIT}")
