@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from testkit.kafka_jars import Jars
+from testkit.load import scaled
 
 ANSWER_S = 60
 """No answer of the suites takes longer, on a busy machine either."""
@@ -18,6 +19,23 @@ JAVA = (
     "-Xmx256m",
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
 )
+
+
+CALLS_S = 240
+
+
+def client_calls(jars: Jars, address: str, name: str) -> dict[str, str]:
+    """Return what Kafka's Java clients print of their calls (``ClientCalls.java``)."""
+    done = subprocess.run(
+        [*JAVA, "-cp", jars.classpath, "ClientCalls", address, name],
+        capture_output=True,
+        text=True,
+        timeout=scaled(CALLS_S),
+        check=False,
+    )
+    printed = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+    assert printed.pop("acls", done.stderr).startswith("[(pattern=ResourcePattern(")
+    return printed
 
 
 class JavaLines:

@@ -3,14 +3,13 @@
 Those before 2.8 give up on a server that does not list Produce, whatever they want of it.
 """
 
-import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from doorkeeper.server.api.produce import NO_RECORDS
 from testkit.doorkeeper_server import DoorkeeperServer
-from testkit.java_lines import JAVA
+from testkit.java_lines import client_calls
 from testkit.kafka_broker import free_port
 from testkit.kafka_jars import client_jars
 from testkit.or_skip import or_skip
@@ -20,7 +19,6 @@ RELEASES = (
     *("3.0.2", "3.6.2", "3.9.1", "4.3.1", "4.4.0"),
 )
 
-CALLS_S = 240
 """All calls of a release, on a busy machine too."""
 
 STOCK = "Request parameters do not satisfy the configured policy."
@@ -49,17 +47,9 @@ def test_a_release(server: DoorkeeperServer, release: str) -> None:
     jars = or_skip(lambda: client_jars(release))
     name = f"client-{release}"
 
-    done = subprocess.run(
-        [*JAVA, "-cp", jars.classpath, "ClientCalls", f"localhost:{server.ports[0]}", name],
-        capture_output=True,
-        text=True,
-        timeout=CALLS_S,
-        check=False,
-    )
+    printed = client_calls(jars, f"localhost:{server.ports[0]}", name)
 
-    told = dict(line.split(": ", 1) for line in done.stdout.splitlines())
-    assert told.pop("acls", done.stderr).startswith("[(pattern=ResourcePattern(")
-    assert told == {
+    assert printed == {
         "nodes": "1",
         "topic": "true",
         "deleted": "1",

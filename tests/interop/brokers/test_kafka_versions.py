@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,17 +13,15 @@ from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersion
 from kafka_versions_list import RELEASES, TELEMETRY, asked
 from testkit.applications import APPLICATION, run, set_acls
 from testkit.frames import FrameClient
-from testkit.java_lines import JAVA
+from testkit.java_lines import client_calls
 from testkit.kafka_jars import client_jars
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
-from testkit.load import scaled
 from testkit.or_skip import or_skip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-CALLS_S = 240
 OLDER = "2.8"
 
 
@@ -64,17 +61,9 @@ def test_java_clients_meet_an_older_broker(kafka: str, release: str) -> None:
     """They manage topics and ACLs, and produce, with the versions of the release."""
     jars = or_skip(lambda: client_jars(release))
     with DoorkeeperServer(kafka=kafka, records=True) as server:
-        done = subprocess.run(
-            [*JAVA, "-cp", jars.classpath, "ClientCalls", server.bootstrap_servers, "a"],
-            capture_output=True,
-            text=True,
-            timeout=scaled(CALLS_S),
-            check=False,
-        )
+        printed = client_calls(jars, server.bootstrap_servers, "a")
 
-    told = dict(line.split(": ", 1) for line in done.stdout.splitlines())
-    assert told.pop("acls", done.stderr).startswith("[(pattern=ResourcePattern(")
-    assert told == {
+    assert printed == {
         "nodes": "1",
         "topic": "true",
         "deleted": "1",

@@ -7,7 +7,7 @@ their ACLs, now or after its next start.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from doorkeeper.base.errors import ApiError
     from doorkeeper.client.identity import ScramLogin
 
-_WORDS: Final = {rule.value: risk for rule, risk in OVERRIDES.items()}
-
 
 def _accepted(
     _context: click.Context, _parameter: click.Parameter, words: tuple[str, ...]
@@ -41,7 +39,7 @@ def _accepted(
 
 def accept_option(*words: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option that accepts what rules refuse; all rules, or those of some words."""
-    chosen = words or tuple(_WORDS)
+    chosen = words or tuple(rule.value for rule in OVERRIDES)
     return named_option(
         "--accept", "accepted", type=click.Choice(chosen), multiple=True, callback=_accepted
     )
