@@ -2,10 +2,13 @@
 
     version: 1
     acls:
-      - {resourceType: TOPIC, name: orders, principal: User:alice, operation: [READ, DESCRIBE]}
+      - resourceType: TOPIC
+        name: orders
+        principal: User:alice
+        operation: [READ, DESCRIBE]
 
 ``patternType``, ``host`` and ``permissionType`` default to LITERAL, * and ALLOW. A record may have
-a list of operations; writing gives each binding a record of its own with all fields.
+a list of operations. YAML is written so, JSON with a record of all fields for each binding.
 ``owned_parts`` reads the parts that a file owns, ``roles`` the grants of roles, ``acceptances`` the
 accepted findings, ``entities`` the topics, users and quotas.
 
@@ -15,15 +18,15 @@ Source: ``schemas/records/acl_set.json``.
 from __future__ import annotations
 
 import json
-import re
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from doorkeeper.acls.formats.acceptances import acceptances
 from doorkeeper.acls.formats.acl_set import AclSet
+from doorkeeper.acls.formats.block_yaml import read_items, write_items
 from doorkeeper.acls.formats.built_in_roles import BUILT_IN
-from doorkeeper.acls.formats.documents import document_of
 from doorkeeper.acls.formats.entities import SECTIONS, entities_of
 from doorkeeper.acls.formats.lines import line_at
 from doorkeeper.acls.formats.names import FormatError, binding_of, check_words, short
@@ -32,7 +35,7 @@ from doorkeeper.acls.formats.roles import replace_references, roles_of, rows_of_
 from doorkeeper.acls.formats.sources import json_source, yaml_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from doorkeeper.acls.formats.acceptances import Acceptance
     from doorkeeper.acls.formats.lines import Path
@@ -51,10 +54,6 @@ DEFAULTS = {"patternType": "LITERAL", "host": "*", "permissionType": "ALLOW"}
 _WORDS = (*NEEDED, *DEFAULTS)
 HEAD = f"version: {VERSION}\nacls:\n"
 """The beginning of what ``write_yaml`` writes."""
-_NOT_IN_YAML = re.compile(
-    "[^\t -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-)
-"""Characters that YAML escapes: non-printable ones, and its additional line breaks."""
 
 
 def read(source: Source) -> AclSet:
@@ -109,13 +108,35 @@ def _json_list(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def write_yaml(bindings: Iterable[AclBinding], sections: Sections | None = None) -> str:
-    """Return bindings as YAML, one on each line; all texts are quoted."""
-    # JSON is YAML, but for the characters that YAML must escape; it is written far faster.
-    rows = "".join(f"- {_yaml_text(record)}\n" for record in records(bindings))
+    """Return bindings as block YAML without defaults; ``sections`` as in ``write_json``.
+
+    Bindings that follow each other and differ in their operations only are one record.
+    """
+    rows = "".join(write_items(map(_short_record, _by_operations(bindings))))
     text = f"{HEAD}{rows}" if rows else f"version: {VERSION}\nacls: []\n"
     for word, of_one in (sections or {}).items():
-        text += f"{word}:\n" + "".join(f"- {_yaml_text(record)}\n" for record in of_one)
+        text += f"{word}:\n{''.join(write_items(of_one))}"
     return text
+
+
+def _by_operations(bindings: Iterable[AclBinding]) -> Iterator[list[AclBinding]]:
+    for _, of_one in groupby(bindings, _all_but_operation):
+        yield list(of_one)
+
+
+def _all_but_operation(binding: AclBinding) -> object:
+    pattern, (principal, host, _, permission) = binding
+    return pattern, principal, host, permission
+
+
+def _short_record(bindings: Sequence[AclBinding]) -> dict[str, str | list[str]]:
+    operations = [binding.entry.operation.name for binding in bindings]
+    record = next(records(bindings))
+    return {
+        word: operations if word == "operation" and len(operations) > 1 else value
+        for word, value in record.items()
+        if value != DEFAULTS.get(word)
+    }
 
 
 def records(bindings: Iterable[AclBinding]) -> Iterator[dict[str, str]]:
@@ -223,18 +244,8 @@ def _bindings(row: object, text_of: Callable[[str], str]) -> Iterator[AclBinding
 
 
 def _as_written(text: str) -> object | None:
-    """Parse the output of ``write_yaml``, a hundred times as fast; None for other texts."""
+    """Parse the output of ``write_yaml``, many times as fast; None for other texts."""
     if not text.startswith(HEAD):
         return None
-    lines = text[len(HEAD) :].rstrip("\n").split("\n")
-    if not all(line.startswith("- {") for line in lines):
-        return None
-    try:
-        return {"version": VERSION, "acls": [document_of(line[2:]) for line in lines]}
-    except ValueError:
-        return None
-
-
-def _yaml_text(record: Mapping[str, Any]) -> str:
-    text = json.dumps(record, ensure_ascii=False)
-    return _NOT_IN_YAML.sub(lambda match: f"\\U{ord(match[0]):08X}", text)
+    items = read_items(text, len(HEAD))
+    return None if items is None else {"version": VERSION, "acls": items}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acls.formats.records import write_yaml
+from doorkeeper.acls.formats.records import HEAD, write_yaml
 from doorkeeper.acls.recorded_access import reasons_text
 from doorkeeper.cli.acls.command_lines import kafka_acls_command
 from doorkeeper.cli.acls.printing import row
@@ -23,7 +23,7 @@ def _command(binding: AclBinding) -> str:
 
 
 def _yaml_item(binding: AclBinding) -> str:
-    return write_yaml([binding]).splitlines()[-1]
+    return write_yaml([binding]).removeprefix(HEAD).rstrip("\n")
 
 
 _ITEMS: dict[str, Callable[[AclBinding], str]] = {
@@ -41,8 +41,7 @@ def lines_of(needed: Sequence[NeededAcl], output: str) -> Iterator[str]:
         if not needed:
             yield from write_yaml(()).splitlines()
             return
-        # The head of a file with any ACL.
-        yield from write_yaml([needed[0].binding]).splitlines()[:-1]
+        yield from HEAD.splitlines()
     for acl in needed:
         yield f"# {printable(reasons_text(acl.reasons))}"
         yield _ITEMS[output](acl.binding)
