@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.acls.formats.choosing import Format, format_of, read, read_set
@@ -483,6 +483,7 @@ HEADS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("head", HEADS, ids=str)
 @settings(max_examples=60)
 @given(members=st.dictionaries(WORDS, VALUES, max_size=5))
+@example(members={"metadata": {"name": []}})
 def test_any_document_is_read_or_refused(head: dict[str, Any], members: dict[str, Any]) -> None:
     """Whatever stands in it: the only error is that of a format."""
     for text in (json.dumps({**members, **head}), json.dumps([{**members, "resource_type": 1}])):
