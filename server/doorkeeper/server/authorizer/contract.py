@@ -259,6 +259,11 @@ class AnswersAtOnce(Authorizer):
     def snapshot(self) -> Snapshot:
         """Return the present ACLs."""
 
+    @property
+    @abstractmethod
+    def stale(self) -> bool:
+        """Return whether the ACLs are too old to decide by: all but super users are denied."""
+
     @abstractmethod
     def at_one_state(self, authorizer_log: AuthorizerLog) -> AnswersAtOnce:
         """Return a copy for another thread, which decides by the present state, and logs here."""

@@ -1,8 +1,8 @@
 """Kafka's StandardAuthorizer over a ``StateLog``: its decisions, errors and authorizer log.
 
-Decisions read one immutable snapshot through masks; the responsible rule is looked up only if a log
-line is written. Each request that changes ACLs is one change of the log: one transaction, visible
-atomically.
+Decisions read one immutable snapshot through masks; the responsible rule is looked up only for a
+line of the authorizer log, and by the thread of the audit log. Each request that changes ACLs is
+one change of the log: one transaction, visible atomically.
 
 Source: ``org.apache.kafka.metadata.authorizer.StandardAuthorizer`` (4.3.1).
 """
@@ -229,6 +229,10 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
             raise self._pending()
         return self._state_log.state.acls
 
+    @property
+    def stale(self) -> bool:
+        return self._state_log.state.stale
+
     def _pending(self) -> DecisionPending:
         assert self._loaded is not None, "it is asked after its start"
         return DecisionPending(self._loaded)
@@ -394,7 +398,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
         probe = Action(operation, resource, resource_reference_count=0, log_if_denied=False)
         if self.authorize(context, [probe])[0] is _ALLOWED:
             return _ALLOWED
-        if self._state_log.state.stale:
+        if self.stale:
             return _DENIED
         user = context.principal
         allowed = allowed_on_some(

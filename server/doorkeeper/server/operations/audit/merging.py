@@ -23,6 +23,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol
 
+from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.snapshot import EMPTY as NO_ACLS
 from doorkeeper.server.authorizer.contract import AuthorizationResult
 from doorkeeper.server.config.audit_keys import (
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.server.authorizer.contract import Action
     from doorkeeper.server.config.settings import Settings
@@ -60,6 +60,10 @@ _COUNT: Final = attrgetter("count")
 # A module constant: looking a member up on its class costs more than the rest of a test (3.11).
 _ALLOWED: Final = AuthorizationResult.ALLOWED
 
+# What explains a denial whose ACLs were too old, as in the authorizer log. One object, since equal
+# decisions are found by identity.
+_DENIES_BY_DEFAULT: Final = Policy()
+
 
 class Basis(Protocol):
     """An authorizer whose decisions can be explained from two values."""
@@ -70,6 +74,11 @@ class Basis(Protocol):
     @property
     def snapshot(self) -> Snapshot:
         """Return the current ACLs."""
+        ...
+
+    @property
+    def stale(self) -> bool:
+        """Return whether the ACLs are too old to decide by: all but super users are denied."""
         ...
 
 
@@ -180,6 +189,8 @@ class Merging:
         # state, asks the same again.
         if f"{user.principal_type}:{user.name}" in policy.super_users:
             return policy, NO_ACLS
+        if basis.stale:
+            return _DENIES_BY_DEFAULT, NO_ACLS
         return policy, basis.snapshot
 
     def _count_each(

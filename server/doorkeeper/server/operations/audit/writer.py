@@ -95,6 +95,8 @@ class Writer:
         self._meter = meter
         self._lines = Lines(settings.node_id)
         self._file: _File | None = None
+        # Full files with their last numbers, until they have their final names.
+        self._full: list[tuple[_File, int]] = []
         self._seq = folder.last_seq()
         self._lost: dict[str, Loss] = {}
         self._held: list[QueuedEvents] = []
@@ -126,6 +128,7 @@ class Writer:
             self._notify(_waiting(batch), self.failing)
 
     def _end(self) -> None:
+        self._finish_full()
         self._close_file()
         if self._reserved:
             self._folder.free_reserve()
@@ -154,6 +157,7 @@ class Writer:
             self._sync()
         self._notify(waiting, self.failing if self._held else self._unsure)
         # After the waiters: compression of a closed file takes time.
+        self._finish_full()
         file, now_s = self._file, self._clocks.steady_s()
         if file is not None and now_s - file.opened_s >= self._settings[AUDIT_FILE_MS] / 1000:
             self._close_file()
@@ -207,7 +211,7 @@ class Writer:
             and file.size
             and file.size + len(data) > self._settings[AUDIT_FILE_BYTES]
         ):
-            self._close_file()
+            self._set_aside()
         if self._file is None:
             path, descriptor = self._folder.open(self._seq + 1)
             self._file = _File(path, descriptor, self._seq + 1, self._clocks.steady_s())
@@ -260,16 +264,31 @@ class Writer:
 
     # --- files
 
+    def _set_aside(self) -> None:
+        """End the full file; it gets its final name once the waiters of its events are served."""
+        if self._strict:
+            self._sync()
+        if self._file is not None:
+            self._full.append((self._file, self._seq))
+        self._file = self._unsynced_since_s = None
+
+    def _finish_full(self) -> None:
+        full, self._full = self._full, []
+        for file, last in full:
+            self._finish(file, last)
+
     def _close_file(self) -> None:
-        """Close the open file under its final name, and delete old files."""
         file, self._file = self._file, None
         self._unsynced_since_s = None
-        if file is None:
-            return
+        if file is not None:
+            self._finish(file, self._seq)
+
+    def _finish(self, file: _File, last: int) -> None:
+        """Close a file under its final name, and delete old files."""
         try:
             file.close()
             if file.size:
-                self._folder.close(file.path, file.first, self._seq)
+                self._folder.close(file.path, file.first, last)
             else:
                 file.path.unlink()
             self._folder.delete_old(

@@ -20,7 +20,7 @@ from msgspec import Struct
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.runtime.metrics.table import FAST_S
-from doorkeeper_wire.api_keys import API_NAMES, ApiKey
+from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,23 +31,6 @@ NO_ERROR: Final = "none"
 _ERRORS: Final = {int(code): code.name for code in ErrorCode} | {0: NO_ERROR}
 
 
-CHANGING: Final = frozenset(
-    {
-        ApiKey.CREATE_TOPICS,
-        ApiKey.DELETE_TOPICS,
-        ApiKey.CREATE_ACLS,
-        ApiKey.DELETE_ACLS,
-        ApiKey.ALTER_CONFIGS,
-        ApiKey.CREATE_DELEGATION_TOKEN,
-        ApiKey.RENEW_DELEGATION_TOKEN,
-        ApiKey.EXPIRE_DELEGATION_TOKEN,
-        ApiKey.INCREMENTAL_ALTER_CONFIGS,
-        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
-    }
-)
-"""The APIs that may wait for their change."""
-
-
 class Waited(NamedTuple):
     """The time of a request before its first wait, and of the wait."""
 
@@ -55,7 +38,7 @@ class Waited(NamedTuple):
     remote_s: float
 
 
-class _Changes(Struct, frozen=True):
+class _WaitHistograms(Struct, frozen=True):
     local: Histogram
     remote: Histogram
 
@@ -73,9 +56,10 @@ class RequestMeter:
     """Counts requests and updates. Not thread-safe."""
 
     def __init__(self, meters: Meters) -> None:
-        """Series are created at the first request of their API."""
+        """Series are created at the first request, those of waits at the first wait."""
         self._meters = meters
-        self._answered: dict[tuple[int, int], tuple[Counter, Histogram, _Changes | None]] = {}
+        self._answered: dict[tuple[int, int], tuple[Counter, Histogram]] = {}
+        self._waits: dict[int, _WaitHistograms] = {}
         self._refused = meters.counter(table.UPDATES_REFUSED)
 
     def record_answers(
@@ -83,8 +67,9 @@ class RequestMeter:
     ) -> None:
         """Count answers by API key and error code, with their total time.
 
-        ``waited`` is None for requests that did not wait: all of their time is local. Histograms
-        are updated inline and not by ``observe``: this is the path of every request.
+        ``waited`` is None for requests that did not wait: all of their time is local, and is in no
+        histogram but the total. That one is updated inline and not by ``observe``: this is the path
+        of every request.
         """
         first, count = answered[0], len(answered)
         # Pipelined requests are mostly of one kind: ``count`` is cheaper than a Counter.
@@ -98,24 +83,19 @@ class RequestMeter:
         self, answered: tuple[int, int], times: int, total_s: float, waited: Waited | None
     ) -> None:
         try:
-            counter, total, changes = self._answered[answered]
+            counter, total = self._answered[answered]
         # Cheaper than ``get``: the series exist for all but the first request of a kind.
         except KeyError:
-            counter, total, changes = self._bound(*answered)
+            counter, total = self._bound(*answered)
         counter.value += times
         total.counts[bisect_left(FAST_S, total_s)] += times
         total.sum += total_s * times
-        if changes is not None:
-            local_s, remote_s = waited or (total_s, 0.0)
-            changes.local.observe(local_s, times)
-            changes.remote.observe(remote_s, times)
+        if waited is not None:
+            self._count_wait(answered[0], times, waited)
 
     def record_abandoned(self, api_key: int, waited: Waited) -> None:
         """Record the times of a request whose client left before the answer."""
-        changes = self._changes(api_key)
-        if changes is not None:
-            changes.local.observe(waited.local_s)
-            changes.remote.observe(waited.remote_s)
+        self._count_wait(api_key, 1, waited)
 
     def record_overload(self) -> None:
         """Count a refused update of ACLs: too many were waiting."""
@@ -125,22 +105,22 @@ class RequestMeter:
         """Count items that did not complete in time."""
         self._meters.counter(table.ITEMS_TIMED_OUT, operation).add(items)
 
-    def _bound(self, api_key: int, error_code: int) -> tuple[Counter, Histogram, _Changes | None]:
+    def _bound(self, api_key: int, error_code: int) -> tuple[Counter, Histogram]:
         api = api_name(api_key)
         bound = (
             self._meters.counter(table.REQUESTS, api, error_name(error_code)),
             self._meters.histogram(table.REQUEST_SECONDS, api),
-            self._changes(api_key),
         )
         self._answered[api_key, error_code] = bound
         return bound
 
-    def _changes(self, api_key: int) -> _Changes | None:
-        # Requests that never wait have no remote time; two more histograms would cost for nothing.
-        if api_key not in CHANGING:
-            return None
-        api = api_name(api_key)
-        return _Changes(
-            self._meters.histogram(table.LOCAL_SECONDS, api),
-            self._meters.histogram(table.REMOTE_SECONDS, api),
-        )
+    def _count_wait(self, api_key: int, times: int, waited: Waited) -> None:
+        waits = self._waits.get(api_key)
+        if waits is None:
+            api = api_name(api_key)
+            waits = self._waits[api_key] = _WaitHistograms(
+                self._meters.histogram(table.LOCAL_SECONDS, api),
+                self._meters.histogram(table.REMOTE_SECONDS, api),
+            )
+        waits.local.observe(waited.local_s, times)
+        waits.remote.observe(waited.remote_s, times)

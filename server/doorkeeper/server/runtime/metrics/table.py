@@ -69,25 +69,24 @@ REQUESTS: Final = _counter(
 )
 REQUEST_SECONDS: Final = _histogram(
     "doorkeeper_request_seconds",
-    "Total time of a request: from when its connection's turn came until its answer left for the"
-    " socket, with those of the same turn. Of CreateAcls and DeleteAcls, local and remote time"
-    " together.",
+    "Total time of a request: from the start of processing until the response is written; pipelined"
+    " requests share their end time. Includes local and remote time of requests that waited.",
     "api",
     buckets=FAST_S,
     kafka=_REQUESTS.format("TotalTimeMs"),
 )
 LOCAL_SECONDS: Final = _histogram(
     "doorkeeper_request_local_seconds",
-    "Local time of a request that changes something (CreateAcls, DeleteAcls...): it ends when"
-    " the wait for the authorizer or the store begins.",
+    "Local time of requests that waited (changes, long polls): ends when the wait for the"
+    " authorizer, the store, or an event begins.",
     "api",
     buckets=FAST_S,
     kafka=_REQUESTS.format("LocalTimeMs"),
 )
 REMOTE_SECONDS: Final = _histogram(
     "doorkeeper_request_remote_seconds",
-    "Remote time of a request that changes something: from the begin of the wait until the last"
-    " item is complete, or has timed out; 0 where nothing was waited for.",
+    "Remote time of requests that waited: from the start of the wait until its last item completed"
+    " or timed out.",
     "api",
     buckets=SLOW_S,
     kafka=_REQUESTS.format("RemoteTimeMs"),

@@ -38,6 +38,7 @@ class Basis:
     def __init__(self) -> None:
         self.policy = Policy()
         self.snapshot = EMPTY
+        self.stale = False
 
 
 class World:
@@ -156,6 +157,26 @@ def test_another_state_is_another_rule(tmp_path: Path) -> None:
     assert [(event.rule, event.count) for event in w.events()] == [
         ("SuperUser", 1),
         ("MatchingAcl", 2),
+    ]
+
+
+def test_denials_of_a_stale_state_name_no_acl(tmp_path: Path) -> None:
+    """A node cut off from its store denies whatever its old ACLs allow, except to super users."""
+    w = World(tmp_path)
+    w.basis.policy = Policy(super_users=frozenset({"User:alice"}), allow_everyone=True)
+    w.basis.snapshot = EMPTY.with_changes(
+        [("id-1", allow("bob", AclOperation.READ, topic("orders")))]
+    )
+    w.basis.stale = True
+    w.decide("bob", READ, allowed=False)
+    w.decide("bob", READ, allowed=False)
+    w.decide("alice", READ)
+
+    w.merging.hand_over()
+
+    assert [(event.outcome, event.rule, event.binding, event.count) for event in w.events()] == [
+        ("DENIED", "DefaultDeny", None, 2),
+        ("ALLOWED", "SuperUser", None, 1),
     ]
 
 

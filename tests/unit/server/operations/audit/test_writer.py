@@ -12,7 +12,7 @@ from doorkeeper.server.operations.audit.events import Reload
 from doorkeeper.server.operations.audit.files import AuditFolder
 from doorkeeper.server.operations.audit.names import open_name, whole_name
 from doorkeeper.server.operations.audit.queue import Queue, QueuedEvents
-from doorkeeper.server.operations.audit.writer import RETRY_S, Writer
+from doorkeeper.server.operations.audit.writer import RETRY_S, Writer, _File
 from doorkeeper.server.runtime.metrics.hooks import AuditMeter
 from testkit.load import scaled
 from testkit.trails import Disk, HandLoop, Log, Time, Waiter, audit_settings, lines_in
@@ -136,6 +136,36 @@ def test_a_file_that_would_be_too_large_is_closed(world: Make) -> None:
 
     assert w.names == [whole_name(1, 1, 2, compressed=True), open_name(1, 3)]
     assert w.reasons == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("sync", [Sync.INTERVAL, Sync.STRICT])
+def test_waiters_are_served_before_a_full_file_is_compressed(
+    world: Make, monkeypatch: pytest.MonkeyPatch, sync: Sync
+) -> None:
+    """With strict the full file is synced before; compression may take seconds."""
+    w = world(file_bytes=300, sync=sync)
+    close, sync_file = AuditFolder.close, _File.sync
+    steps: list[str] = []
+
+    def recorded_close(folder: AuditFolder, *arguments: Any) -> Path:
+        steps.append(f"close, {len(w.told)} served")
+        return close(folder, *arguments)
+
+    def recorded_sync(file: _File) -> None:
+        steps.append(f"sync {file.first}, {len(w.told)} served")
+        sync_file(file)
+
+    monkeypatch.setattr(AuditFolder, "close", recorded_close)
+    monkeypatch.setattr(_File, "sync", recorded_sync)
+    for name in ("a", "b"):
+        w.put(name)
+        w.turn()
+    steps.clear()
+    w.put("c")
+    w.turn()
+
+    synced = ["sync 1, 2 served", "sync 3, 2 served"]
+    assert steps == [*(synced if sync is Sync.STRICT else []), "close, 3 served"]
 
 
 def test_a_file_that_is_old_is_closed(world: Make) -> None:
