@@ -25,6 +25,7 @@ from versus import in_process, worlds
 from versus import over_the_wire as wire
 from versus.calls import reads
 from versus.five import inserted
+from versus.loadgen import Failed
 from versus.page import java_version, page, progress
 from versus.table import KAFKA, KAFKA_EAGER, OURS, Table
 from versus.targets import Doorkeeper, Kafka, Target, load_average
@@ -196,10 +197,14 @@ def main() -> None:
     except Unavailable as error:
         found, kafka = None, f"no Kafka: {error}"
     run = Run(found, quick=options.quick)
+    failures = []
     with run.opened:
         for part in PARTS:
             if options.only in (None, part):
-                getattr(run, part)()
+                try:
+                    getattr(run, part)()
+                except Failed as error:  # what was measured before is written all the same
+                    failures.append(f"{part}: {error}")
     text = page(
         run.table,
         command=shlex.join(["python", "benchmarks/against_kafka.py", *sys.argv[1:]]),
@@ -211,6 +216,8 @@ def main() -> None:
     if options.output == RESULTS:
         README.write_text(inserted(README.read_text(), run.table))
     print(text)
+    if failures:
+        sys.exit(f"incomplete: {'; '.join(failures)}")
 
 
 if __name__ == "__main__":

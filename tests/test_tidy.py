@@ -155,19 +155,6 @@ def test_lists_of_modules_are_complete() -> None:
     assert incomplete == {}
 
 
-def test_tests_state_their_claims() -> None:
-    """Each test has a docstring: the claim that it checks."""
-    silent = [
-        f"{name_of(path)}:{function.lineno} {function.name}"
-        for path in files_of_tests()
-        if path.name.startswith("test_")
-        for function in functions(path)
-        if function.name.startswith("test_") and not ast.get_docstring(function)
-    ]
-
-    assert silent == []
-
-
 def is_elapsed(node: ast.AST) -> bool:
     """Say whether an expression is a clock's time now less another time."""
     return (

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from doorkeeper.server.api.node import Node, Services
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
     from doorkeeper.server.state.outcome import Results
-from doorkeeper_wire.messages.create_acls import AclCreation
+    from doorkeeper_wire.messages.create_acls import AclCreation
 
 (_ALTER,) = needs(CreateAclsRequest.API_KEY)
 

@@ -1,8 +1,8 @@
 """The interfaces of the server that handlers use, and the outcomes that they may return.
 
 A handler is a pure function of a request, its context and a ``Node``: it reads, and changes
-nothing. To make a change it returns an ``Update``: the coroutine to await, and the function that
-builds the response from its result. To wait for an event it returns a ``DelayedResponse``.
+nothing. To make a change it returns an ``Update``: a function that makes it, to be awaited, and one
+that builds the response from its result. To wait for an event it returns a ``DelayedResponse``.
 """
 
 from __future__ import annotations

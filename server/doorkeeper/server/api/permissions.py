@@ -51,7 +51,7 @@ class Need(Struct, frozen=True):
     log_if_denied: bool
     refusal: ErrorCode
     on_cluster: Sequence[Action] = ()
-    """The question to the authorizer, made once, where the resource is the cluster."""
+    """The question to the authorizer about the cluster, made once; only for rows of CLUSTER."""
 
     def action(self, name: str, references: int = 1) -> Action:
         """Return the authorizer's action; ``references`` is how often the request names it."""

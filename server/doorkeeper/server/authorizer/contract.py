@@ -1,8 +1,8 @@
 """The contract between the server and authorizers: KIP-504 in Python.
 
 The server calls, in this order: ``configure`` once, ``start`` once, then the other methods any
-number of times, then ``close`` once. All calls come from the event loop's thread, but for updates
-where ``doorkeeper.authorizer.updates.thread`` is set. Reads
+number of times, then ``close`` once. All calls of a plug-in come from the event loop's thread, but
+for updates where ``doorkeeper.authorizer.updates.thread`` is set. Reads
 (``authorize``, ``acls``, ``acl_count``, ``authorize_by_resource_type``, ``authorized_operations``)
 answer at once and from local memory, or raise ``DecisionPending``. Updates complete later: by one
 awaitable per item, or as coroutines that return all results; the refusal of an item is a value

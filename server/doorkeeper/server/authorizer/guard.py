@@ -7,7 +7,8 @@ the way to the client, and ``DecisionPending`` passes: the request waits.
 
 Calls run on the event loop, which serves nothing else meanwhile: slow ones are counted, and logged
 at most once a minute for each method. Updates may have a thread of their own, in which they are
-called one after the other.
+called one after the other, and large requests ask a copy of the standard authorizer in theirs
+(``one_request``).
 """
 
 from __future__ import annotations
@@ -258,8 +259,8 @@ class GuardedAuthorizer:
         """
         loop = asyncio.get_running_loop()
         ends_s = loop.time() + timeout_s
-        # The context is noted with a slow call, and is the method's first argument.
-        call = partial(self._call, change.method, context, context, items, makes_list=True)
+        begin = partial(change.begin, self.inner, context, items)
+        call = partial(self._call, change.method, context, begin, makes_list=True)
         limit = asyncio.timeout_at(ends_s)
         outcomes: Sequence[Any]
         try:
@@ -298,7 +299,9 @@ class GuardedAuthorizer:
         Raises:
             AuthorizerFault: it raised, also during the iteration, or an item is not a binding.
         """
-        bindings: list[AclBinding] = self._call("acls", None, filter, makes_list=True)
+        bindings: list[AclBinding] = self._call(
+            "acls", None, lambda: self.inner.acls(filter), makes_list=True
+        )
         # Only the standard authorizer returns this type; its bindings need no check.
         if type(bindings) is not SortedBindings:
             for binding in bindings:
@@ -309,7 +312,7 @@ class GuardedAuthorizer:
     def acl_count(self) -> int:
         """Return its count; -1 if that fails."""
         try:
-            count = self._call("acl_count", None)
+            count = self._call("acl_count", None, self.inner.acl_count)
         except AuthorizerFault as fault:
             _LOG.error("%s", fault, exc_info=fault.cause)
             return -1
@@ -330,7 +333,11 @@ class GuardedAuthorizer:
             AuthorizerFault: it raised, or the result is not an AuthorizationResult.
         """
         method = "authorize_by_resource_type"
-        result: AuthorizationResult = self._call(method, context, context, operation, resource_type)
+        result: AuthorizationResult = self._call(
+            method,
+            context,
+            lambda: self.inner.authorize_by_resource_type(context, operation, resource_type),
+        )
         if result is not _ALLOWED and result is not _DENIED:
             self._fail(method, _wrong_item(result, "AuthorizationResult"))
         if result is _ALLOWED:
@@ -350,7 +357,9 @@ class GuardedAuthorizer:
             AuthorizerFault: it raised, or the masks are invalid.
         """
         method = "authorized_operations"
-        masks: list[int] = self._call(method, context, context, resources)
+        masks: list[int] = self._call(
+            method, context, lambda: self.inner.authorized_operations(context, resources)
+        )
         if masks.__class__ is not list or len(masks) != len(resources):
             self._fail(method, _wrong_list(masks, len(resources), "int"))
         for mask, resource in zip(masks, resources, strict=True):
@@ -373,17 +382,18 @@ class GuardedAuthorizer:
         self,
         method: str,
         context: AuthorizableRequestContext | None,
-        *arguments: object,
+        call: Callable[[], Any],
+        *,
         makes_list: bool = False,
     ) -> Any:  # noqa: ANN401 - plug-ins return what they like
-        """Call a method of the authorizer, in the request of ``context``.
+        """Call a method of the authorizer, in the request of ``context``; both are for the log.
 
         ``makes_list`` of what it returns, unless that is a coroutine: here, in the call, since a
         generator runs plug-in code.
         """
         began_s = self._clock()
         try:
-            result = getattr(self.inner, method)(*arguments)
+            result = call()
             is_whole = not makes_list or type(result) in _LISTS or isinstance(result, Coroutine)
             return result if is_whole else list(result)
         except BaseException as error:  # even one that would end the process

@@ -41,8 +41,8 @@ _NONE: Final = 100
 _DENIED: Final = AuthorizationResult.DENIED
 
 
-class RequestLog:
-    """The authorizer log of one request; it is its own threshold, which ``LINES_MAX`` raises."""
+class BoundedLog:
+    """The authorizer log during one request: at most ``LINES_MAX`` denials, then a threshold."""
 
     __slots__ = ("_log", "lines", "threshold")
 
@@ -82,7 +82,7 @@ class RequestAuthorizer:
 
     def __init__(self, guard: GuardedAuthorizer, authorizer: AnswersAtOnce) -> None:
         self._guard = guard
-        self._log = RequestLog(authorizer.authorizer_log)
+        self._log = BoundedLog(authorizer.authorizer_log)
         self._own = authorizer.at_one_state(self._log)
         # A slow call delays nobody here.
         self.reads = GuardedAuthorizer(self._own, slow_ms=sys.maxsize)

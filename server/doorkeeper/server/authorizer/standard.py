@@ -244,7 +244,7 @@ class StandardAuthorizer(AnswersAtOnce, Reconfigurable):
 
         Raises:
             ValueError: a resource is not literal.
-            DecisionPending: the ACLs are not loaded yet, and a super user would not ask.
+            DecisionPending: the ACLs are not loaded yet, and the principal is not a super user.
         """
         user = context.principal
         principal, host = f"{user.principal_type}:{user.name}", context.client_address

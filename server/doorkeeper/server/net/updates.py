@@ -1,8 +1,9 @@
 """Updates in flight: changes that requests wait for, and that go on without their clients.
 
 admit             before the change: whether it may begin
-UpdateInFlight    one change: its task, its time-out, what is told of its failures
-PendingUpdates    those of all connections
+UpdateInFlight    one change: its task, its time-out, and the log of its failures
+
+Those of all connections are ``net.context.PendingUpdates``.
 """
 
 from __future__ import annotations
@@ -70,7 +71,10 @@ def _overload(update: Update, server: ServerContext, peer_id: str) -> ApiError |
 
 
 class UpdateInFlight:
-    """A change that has begun. It survives its connection and the time-out of its request."""
+    """A change that has begun. It survives its connection.
+
+    It survives its time-out too, but for ACLs that are still queued, which the guard withdraws.
+    """
 
     __slots__ = (
         "_began_s",

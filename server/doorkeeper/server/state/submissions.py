@@ -79,8 +79,8 @@ class Submission:
 class Batch(Struct, frozen=True):
     """Planned changes that share one transaction.
 
-    ``state`` lacks only ``last``, the last item that changes anything: it is applied during the
-    write.
+    ``state`` lacks only ``last``, the last item that changes anything: a large one is applied
+    during the write, a small one before.
     """
 
     batch_id: UUID | None

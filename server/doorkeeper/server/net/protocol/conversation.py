@@ -324,6 +324,7 @@ class Conversation:
 
         Raises:
             MemoryError: the process cannot go on.
+            End: the API has no form for errors; the connection closes.
         """
         if isinstance(error, MemoryError):
             raise error

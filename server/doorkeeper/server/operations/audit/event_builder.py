@@ -151,7 +151,7 @@ def decision_event(seen: Seen) -> Decision:
         outcome="ALLOWED" if seen.allowed else "DENIED",
         rule=rule,
         binding=binding,
-        # Handlers clear this flag where a denial only shortens the response.
+        # The table of operations (``api.operations``) clears it where a denial shortens a response.
         purpose="access" if action.log_if_denied else "probe",
         log_if_allowed=action.log_if_allowed,
         log_if_denied=action.log_if_denied,

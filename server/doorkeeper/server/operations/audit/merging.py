@@ -13,8 +13,8 @@ however many decisions it has: the writer's thread adds it to the entries.
  end of the window, or too many entries -> all entries become one item of the queue
 
 Recorded are the decisions that Kafka logs at DEBUG or INFO, as the flags of the action tell.
-Decisions that are not an access by themselves (KIP-430's masks, filters of listings), which Kafka
-logs at TRACE, are not recorded: a single Metadata request has thousands of them.
+Decisions that Kafka logs at TRACE (KIP-430's masks, denials that only shorten a listing) are not
+recorded: a single Metadata request has thousands of them.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 The loop's thread puts, the writer's thread takes, builds and encodes. Some events must be kept and
 always have room: those of a change, because its connection handles no other request until it is
-written, which bounds their number; and those of the server itself, such as its start, because they
-are rare. Decisions and logins are rejected and counted when the queue is full.
+written or its time-out is over, which bounds their number; and those of the server itself, such as
+its start, because they are rare. Decisions and logins are rejected and counted when the queue is
+full.
 """
 
 from __future__ import annotations

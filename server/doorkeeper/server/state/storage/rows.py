@@ -4,8 +4,7 @@ Triggers of the schema apply each row of the log to the items, in the same trans
 
 Small changes of a batch share one statement with complete rows. A change of many rows passes the
 common cells once for each statement, so a thousand ACLs are one statement of four thousand cells.
-While SQLite executes it without Python's global lock, the event loop applies the same change to its
-state.
+While SQLite executes it without Python's global lock, the event loop applies the change.
 
 Each revision has a hash of itself and of its predecessor's: SHA-256, in hexadecimal, of a text of
 cells in UTF-8:
@@ -135,7 +134,7 @@ def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> 
         added = 0
         for kind, edit in change.items():
             encode_row = kind.codec.encode
-            # Deletions first: a key may be deleted and set again in one change.
+            # Deletions first, as in ``Edit.parts``.
             for deleted, some in ((1, edit.deleted), (0, edit.set)):
                 for at in range(0, len(some), SHARED_ROWS_MAX):
                     items = list(map(encode_row, some[at : at + SHARED_ROWS_MAX]))
