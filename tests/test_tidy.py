@@ -228,9 +228,10 @@ def test_no_file_names_a_place_on_one_machine() -> None:
 
 
 def test_the_run_set_is_what_the_project_depends_on() -> None:
-    """requirements/run.in, and in pyproject.toml the dependencies with the extra postgres."""
+    """requirements/run.in, and in pyproject.toml the dependencies with two extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    names = project["dependencies"] + project["optional-dependencies"]["postgres"]
+    extras = project["optional-dependencies"]
+    names = project["dependencies"] + extras["postgres"] + extras["console"]
     declared = {name.replace("'", '"') for name in names}
     lines = (ROOT / "requirements" / "run.in").read_text(encoding="utf-8").splitlines()
 

@@ -25,7 +25,7 @@ from doorkeeper.acls.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.acls.operations import SUPPORTED_OPERATIONS, operations_of
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS, denied_mask, operations_of
 from doorkeeper.acls.partition import collapse, fresh_name, host_classes
 
 if TYPE_CHECKING:
@@ -45,13 +45,15 @@ class Access(Struct, frozen=True):
     ``principal`` is ``User:*`` for principals that no binding names. With ``everywhere`` the
     operation is allowed from a host that no binding names; ``hosts`` are those where it is allowed
     although not everywhere, ``not_from`` those where it is denied although allowed everywhere else.
-    A network may have exceptions: ``10.0.0.0/8 except 10.3.0.0/16``.
+    A network may have exceptions: ``10.0.0.0/8 except 10.3.0.0/16``. ``client`` is one of the
+    addresses from which it is allowed, ``*`` with ``everywhere``.
     """
 
     principal: str
     everywhere: bool
     hosts: tuple[str, ...] = ()
     not_from: tuple[str, ...] = ()
+    client: str = ANY_HOST
 
 
 class Power(NamedTuple):
@@ -59,12 +61,13 @@ class Power(NamedTuple):
 
     ``operations`` are those on a resource that the pattern covers and no narrower pattern does:
     narrower patterns have rows of their own. ``sometimes`` are those that are allowed from some
-    clients of a network only.
+    clients of a network only, ``denied`` those that a DENY refuses to some of these clients.
     """
 
     pattern: ResourcePattern
     operations: tuple[AclOperation, ...]
     sometimes: tuple[AclOperation, ...] = ()
+    denied: tuple[AclOperation, ...] = ()
 
 
 def who_can(
@@ -88,7 +91,9 @@ def who_can(
         differing = _differing(classes, allows_from, everywhere=everywhere)
         if everywhere:
             return Access(principal, everywhere, not_from=differing)
-        return Access(principal, everywhere, hosts=differing)
+        clients = (host_class.client for host_class in classes)
+        client = next((one for one in clients if one is not None and allows_from(one)), ANY_HOST)
+        return Access(principal, everywhere, hosts=differing, client=client)
 
     # One name that no ACL has stands for all others: ACLs decide on them alike.
     of_others = replace(
@@ -167,7 +172,16 @@ def _power(
         permissions_mask(policy, snapshot, principal, client, kind, name) for client in clients
     ]
     always, some = reduce(and_, masks), reduce(or_, masks)
-    return Power(pattern, operations_of(kind, always), operations_of(kind, some & ~always))
+    denied = 0
+    if principal not in policy.super_users:
+        held = (snapshot.effective_mask(kind, name, principal, client) for client in clients)
+        denied = reduce(or_, (denied_mask(kind, mask) for mask in held))
+    return Power(
+        pattern,
+        operations_of(kind, always),
+        operations_of(kind, some & ~always),
+        operations_of(kind, denied),
+    )
 
 
 def names_hosts(snapshot: Snapshot, principal: str) -> bool:

@@ -168,6 +168,15 @@ def allowed_mask(resource_type: ResourceType, held: int) -> int:
     )
 
 
+def denied_mask(resource_type: ResourceType, held: int) -> int:
+    """Return the operations that a DENY of one who holds this mask decides."""
+    return sum(
+        1 << operation
+        for operation in SUPPORTED_OPERATIONS.get(resource_type, ())
+        if held & DENY_TESTS[operation]
+    )
+
+
 def effects(binding: AclBinding) -> tuple[AclOperation, ...]:
     """Return the operations that a binding lets through or keeps out.
 

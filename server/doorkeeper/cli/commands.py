@@ -12,6 +12,9 @@ from doorkeeper.cli.lazy import LazyGroup, Member
 
 _MEMBERS = {
     "serve": Member("doorkeeper.cli.serve:command", "Start the server."),
+    "console": Member(
+        "doorkeeper.console.command:command", "Answer questions about ACLs in a browser."
+    ),
     "acls": Member("doorkeeper.cli.acls.edit:command", "Manage ACLs, and explain decisions."),
     "whoami": Member(
         "doorkeeper.cli.whoami.command:command", "Say which principal a broker sees, and why."

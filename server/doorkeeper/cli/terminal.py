@@ -2,7 +2,8 @@
 
 Colours are for terminals, unless ``NO_COLOR`` is set (https://no-color.org) or ``TERM`` is dumb.
 Control characters in names that come from servers and files are escaped: they could move the
-cursor and forge lines.
+cursor and forge lines. A caller inside the process, as the console, takes the output of a command
+as an ``Output`` instead.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NoReturn, TextIO, TypeVar
 
 import click
+from msgspec import Struct, field
 
 FAILED: Final = 1
 """The status of a command that failed."""
@@ -22,6 +24,23 @@ NOTHING_CHANGED: Final = "nothing was changed"
 """The end of a command that asked, or was refused, before its first change."""
 
 T = TypeVar("T")
+
+OUTPUT: Final = "doorkeeper.cli.output"
+"""The key of an ``Output`` in the ``meta`` of click's context, where a caller has set one."""
+
+
+class Output(Struct):
+    """What a command has printed: ``record`` is its JSON, ``messages`` are those on stderr."""
+
+    record: object = None
+    lines: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+
+
+def _output() -> Output | None:
+    """Return the output that the caller of the command collects; None with a terminal."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(OUTPUT)
 
 
 def has_colours(stream: TextIO, environment: Mapping[str, str]) -> bool:
@@ -33,7 +52,7 @@ def has_colours(stream: TextIO, environment: Mapping[str, str]) -> bool:
 
 def paint(text: str, colour: str, *, bold: bool = False) -> str:
     """Return a text for stdout in a colour, where stdout has colours."""
-    if not has_colours(sys.stdout, os.environ):
+    if _output() is not None or not has_colours(sys.stdout, os.environ):
         return text
     return click.style(text, fg=colour, bold=bold or None)
 
@@ -50,6 +69,9 @@ def printable(text: str) -> str:
 
 def show(lines: Iterable[str]) -> None:
     """Print lines on stdout; characters that its encoding lacks are escaped."""
+    if (output := _output()) is not None:
+        output.lines.extend(lines)
+        return
     text = "\n".join(lines)
     # A name in another script must not end a command in a terminal that is set to ASCII.
     encoding = sys.stdout.encoding or "utf-8"
@@ -57,14 +79,11 @@ def show(lines: Iterable[str]) -> None:
 
 
 def show_json(record: object, *, indent: int | None = 2) -> None:
-    """Print JSON on stdout, without control characters; in ASCII if stdout lacks characters."""
-    text = json.dumps(record, indent=indent, ensure_ascii=False)
-    # JSON escapes the control characters of ASCII only, not those of Unicode such as U+009B.
-    if not text.replace("\n", "").isprintable():
-        text = "".join(
-            letter if letter == "\n" or letter.isprintable() else json.dumps(letter)[1:-1]
-            for letter in text
-        )
+    """Print JSON on stdout; in ASCII if stdout lacks characters."""
+    if (output := _output()) is not None:
+        output.record = record
+        return
+    text = json_text(record, indent=indent)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -72,8 +91,23 @@ def show_json(record: object, *, indent: int | None = 2) -> None:
     click.echo(text)
 
 
+def json_text(record: object, *, indent: int | None = 2) -> str:
+    """Return JSON without control characters."""
+    text = json.dumps(record, indent=indent, ensure_ascii=False)
+    # JSON escapes the control characters of ASCII only, not those of Unicode such as U+009B.
+    if not text.replace("\n", "").isprintable():
+        text = "".join(
+            letter if letter == "\n" or letter.isprintable() else json.dumps(letter)[1:-1]
+            for letter in text
+        )
+    return text
+
+
 def say(text: str) -> None:
     """Print a message on stderr."""
+    if (output := _output()) is not None:
+        output.messages.append(printable(text))
+        return
     click.echo(f"doorkeeper: {printable(text)}", err=True)
 
 
@@ -92,9 +126,13 @@ def say_once(text_of: Callable[[T], str]) -> Callable[[T], None]:
 
 def fail(problems: Iterable[object], status: int = FAILED) -> NoReturn:
     """Print each problem as one line on stderr and end the process."""
+    output = _output()
     # One line each, so that logs keep a message together: servers send texts with line breaks.
     for problem in problems:
         text = printable(" ".join(str(problem).split("\n")))
+        if output is not None:
+            output.messages.append(text)
+            continue
         sys.stderr.write(f"doorkeeper: {text}\n")
     raise SystemExit(status)
 

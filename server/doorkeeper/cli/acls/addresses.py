@@ -19,6 +19,7 @@ import click
 from msgspec import Struct
 
 from doorkeeper.base.properties import KeptInput
+from doorkeeper.cli.acls.readings import read_at
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.options import JAAS_FILE_KEY, PROPERTIES_FILE, override_option
@@ -368,7 +369,10 @@ def read_contents(location: Location, *, is_wanted: bool = False) -> AclContents
     Raises:
         RepositoryError: they cannot be read.
     """
-    contents = asyncio.run(location.repository(is_wanted=is_wanted).read())
+    if is_wanted:
+        contents = asyncio.run(location.repository(is_wanted=True).read())
+    else:
+        contents = read_at(location).contents
     report_unknown(contents)
     return contents
 

@@ -21,6 +21,7 @@ from doorkeeper.acls.bulk import load
 from doorkeeper.acls.by_type import allowed_on_some
 from doorkeeper.acls.cases import Verdict
 from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.decision import explain as explain_decision
 from doorkeeper.acls.explanation import apply_change, explanation
 from doorkeeper.acls.formats.built_in_roles import BUILT_IN
 from doorkeeper.acls.formats.csv import binding_of_row
@@ -49,7 +50,7 @@ from doorkeeper.cli.acls.addresses import (
     take_location,
     unknown_note,
 )
-from doorkeeper.cli.acls.explanations import Answer, lines_of, record_of, sentence
+from doorkeeper.cli.acls.explanations import Answer, decision_record, lines_of, record_of, sentence
 from doorkeeper.cli.acls.near_misses import near_misses_in
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.question_options import (
@@ -66,6 +67,7 @@ from doorkeeper.cli.acls.question_options import (
     resource_option,
     resource_type_of,
 )
+from doorkeeper.cli.acls.readings import read_at
 from doorkeeper.cli.acls.tasks import (
     lines_of_access,
     lines_of_answer,
@@ -171,10 +173,10 @@ def take_state(options: dict[str, Any], *, status: int = 1) -> AclState:
     location = take_location(options, has_policy=True)
     try:
         configured = location.configured_policy()
-        repository = location.repository()
-        contents = asyncio.run(repository.read())
+        reading = read_at(location)
     except RepositoryError as error:
         fail(error.problems, status)
+    contents = reading.contents
     # A store has a policy, with its dynamic values; other addresses can have a configuration.
     policy = effective_policy(
         contents.policy or configured,
@@ -193,14 +195,13 @@ def take_state(options: dict[str, Any], *, status: int = 1) -> AclState:
     networks = contents.networks is not False
     if release is not None:
         networks = has_networks(LEVELS[release])
-    snapshot = snapshot_of(contents.bindings).with_network_matching(enabled=networks)
+    snapshot = reading.snapshot.with_network_matching(enabled=networks)
     if policy.super_users is None and contents.login is not None:
         notes = (note, login_note(contents.login, snapshot))
         note = "; ".join(filter(None, notes)) or None
-    description = repository.description
     return AclState(
         location,
-        description,
+        reading.description,
         note,
         policy,
         snapshot,
@@ -428,11 +429,15 @@ def who_can(
 
 def _list_principals(state: AclState, need: TaskNeed, output: str) -> None:
     assert need.names is not None
-    policy = state.policy.policy
-    accesses = principals_with(
-        policy, state.snapshot, need.operation, need.resource_type, need.names.text
-    )
+    policy, name = state.policy.policy, need.names.text
+    accesses = principals_with(policy, state.snapshot, need.operation, need.resource_type, name)
     if output == "json":
+
+        def question_of(access: Access) -> Question:
+            return Question(
+                access.principal, access.client, need.operation, need.resource_type, name
+            )
+
         rows = [
             {
                 "principal": access.principal,
@@ -440,6 +445,7 @@ def _list_principals(state: AclState, need: TaskNeed, output: str) -> None:
                 "hosts": list(access.hosts),
                 "notFrom": list(access.not_from),
                 "superUser": access.principal in policy.super_users,
+                **decision_record(explain_decision(policy, state.snapshot, question_of(access))),
             }
             for access in accesses
         ]
@@ -570,7 +576,7 @@ def _needs_of_all_operations(
 
 
 def _power_line(power: Power) -> str:
-    (kind, name, how), operations, sometimes = power
+    (kind, name, how), operations, sometimes, _ = power
     words = ", ".join(operation.name for operation in operations) or "none"
     if sometimes:
         words += f"; from some of the hosts {', '.join(operation.name for operation in sometimes)}"
@@ -585,6 +591,7 @@ def _records(powers: Iterable[Power]) -> list[dict[str, Any]]:
             "patternType": how.name,
             "operations": [operation.name for operation in operations],
             "sometimes": [operation.name for operation in sometimes],
+            "denied": [operation.name for operation in denied],
         }
-        for (kind, name, how), operations, sometimes in powers
+        for (kind, name, how), operations, sometimes, denied in powers
     ]

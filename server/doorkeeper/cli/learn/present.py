@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -15,6 +14,7 @@ from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.words import region_words
 from doorkeeper.base.properties import PropertiesFile
 from doorkeeper.cli.acls.addresses import Location
+from doorkeeper.cli.acls.readings import read_at
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.terminal import fail, printable
 
@@ -49,7 +49,7 @@ class PresentAcls(Struct, frozen=True):
 def read_present(address: Address, command_config: PropertiesFile | None) -> PresentAcls:
     """Return the ACLs at an address; the process ends if they cannot be read."""
     location = Location(address, command_config)
-    contents = asyncio.run(location.repository().read())
+    contents = read_at(location).contents
     return PresentAcls(
         location.name,
         contents.bindings,

@@ -369,6 +369,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         "RELEASE",
         "The release of Kafka whose rules apply, such as 4.4, from which a host may be a network.",
     ),
+    "--port": Meaning(OPTIONS, "PORT", "The port of the HTTP server."),
     "--config": Meaning(POLICY, "FILE", "The server.properties of the server or broker."),
     "--override": Meaning(
         POLICY, "KEY=VALUE", "Set a key instead of the file, as in log.level=DEBUG."

@@ -11,6 +11,7 @@ import click
 from doorkeeper.acls.model import ANONYMOUS
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.acls.addresses import ADDRESSES, location_options, take_location
+from doorkeeper.cli.acls.readings import read_at
 from doorkeeper.cli.options import JAAS_FILE_KEY, output_option, utf8
 from doorkeeper.cli.repositories.clusters import ClusterRepository
 from doorkeeper.cli.terminal import fail, say, show, show_json
@@ -237,12 +238,12 @@ def _acls_at(location: Location | None, settings: Settings) -> Acls | None:
     """
     if location is None:
         return None
-    repository = location.repository()
-    contents = asyncio.run(repository.read())
+    reading = read_at(location)
+    contents = reading.contents
     users, source = _super_users(settings)
     if contents.policy is not None:
         users, source = contents.policy.super_users, contents.policy_from
-    return Acls(contents.bindings, repository.description, users, source)
+    return Acls(contents.bindings, reading.description, users, source)
 
 
 def _super_users(settings: Settings | None) -> tuple[frozenset[str] | None, str]:

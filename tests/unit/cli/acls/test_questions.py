@@ -149,8 +149,12 @@ def test_who_can(run: Run) -> None:
             "hosts": [],
             "notFrom": ["10.0.0.1"],
             "superUser": False,
+            "allowed": True,
+            "rule": "MatchingAcl",
+            "binding": found["who"][0]["binding"],
         }
     ]
+    assert found["who"][0]["binding"]["principal"] == "User:bob"
     assert run("who-can --operation Alter --cluster").stdout.startswith("none\n")
 
 
@@ -191,6 +195,7 @@ def test_what_can(run: Run) -> None:
         "patternType": "LITERAL",
         "operations": ["WRITE", "DESCRIBE"],
         "sometimes": [],
+        "denied": [],
     }
     nothing = run("what-can --principal User:* --resource-type transactional-id")
     assert nothing.stdout.startswith("none\n\npermissions of all principals that no ACL names\n")

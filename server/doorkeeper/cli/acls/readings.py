@@ -1,0 +1,60 @@
+"""The ACLs that a command reads: at its address, or those that its caller has read already.
+
+A process that asks many questions, as the console does, reads a set once and keeps its index.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import click
+from msgspec import Struct
+
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.snapshot import Snapshot
+from doorkeeper.cli.repositories.repository import AclContents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doorkeeper.cli.acls.addresses import Location
+
+READER: Final = "doorkeeper.cli.reader"
+"""The key of a function from a location to a reading in the ``meta`` of click's context."""
+
+
+class Reading(Struct, frozen=True, dict=True):
+    """The contents of a repository, and the repository in words; the index is built when used."""
+
+    contents: AclContents
+    description: str
+
+    @cached_property
+    def snapshot(self) -> Snapshot:
+        """Return the index of the ACLs, with empty ids."""
+        return load(("", binding) for binding in self.contents.bindings)
+
+
+def read_at(location: Location) -> Reading:
+    """Return the ACLs at a location.
+
+    Raises:
+        RepositoryError: they cannot be read.
+    """
+    context = click.get_current_context(silent=True)
+    read: Callable[[Location], Reading] | None = None
+    if context is not None:
+        read = context.meta.get(READER)
+    return (read or read_anew)(location)
+
+
+def read_anew(location: Location) -> Reading:
+    """Return the ACLs that are at a location now.
+
+    Raises:
+        RepositoryError: they cannot be read.
+    """
+    repository = location.repository()
+    return Reading(asyncio.run(repository.read()), repository.description)

@@ -1,0 +1,237 @@
+"""The routes of the console."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from doorkeeper.cli.acls.printing import code_block
+from doorkeeper.console.guard import Guard
+from doorkeeper.console.page import OPERATIONS, RESOURCES, TYPES, Asked, Page, Settings, Wrong
+from doorkeeper.console.pages import PAGES
+from doorkeeper.console.rendering import FOLDER, environment, link
+from doorkeeper.console.runs import Answer, Command, run
+from doorkeeper.console.sets import Sets, SetState
+from doorkeeper.console.texts import TEXT_BYTES_MAX, Texts
+
+STATIC = ("console.css", "console.js", "htmx.min.js", "icon.svg")
+
+FIELDS_MAX = 2_000
+NOT_KEPT = "the console no longer has the text that this link stands for; send the form again"
+
+
+class Console:
+    """The pages over some sets of ACLs."""
+
+    def __init__(self, sets: Sets, settings: Settings) -> None:
+        """Take the sets, which are read by then or later, and the options."""
+        self.sets = sets
+        self.settings = settings
+        self.texts = Texts()
+        self._templates = environment()
+        self._templates.globals.update(
+            pages=PAGES,
+            sets=sets,
+            settings=settings,
+            operations=OPERATIONS,
+            resources=RESOURCES,
+            types=TYPES,
+        )
+        self._pages = {page.name: page for page in PAGES}
+        self._static = {name: (FOLDER / "static" / name).read_bytes() for name in STATIC}
+
+    def close(self) -> None:
+        """Stop reading, and remove the files of texts."""
+        self.sets.close()
+        self.texts.close()
+
+    def app(self, hosts: Collection[str]) -> Starlette:
+        """Return the application for these values of Host."""
+        routes = [
+            Route("/", self._in_thread(self._home)),
+            Route("/static/{file}", self._file),
+            Route("/read-again", self._posted(self._read_again), methods=["POST"]),
+            Route("/{page}.json", self._in_thread(self._json)),
+            Route("/{page}.md", self._in_thread(self._markdown)),
+            Route("/{page}", self._in_thread(self._page)),
+            Route("/{page}", self._posted(self._keep_texts), methods=["POST"]),
+        ]
+        return Starlette(
+            routes=routes,
+            middleware=[Middleware(Guard, hosts=hosts)],
+            exception_handlers={404: self._not_found},
+        )
+
+    # --- pages
+
+    def _home(self, request: Request) -> Response:
+        states = [self.sets.fresh(name) for name in self.sets.states]
+        waits = any(state.is_reading for state in states)
+        return self._html("home.html", states=states, page=None, waits=waits, asked=None)
+
+    def _page(self, request: Request) -> Response:
+        page = self._pages.get(request.path_params["page"])
+        if page is None:
+            return self._not_found(request, None)
+        asked = self._asked(request)
+        try:
+            state = asked.set_state() if page.needs_set else None
+            if state is not None and state.reading is None:
+                return self._without_acls(page, asked, state)
+            answers = self._answers(page, asked, page.format)
+        except Wrong as error:
+            return self._question(page, asked, [], problem=str(error))
+        except KeyError:
+            return self._question(page, asked.without(page.long), [], problem=NOT_KEPT)
+        return self._question(page, asked, answers, state=state)
+
+    def _question(
+        self,
+        page: Page,
+        asked: Asked,
+        answers: Sequence[Answer],
+        *,
+        state: SetState | None = None,
+        problem: str | None = None,
+    ) -> Response:
+        failure = next((answer for answer in answers if answer.failed), None)
+        values = page.show(asked, [] if failure else answers)
+        return self._html(
+            f"{page.name}.html",
+            200 if problem is None else 400,
+            page=page,
+            asked=asked,
+            answers=answers,
+            state=state,
+            failure=failure,
+            problem=problem,
+            **values,
+        )
+
+    def _without_acls(self, page: Page, asked: Asked, state: SetState) -> Response:
+        status = 200 if state.is_reading else 502
+        return self._html(
+            "unread.html", status, page=page, asked=asked, state=state, waits=state.is_reading
+        )
+
+    def _json(self, request: Request) -> Response:
+        answer = self._part(request, "json")
+        if isinstance(answer, Response):
+            return answer
+        return Response(answer.json + "\n", media_type="application/json")
+
+    def _markdown(self, request: Request) -> Response:
+        page = self._pages.get(request.path_params["page"])
+        answer = self._part(request, page.markdown if page and page.markdown else "text")
+        if isinstance(answer, Response):
+            return answer
+        text = answer.text if page and page.markdown else _block([answer.text], "text")
+        return PlainTextResponse(
+            f"{_block([f'$ {answer.command.line}'], 'sh')}\n\n{text}\n",
+            media_type="text/markdown",
+        )
+
+    def _part(self, request: Request, output: str) -> Answer | Response:
+        page = self._pages.get(request.path_params["page"])
+        if page is None:
+            return self._not_found(request, None)
+        asked = self._asked(request)
+        try:
+            commands = page.commands(asked)
+        except Wrong as error:
+            return PlainTextResponse(f"{error}\n", 400)
+        except KeyError:
+            return PlainTextResponse(f"{NOT_KEPT}\n", 410)
+        part = asked.get("part", "0")
+        if not part.isdecimal() or int(part) >= len(commands):
+            return PlainTextResponse("the question is incomplete\n", 400)
+        answer = self._run(commands[int(part)], output)
+        if answer.failed:
+            return PlainTextResponse("".join(f"{text}\n" for text in answer.messages), 400)
+        return answer
+
+    # --- what pages need
+
+    def _asked(self, request: Request) -> Asked:
+        fields = parse_qs(
+            request.url.query, keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="replace"
+        )
+        return Asked(fields, self.sets, self.settings, self.texts)
+
+    def _answers(self, page: Page, asked: Asked, output: str) -> Sequence[Answer]:
+        return [self._run(command, output) for command in page.commands(asked)]
+
+    def _run(self, command: Command, output: str) -> Answer:
+        return run(command, self.sets.reading_of, "--output", output)
+
+    def _html(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        values.setdefault("waits", False)
+        return HTMLResponse(self._templates.get_template(template).render(**values), status)
+
+    def _not_found(self, request: Request, _error: Exception | None) -> Response:
+        return self._html("missing.html", 404, page=None, asked=None, path=request.url.path)
+
+    # --- forms
+
+    def _read_again(self, fields: dict[str, list[str]]) -> Response:
+        name = fields.get("set", [""])[-1]
+        if name in self.sets.states:
+            self.sets.read_again(name)
+        return RedirectResponse("/", 303)
+
+    def _keep_texts(self, fields: dict[str, list[str]], name: str = "") -> Response:
+        page = self._pages.get(name)
+        if page is None:
+            return PlainTextResponse("no such page\n", 404)
+        kept = {
+            field: [
+                self.texts.keep(value, is_secret=page.is_secret) if field in page.long else value
+                for value in values
+            ]
+            for field, values in fields.items()
+        }
+        return RedirectResponse(link(f"/{name}", kept), 303)
+
+    def _posted(self, answer: Callable[..., Response]) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            body = bytearray()
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > TEXT_BYTES_MAX * 3:
+                    return PlainTextResponse("the text is too long\n", 413)
+            fields = parse_qs(
+                body.decode("ascii", "replace"), keep_blank_values=True, max_num_fields=FIELDS_MAX
+            )
+            if "page" in request.path_params:
+                return answer(fields, request.path_params["page"])
+            return await run_in_threadpool(answer, fields)
+
+        return endpoint
+
+    def _in_thread(self, answer: Callable[[Request], Response]) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            return await run_in_threadpool(answer, request)
+
+        return endpoint
+
+    async def _file(self, request: Request) -> Response:
+        name = request.path_params["file"]
+        if name not in self._static:
+            return PlainTextResponse("no such file\n", 404)
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        # Its name has the version: links are /static/NAME?VERSION.
+        headers = {"Cache-Control": "max-age=86400"}
+        return Response(self._static[name], media_type=kind, headers=headers)
+
+
+def _block(lines: Sequence[str], language: str) -> str:
+    return "\n".join(code_block(lines, language))

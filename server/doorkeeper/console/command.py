@@ -1,0 +1,65 @@
+"""``doorkeeper console``: starts the HTTP server of the console."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from doorkeeper.cli.acls.addresses import ADDRESSES, Location
+from doorkeeper.cli.acls.question_options import policy_options, release_option
+from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.completion import files
+from doorkeeper.cli.options import PROPERTIES_FILE
+from doorkeeper.cli.repositories.addresses import Address
+from doorkeeper.cli.terminal import fail, say
+from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.options import named_option
+
+PORT: Final = 9480
+
+
+@click.command(
+    cls=Command,
+    name="console",
+    epilog=f"""
+A page in the browser for each question about ACLs: who can, why, what if, since when, by whom. The
+options of the policy count for all addresses. It needs the extra console:
+pip install 'doorkeeper[console]'.
+{ADDRESSES}
+\b
+Exit statuses: 0 stopped by a signal; 1 it cannot start, with the reason on stderr; 2 wrong usage.
+
+\b
+Examples:
+  doorkeeper console acls.yaml
+  doorkeeper console kafka://localhost:9092 --command-config admin.properties
+  doorkeeper console config:server.properties acls.yaml --super-user User:admin
+""",
+)
+@click.argument(
+    "addresses", metavar="[ADDRESS ...]", nargs=-1, type=address, shell_complete=complete_address
+)
+@named_option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True)
+@named_option("--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT")
+@named_option("--config", "-c", "file", type=click.Path(path_type=Path))
+@named_option("--assert", "rules", type=click.Path(path_type=Path), shell_complete=files)
+@policy_options
+@release_option
+def command(addresses: tuple[Address, ...], port: int, **options: Any) -> None:
+    """Answer questions about the ACLs of ADDRESS in a browser, at http://localhost:9480."""
+    try:
+        from doorkeeper.console.serving import serve
+    except ModuleNotFoundError as error:
+        fail([f"{error.name} is not installed: pip install 'doorkeeper[console]'"])
+    for one in addresses:
+        if one.is_stdin:
+            raise click.UsageError("standard input can be read once; give the name of a file")
+    command_config = options["command_config"]
+    locations = [
+        Location(one, command_config if one.is_live else None) for one in dict.fromkeys(addresses)
+    ]
+    if not locations:
+        say("no address: only the questions that need no ACLs can be asked")
+    serve(locations, options, port)

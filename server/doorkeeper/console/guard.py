@@ -1,0 +1,78 @@
+"""The checks and headers of every request.
+
+On the loopback interface nobody logs in, so that a page of another site must not reach the console
+through the browser: an unknown Host (DNS rebinding) and another Origin are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"
+        " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+
+CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+
+def hosts_at(port: int) -> frozenset[str]:
+    """Return the values of Host with which browsers on this machine ask."""
+    names = ("localhost", "127.0.0.1", "[::1]")
+    return frozenset(f"{name}:{port}" for name in names) | (
+        frozenset(names) if port == 80 else frozenset()
+    )
+
+
+class Guard:
+    """Refuses requests from elsewhere, and adds the security headers to each response."""
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str], scheme: str = "http") -> None:
+        """Take the application, the known values of Host, and the scheme of Origin."""
+        self._app = app
+        self._hosts = frozenset(hosts)
+        self._origins = frozenset(f"{scheme}://{host}" for host in hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        refusal = self._refusal(scope["method"], Headers(scope=scope))
+        answer = self._app if refusal is None else PlainTextResponse(refusal, 403)
+        await answer(scope, receive, send_guarded)
+
+    def _refusal(self, method: str, headers: Headers) -> str | None:
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if host.lower() not in self._hosts:
+            return f"found the host {host!r}; expected one of {', '.join(sorted(self._hosts))}"
+        if origin is not None and origin.lower() not in self._origins:
+            return (
+                f"found the origin {origin!r}; expected one of {', '.join(sorted(self._origins))}"
+            )
+        # Browsers send Origin with POST. What is not a browser can send any header.
+        if method in CHANGING and origin is None:
+            return "a form without Origin; expected that of this console"
+        return None

@@ -1,0 +1,179 @@
+"""A page of the console: a question, its commands, and what its template shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec import Struct
+
+from doorkeeper.acls.formats.commands import kafkas_word
+from doorkeeper.acls.model import AclOperation, ResourceType
+from doorkeeper.console.runs import Answer, Command
+from doorkeeper.console.sets import Sets, SetState
+from doorkeeper.console.texts import Texts
+
+RESOURCES: Final = {
+    "topic": "topic",
+    "group": "consumer group",
+    "transactional-id": "transactional id",
+    "cluster": "cluster",
+    "delegation-token": "delegation token",
+    "user-principal": "user",
+}
+"""The options that name a resource, with their words."""
+
+OPERATIONS: Final = tuple(
+    kafkas_word(member) for member in AclOperation if member > AclOperation.ALL
+)
+
+TYPES: Final = tuple(
+    kind.name.lower().replace("_", "-") for kind in ResourceType if kind > ResourceType.ANY
+)
+
+
+class Settings(Struct, frozen=True):
+    """The options of ``doorkeeper console`` that commands take too."""
+
+    policy_words: tuple[str, ...] = ()
+    """--super-user, --allow-everyone, --config, --kafka."""
+    command_config: Path | None = None
+    rules: Path | None = None
+    """The file of --assert."""
+    advice: Path | None = None
+    """The folder of the pipeline's output."""
+    allow_changes: bool = False
+
+
+class Wrong(Exception):
+    """A question that cannot be asked, with the reason."""
+
+
+class Asked:
+    """The question in a request: the fields of the form, and the set that it is about."""
+
+    def __init__(
+        self, fields: Mapping[str, Sequence[str]], sets: Sets, settings: Settings, texts: Texts
+    ) -> None:
+        """Take the fields of the query with their values."""
+        self._fields = fields
+        self.sets = sets
+        self.settings = settings
+        self.texts = texts
+        self._replaced: list[tuple[str, str]] = []
+
+    def get(self, name: str, default: str = "") -> str:
+        """Return the value of a field, stripped of blanks at its ends."""
+        values = self._fields.get(name)
+        return values[-1].strip() if values else default
+
+    def all(self, name: str) -> list[str]:
+        """Return the values of a field that are not empty."""
+        return [value.strip() for value in self._fields.get(name, ()) if value.strip()]
+
+    def without(self, names: Sequence[str]) -> Asked:
+        """Return the question without some fields."""
+        rest = {name: values for name, values in self._fields.items() if name not in names}
+        return Asked(rest, self.sets, self.settings, self.texts)
+
+    @property
+    def fields(self) -> Mapping[str, Sequence[str]]:
+        """Return all fields, for links."""
+        return self._fields
+
+    @property
+    def number(self) -> int:
+        """Return the number of the page of a long list, from 1."""
+        text = self.get("page")
+        return max(1, int(text)) if text.isdecimal() and len(text) < 8 else 1
+
+    def set_state(self, field: str = "set") -> SetState | None:
+        """Return the set that a field names, or the first one; None if there are no sets.
+
+        Raises:
+            Wrong: the command line has no such address.
+        """
+        names = list(self.sets.states)
+        if not names:
+            return None
+        name = self.get(field) or names[0]
+        if name not in self.sets.states:
+            raise Wrong(f"found the address {name!r}; the command line has: {', '.join(names)}")
+        return self.sets.fresh(name)
+
+    def set_words(self, *, policy: bool = True) -> list[str]:
+        """Return the words of a command that name the set, with the options of the policy."""
+        state = self.set_state()
+        if state is None:
+            raise Wrong("the console was started without an address of ACLs")
+        words = [self.address_word(state)]
+        if state.address.is_live and self.settings.command_config is not None:
+            words += ["--command-config", str(self.settings.command_config)]
+        options = self.settings.policy_words if policy else ()
+        # A store has a configuration of its own.
+        is_beside = not state.address.is_store
+        return words + [one for one in options if is_beside or not one.startswith("--config=")]
+
+    def address_word(self, state: SetState) -> str:
+        """Return an address; its password, if it has one, is not shown."""
+        word = f"{state.address.kind.value}{state.address.target}"
+        if word != state.name:
+            self._replaced.append((word, state.name))
+        return word
+
+    def resource_words(self) -> list[str]:
+        """Return the option of the resource; none if its name is empty.
+
+        Raises:
+            Wrong: there is no such type.
+        """
+        kind = self.get("kind", "topic")
+        if kind not in RESOURCES:
+            raise Wrong(f"found the resource type {kind!r}; allowed: {', '.join(RESOURCES)}")
+        if kind == "cluster":
+            return ["--cluster"]
+        name = self.get("name")
+        return [f"--{kind}={name}"] if name else []
+
+    def option(self, option: str, field: str) -> list[str]:
+        """Return an option with the value of a field; nothing for an empty one."""
+        value = self.get(field)
+        return [f"{option}={value}"] if value else []
+
+    def text(self, field: str) -> str:
+        """Return the text of a field; a long or secret one is kept in memory."""
+        return self.texts.text(self.get(field))
+
+    def file(self, field: str, name: str) -> str:
+        """Return the path of a file with the text of a field; command lines show ``name``."""
+        path = self.texts.file(self.get(field), name)
+        self._replaced.append((str(path), name))
+        return str(path)
+
+    def command(self, *words: str) -> Command:
+        """Return a command of words."""
+        return Command(words, tuple(self._replaced))
+
+
+class Page(Struct, frozen=True):
+    """A question as a page.
+
+    ``commands`` returns the commands of the question, none while it is incomplete. ``show``
+    returns what the template needs besides the answers. ``long`` are the fields of the form that
+    hold long texts, ``secret`` says that they may hold secrets.
+    """
+
+    name: str
+    title: str
+    """The question in the list of pages: ``Who can use it?``."""
+    summary: str
+    commands: Callable[[Asked], Sequence[Command]]
+    show: Callable[[Asked, Sequence[Answer]], dict[str, Any]] = lambda _asked, _answers: {}
+    needs_set: bool = True
+    long: tuple[str, ...] = ()
+    is_secret: bool = False
+    format: str = "json"
+    """The output of which the page is made; of commands without JSON, ``text``."""
+    markdown: str = ""
+    """The option of the Markdown that a command writes itself; without it its text is taken."""

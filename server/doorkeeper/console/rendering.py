@@ -1,0 +1,95 @@
+"""Pages as HTML: templates, names of strangers as text, long lists page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from doorkeeper.cli.terminal import printable
+from doorkeeper.server.state.history.moments import time_text
+
+ROWS: Final = 50
+"""Rows of a page of a long list."""
+
+SHORT: Final = 80
+"""The length of a name that is shown whole."""
+
+LINKED: Final = 300
+"""The length of a name that stands in links, and unfolds."""
+
+FOLDER: Final = Path(__file__).parent
+
+
+class Rows:
+    """One page of a long list."""
+
+    def __init__(self, items: Sequence[Any], number: int, size: int = ROWS) -> None:
+        """Take all items and the number of the page, from 1."""
+        self.total = len(items)
+        self.pages = max(1, -(-self.total // size))
+        self.number = min(number, self.pages)
+        self.first = (self.number - 1) * size
+        self.items = items[self.first : self.first + size]
+        self.last = self.first + len(self.items)
+
+
+def environment() -> Environment:
+    """Return the templates; everything is escaped."""
+    templates = Environment(
+        loader=FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters.update(shown=shown, count=count)
+    templates.globals.update(link=link, Rows=Rows, is_long=is_long, moment=moment)
+    return templates
+
+
+def is_long(text: str) -> bool:
+    """Say whether a name is too long for links."""
+    return len(text) > LINKED
+
+
+def moment(time_s: float) -> str:
+    """Return a time in words."""
+    return time_text(round(time_s) * 1000).replace("T", " ")
+
+
+def shown(text: object) -> Markup:
+    """Return a name as text: control and direction marks are visible, a long one is shortened."""
+    whole = printable(str(text))
+    if len(whole) <= SHORT:
+        return Markup("<bdi>{}</bdi>").format(whole)
+    short = f"{whole[: SHORT - 1]}…"
+    if len(whole) > LINKED:
+        note = f"{len(whole):,} characters; JSON has all"
+        return Markup('<bdi>{}</bdi> <small class="note">({})</small>').format(short, note)
+    return Markup(
+        '<details class="long"><summary><bdi>{}</bdi></summary><bdi>{}</bdi></details>'
+    ).format(short, whole)
+
+
+def count(number: int, noun: str, plural: str = "") -> Markup:
+    """Return a number with its noun: ``1 topic``, ``2,000 topics``."""
+    return escape(f"{number:,} {noun if number == 1 else plural or f'{noun}s'}")
+
+
+def link(path: str, fields: Mapping[str, Sequence[str]] | None = None, **changes: object) -> str:
+    """Return a link with fields, some of them changed; None leaves one out."""
+    pairs = [
+        (name, value)
+        for name, values in (fields or {}).items()
+        if name not in changes
+        for value in values
+        if value
+    ]
+    pairs += [(name, str(value)) for name, value in changes.items() if value not in (None, "")]
+    query = urlencode(pairs)
+    return f"{path}?{query}" if query else path

@@ -1,0 +1,87 @@
+"""Runs a command in this process, and returns what it would print."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+from msgspec import Struct
+
+from doorkeeper.cli.acls.readings import READER, Reading
+from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.cli.terminal import OUTPUT, Output, json_text, printable
+
+USAGE: Final = 2
+"""The status of wrong usage."""
+
+
+class Command(Struct, frozen=True):
+    """The words of a command without ``doorkeeper``; ``shown`` are those of the command line.
+
+    They differ where a word has the password of a database, or a file that only we have.
+    """
+
+    words: tuple[str, ...]
+    replaced: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def line(self) -> str:
+        """Return the command line, for a shell."""
+        words = ["doorkeeper", *map(self.public, self.words)]
+        return " ".join(printable(shlex.quote(word)) for word in words)
+
+    def public(self, text: str) -> str:
+        """Return a text with the words that people know."""
+        for private, shown in self.replaced:
+            text = text.replace(private, shown)
+        return text
+
+
+class Answer(Struct, frozen=True):
+    """What a command has printed, and its status.
+
+    ``record`` is its JSON. It is None where the command failed; ``messages`` say why then.
+    """
+
+    command: Command
+    record: Any
+    lines: tuple[str, ...]
+    messages: tuple[str, ...]
+    status: int
+
+    @property
+    def failed(self) -> bool:
+        """Say whether there is no answer."""
+        return self.record is None and not self.lines
+
+    @property
+    def json(self) -> str:
+        """Return the JSON that the command prints."""
+        return self.command.public(json_text(self.record))
+
+    @property
+    def text(self) -> str:
+        """Return the lines that the command prints."""
+        return self.command.public("\n".join(self.lines))
+
+
+def run(command: Command, read: Callable[..., Reading], *options: str) -> Answer:
+    """Run a command with further options; ``read`` returns the ACLs at a location."""
+    output = Output()
+    caller = click.Context(click.Command("console"))
+    caller.meta.update({OUTPUT: output, READER: read})
+    status = 0
+    try:
+        with doorkeeper.make_context("", [*command.words, *options], parent=caller) as context:
+            doorkeeper.invoke(context)
+    except click.ClickException as error:
+        status = error.exit_code
+        output.messages.append(printable(error.format_message()))
+    except click.exceptions.Exit as end:
+        status = end.exit_code
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1
+    messages = tuple(map(command.public, output.messages))
+    return Answer(command, output.record, tuple(output.lines), messages, status)

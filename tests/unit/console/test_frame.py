@@ -1,0 +1,168 @@
+"""What all pages of the console share: headers, hosts, hostile names, long lists, sets."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from doorkeeper.console.pages import PAGES
+from doorkeeper.console.rendering import ROWS, Rows
+from doorkeeper.console.texts import KEPT_MAX, Texts
+from testkit.consoles import PORT, console_over, sets_at
+
+Start = Callable[..., TestClient]
+PATHS = ["/", *(f"/{page.name}" for page in PAGES)]
+HEAD = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_pages_have_security_headers_and_no_inline_code(console: TestClient, path: str) -> None:
+    """The policy allows no inline script or style, and pages have none."""
+    answer = console.get(path)
+
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
+    assert re.search(r"<script(?! src=\"/static/)|<style|\sstyle=|\son\w+=", answer.text) is None
+    assert re.search(r"(?:src|href|action)=\"(?:https?:)?//", answer.text) is None
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_fields_have_labels(console: TestClient, path: str) -> None:
+    """Each field has a label of its own, and ids are unique."""
+    text = console.get(path).text
+    ids = re.findall(r'\sid="([^"]+)"', text)
+    fields = re.findall(
+        r'<(?:input|select|textarea)(?![^>]*type="hidden")[^>]*\sid="([^"]+)"', text
+    )
+
+    assert len(ids) == len(set(ids))
+    assert set(fields) <= set(re.findall(r'<label[^>]* for="([^"]+)"', text))
+
+
+def test_hostile_names_are_text(console: TestClient) -> None:
+    """Tags are escaped, direction marks are visible, a long name is shortened."""
+    page = console.get("/who-can", params={"name": "orders"}).text
+
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "\u202e" not in page
+    assert r"User:\u202eecila" in page
+    assert "x" * 200 not in page
+    assert "10,005 characters" in page
+
+
+@pytest.mark.parametrize("host", ["example.com", f"evil.example:{PORT}", "localhost:1", ""])
+def test_unknown_hosts_are_refused(console: TestClient, host: str) -> None:
+    """A name that leads to the loopback address is not enough (DNS rebinding)."""
+    answer = console.get("/", headers={"Host": host})
+
+    assert answer.status_code == 403
+    assert f"localhost:{PORT}" in answer.text
+
+
+def test_other_origins_are_refused(console: TestClient) -> None:
+    """Neither a page of another site nor a form without Origin reaches the console."""
+    assert console.get("/", headers={"Origin": "http://evil.example"}).status_code == 403
+    assert console.get("/", headers={"Origin": "null"}).status_code == 403
+    console.headers.pop("Origin")
+    assert console.get("/").status_code == 200
+    assert console.post("/read-again", data={"set": "x"}).status_code == 403
+
+
+def test_unknown_pages_are_not_found(console: TestClient) -> None:
+    """The answer is a page with the menu."""
+    for path in ("/nothing", "/nothing.json", "/who-can/more", "/static/../app.py"):
+        answer = console.get(path)
+
+        assert answer.status_code == 404
+        assert "app = " not in answer.text
+
+
+def test_long_lists_have_pages(start: Start, tmp_path: Path) -> None:
+    """A page has 50 rows; the others are links, and each principal is on one of them."""
+    rows = [f"User:u{number:04},Topic,LITERAL,orders,Read,Allow,*\n" for number in range(120)]
+    (tmp_path / "many.csv").write_text(HEAD + "".join(rows), encoding="utf-8")
+    console = start(tmp_path / "many.csv")
+
+    pages = [
+        console.get("/who-can", params={"name": "orders", "page": number}).text
+        for number in (1, 2, 3, 99)
+    ]
+
+    shown = [set(re.findall(r"<bdi>(User:u\d{4})", page)) for page in pages]
+    assert [len(names) for names in shown] == [ROWS, ROWS, 20, 20]
+    assert len(set().union(*shown)) == 120
+    assert 'rel="next"' in pages[0]
+    assert 'rel="next"' not in pages[2]
+    assert all(len(page.encode()) < 150_000 for page in pages)
+
+
+def test_the_last_page_answers_for_those_after_it() -> None:
+    """A link to a page that a change has taken away shows the last one."""
+    rows = Rows(range(7), number=9, size=3)
+
+    assert (list(rows.items), rows.number, rows.first, rows.last) == ([6], 3, 6, 7)
+    assert Rows([], number=1).pages == 1
+
+
+def test_a_changed_file_is_read_again(console: TestClient, acls: Path) -> None:
+    """The next answer is about the new ACLs, and an error of the file is shown."""
+    before = console.get("/who-can.json", params={"name": "new"}).json()["who"]
+    acls.write_text(HEAD + "User:new,Topic,LITERAL,new,Read,Allow,*\n", encoding="utf-8")
+    console.get("/who-can")
+    after = console.get("/who-can.json", params={"name": "new"}).json()["who"]
+    acls.write_text("nonsense", encoding="utf-8")
+    os.utime(acls, ns=(1, 1))
+    broken = console.get("/who-can", params={"name": "new"})
+
+    assert before == []
+    assert [row["principal"] for row in after] == ["User:new"]
+    assert broken.status_code == 502
+    assert "cannot be read" in broken.text
+
+
+def test_unread_sets_show_progress(acls: Path) -> None:
+    """Until a set is read its pages load again by themselves."""
+    sets = sets_at(acls)
+    with console_over(sets) as console:
+        state = sets.states[str(acls)]
+        state.reading, state.is_reading = None, True
+
+        page = console.get("/who-can", params={"name": "orders"})
+
+    assert page.status_code == 200
+    assert 'http-equiv="refresh"' in page.text
+    assert "Reading" in page.text
+
+
+def test_several_sets_are_chosen_in_the_form(start: Start, acls: Path, tmp_path: Path) -> None:
+    """Each page asks about the set that its field names, the first one without it."""
+    other = tmp_path / "other.csv"
+    other.write_text(HEAD + "User:zoe,Topic,LITERAL,orders,Read,Allow,*\n", encoding="utf-8")
+    console = start(acls, other)
+
+    first = console.get("/who-can", params={"name": "orders"}).text
+    second = console.get("/who-can", params={"name": "orders", "set": str(other)}).text
+
+    assert "User:zoe" not in first
+    assert "User:zoe" in second
+
+
+def test_texts_are_forgotten_in_order() -> None:
+    """The newest texts are kept; a secret one never stands in its mark."""
+    texts = Texts()
+    marks = [texts.keep(f"secret {number}", is_secret=True) for number in range(KEPT_MAX + 1)]
+
+    assert texts.text(marks[-1]) == f"secret {KEPT_MAX}"
+    with pytest.raises(KeyError):
+        texts.text(marks[0])
+    assert not any("secret" in mark for mark in marks)
+    texts.close()
