@@ -83,7 +83,7 @@ def main() -> None:
     pipeline("run", "--log", str(trail), "--acls", str(acls), *common)
     pipeline(
         *("propose", "--out", str(folder / "proposal.yaml")),
-        *("--script", str(folder / "proposal.sh"), *common),
+        *("--changes", str(folder / "proposal.sh"), *common),
     )
     pipeline("report", "--tables", str(tables), "--out", str(page), "--title", "pipeline-demo")
     say(f"open {page.as_uri()}")

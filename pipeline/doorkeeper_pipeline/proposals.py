@@ -1,8 +1,7 @@
 """A proposal as files: commands that a person reads and a shell runs, or a set of ACLs to apply.
 
-    BOOTSTRAP=broker:9092 bash proposal.sh --command-config admin.properties
-    doorkeeper acls diff acls.txt proposal.yaml --output json > changes.json
-    doorkeeper acls apply changes.json kafka://broker:9092 --plan --other-address
+    BOOTSTRAP=broker:9092 bash removal.sh --command-config admin.properties
+    doorkeeper acls apply removal.json kafka://broker:9092 --plan
 
 The script adds before it removes, so that no kept access is lost in between, and the tool asks
 before it removes a DENY. A binding that no command can name is a comment; the file has everything.
@@ -10,9 +9,12 @@ before it removes a DENY. A binding that no command can name is a comment; the f
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from doorkeeper.acls.formats import choosing
+from doorkeeper.acls.formats.records import record_of_changes
+from doorkeeper.acls.plan import Plan
 from doorkeeper.acls.words import region_words
 from doorkeeper_pipeline.bindings import command_of, text_of
 from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY
@@ -52,6 +54,17 @@ def script_of(proposal: Proposal) -> str:
             lines.append(f"\n# {title}: {len(bindings):,}\n")
             lines += _commands(bindings, remove=remove)
     return "".join(lines)
+
+
+def plan_of(proposal: Proposal) -> str:
+    """Return the changes as a plan of ``doorkeeper acls apply --plan``, for any address.
+
+    ACLs that were created after the listing are in no set of the run. A plan leaves them alone;
+    the difference between a newer listing and the proposed set would remove them.
+    """
+    unchanged = len(proposal.bindings) - len(proposal.added)
+    plan = Plan(tuple(proposal.added), tuple(proposal.removed), unchanged, 0)
+    return json.dumps(record_of_changes(plan), ensure_ascii=False, indent=1) + "\n"
 
 
 def file_of(proposal: Proposal, how: Format) -> str:

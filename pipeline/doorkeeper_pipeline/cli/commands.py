@@ -49,7 +49,7 @@ def pipeline() -> None:
       doorkeeper-pipeline run --log '/var/log/kafka/*authorizer*' --acls acls.txt --tables access
       doorkeeper-pipeline run --log 'logs/*.gz' --zone Europe/Prague --tables access
       doorkeeper-pipeline backtest --tables access --proposal new-acls.yaml
-      doorkeeper-pipeline propose --tables access --out proposal.yaml --script proposal.sh
+      doorkeeper-pipeline propose --tables access --out proposal.yaml --changes removal.json
       doorkeeper-pipeline why --tables access --principal User:alice
       doorkeeper-pipeline report --tables access --out report.html
       doorkeeper-pipeline maintain --tables access --keep 400

@@ -41,7 +41,7 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
 @options.out
 @options.cluster
 @named_option("--out", "to", type=click.Path(dir_okay=False, path_type=Path))
-@named_option("--script", type=click.Path(dir_okay=False, path_type=Path))
+@named_option("--changes", type=click.Path(dir_okay=False, path_type=Path))
 @named_option(
     "--method",
     "kinds",
@@ -67,7 +67,7 @@ def command(
     out: Path | str,
     cluster: str,
     to: Path | None,
-    script: Path | None,
+    changes: Path | None,
     kinds: tuple[str, ...],
     principals: tuple[str, ...],
     prefixes: bool,
@@ -90,8 +90,8 @@ def command(
     \b
     Examples:
       doorkeeper-pipeline propose --tables access --out proposal.yaml
-      doorkeeper acls diff acls.txt proposal.yaml --output json > changes.json
-      doorkeeper acls apply changes.json kafka://b:9092 --plan --other-address
+      doorkeeper-pipeline propose --tables access --changes removal.json
+      doorkeeper acls apply removal.json kafka://b:9092 --plan
       doorkeeper-pipeline propose --tables access --method least-privilege --principal User:alice
     """
     from doorkeeper_pipeline.jobs.agreement import evidence
@@ -101,7 +101,7 @@ def command(
     from doorkeeper_pipeline.jobs.propose import propose
 
     tell = Progress(time.monotonic, quiet=quiet)
-    check_targets(to, script)
+    check_targets(to, changes)
     left_out = LeftOut(accepted=starting.accepted_findings(findings, cluster))
     wanted = ProposalOptions(
         prefixes=prefixes, principals=principals, kinds=kinds, wider=allow_wider
@@ -126,8 +126,8 @@ def command(
         risks = (*proof.causes, *proof.lacking, *given.thresholds.lowered())
         proposal = replace(propose(asked, wanted), risks=risks, allowed=proof.observed.allowed)
     keep(out, tables_of(proposal, kinds), cluster)
-    write_files(proposal, to, script)
-    show(text_of(proposal, to, script))
+    write_files(proposal, to, changes)
+    show(text_of(proposal, to, changes))
 
 
 def without_limits(asked: GoldInput) -> GoldInput:
@@ -175,15 +175,19 @@ def tables_of(proposal: Proposal, kinds: tuple[str, ...]) -> dict[str, pa.Table]
     return tables
 
 
-def write_files(proposal: Proposal, to: Path | None, script: Path | None) -> None:
-    """Write the set and the script, where they are wanted."""
+def write_files(proposal: Proposal, to: Path | None, changes: Path | None) -> None:
+    """Write the set and the changes, where they are wanted."""
+    from doorkeeper_pipeline.proposals import plan_of, script_of
+
     if to is not None:
         write_set(to, proposal)
-    if script is not None:
-        write_script(script, proposal)
+    if changes is not None:
+        text = plan_of(proposal) if is_plan(changes) else script_of(proposal)
+        with replace_when_complete(changes) as file:
+            file.write(text.encode())
 
 
-def check_targets(to: Path | None, script: Path | None) -> None:
+def check_targets(to: Path | None, changes: Path | None) -> None:
     """Check the names of the files to write, before all the work.
 
     Raises:
@@ -192,27 +196,38 @@ def check_targets(to: Path | None, script: Path | None) -> None:
     """
     if to is not None:
         format_of(to)
-    for target in filter(None, (to, script)):
+    if changes is not None:
+        is_plan(changes)
+    for target in filter(None, (to, changes)):
         if not target.parent.is_dir():
             raise PipelineError(f"{target}: there is no folder {target.parent}")
 
 
-def text_of(proposal: Proposal, to: Path | None, script: Path | None) -> str:
+def is_plan(changes: Path) -> bool:
+    """Return whether a file of changes is a plan, by its name; else it is a script.
+
+    Raises:
+        PipelineError: the name says neither.
+
+    """
+    suffix = changes.suffix.lower()
+    if suffix not in {".json", ".sh"}:
+        raise PipelineError(
+            f"{changes}: found no format for that name; allowed: .json (a plan), .sh (commands)"
+        )
+    return suffix == ".json"
+
+
+def text_of(proposal: Proposal, to: Path | None, changes: Path | None) -> str:
     """Return the summary, with the changes if no file has them, or the next step with the file."""
     from doorkeeper_pipeline.proposals import changes_of, summary_of
 
-    lines = [*summary_of(proposal), *([] if to or script else changes_of(proposal))]
+    lines = [*summary_of(proposal), *([] if to or changes else changes_of(proposal))]
     if to is not None:
         lines.append(f"see it with: doorkeeper acls diff LISTING {word(str(to))}")
+    if changes is not None and is_plan(changes):
+        lines.append(f"apply it with: doorkeeper acls apply {word(str(changes))} ADDRESS --plan")
     return "\n".join(map(printable, lines))
-
-
-def write_script(script: Path, proposal: Proposal) -> None:
-    """Write the changes as commands."""
-    from doorkeeper_pipeline.proposals import script_of
-
-    with replace_when_complete(script) as file:
-        file.write(script_of(proposal).encode())
 
 
 def refusal_of(proof: Evidence) -> str:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.formats.lines import Path
     from doorkeeper.acls.formats.sources import Source
     from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.plan import Plan
 
     Sections = Mapping[str, Iterable[Mapping[str, Any]]]
 
@@ -151,6 +152,17 @@ def records(bindings: Iterable[AclBinding]) -> Iterator[dict[str, str]]:
             "operation": entry.operation.name,
             "permissionType": entry.permission_type.name,
         }
+
+
+def record_of_changes(plan: Plan) -> dict[str, Any]:
+    """Return the changes of a plan, as a file of ``acls apply --plan`` has them."""
+    return {
+        "version": VERSION,
+        "added": list(records(plan.added)),
+        "removed": list(records(plan.removed)),
+        "kept": plan.unchanged,
+        "foreign": plan.foreign,
+    }
 
 
 def from_document(document: object) -> list[AclBinding]:

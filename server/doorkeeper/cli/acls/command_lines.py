@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from doorkeeper.acls.formats.commands import KAFKA_ACLS, options_of
+from doorkeeper.acls.formats.records import record_of_changes
 from doorkeeper.acls.live_changes import LiveCluster, judge
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.acls.plan import Plan
-from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 
@@ -84,7 +84,7 @@ def _apply_command(binding: AclBinding, *, add: bool, location: Location) -> str
     one = (binding,)
     plan = Plan(one if add else nothing, nothing if add else one, unchanged=0, foreign=0)
     apply = ["doorkeeper", "acls", "apply", "-", *location.words, "--plan", "--yes"]
-    return f"printf %s {shlex.quote(json.dumps(acl_plans.record(plan)))} | {shlex.join(apply)}"
+    return f"printf %s {shlex.quote(json.dumps(record_of_changes(plan)))} | {shlex.join(apply)}"
 
 
 def _options(binding: AclBinding) -> list[str] | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
@@ -22,7 +22,7 @@ from msgspec import Struct
 from doorkeeper.acls.entities.plan import NO_ENTITIES, EntityPlan
 from doorkeeper.acls.formats.documents import document_of
 from doorkeeper.acls.formats.names import FormatError
-from doorkeeper.acls.formats.records import from_document, records
+from doorkeeper.acls.formats.records import VERSION, from_document, record_of_changes
 from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.plan import Plan, PlanError
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
 
 
 # Of the format of the file; a reader refuses any other.
-VERSION: Final = 1
 
 
 def lines(changes: Iterable[str], summary: str) -> Iterator[str]:
@@ -149,17 +148,6 @@ def say_host_notes(plan: Plan, *, networks: bool | None) -> None:
             say(f"note: Kafka 4.4 refuses {row(binding)}: {error.message}")
 
 
-def record(plan: Plan) -> dict[str, Any]:
-    """Return a plan for JSON."""
-    return {
-        "version": VERSION,
-        "added": list(records(plan.added)),
-        "removed": list(records(plan.removed)),
-        "kept": plan.unchanged,
-        "foreign": plan.foreign,
-    }
-
-
 class Side(Struct, frozen=True):
     """One of two sets of ACLs: its address, and the revision of its store, None without one.
 
@@ -211,7 +199,7 @@ def document_of_plan(
     """Return the document in the file of a plan."""
     sides = {**present.record(), "wanted": goal.record()}
     number = examined(plan, entities, present, goal).record()
-    return {**sides, **record(plan), **number, **record_of_plan(entities)}
+    return {**sides, **record_of_changes(plan), **number, **record_of_plan(entities)}
 
 
 def plan_of(text: str) -> SavedPlan:

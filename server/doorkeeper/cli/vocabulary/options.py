@@ -415,10 +415,11 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         "Write the ACLs without the redundant ones to this file: .yaml, .json, .csv or .txt (as"
         " kafka-acls.sh --list).",
     ),
-    "--script": Meaning(
+    "--changes": Meaning(
         OUTPUT,
         "FILE",
-        "Write the changes as kafka-acls.sh commands to this file too.",
+        "Write the changes to this file too: .json, a plan for doorkeeper acls apply --plan; .sh,"
+        " commands of kafka-acls.sh.",
     ),
     "--ocsf": Meaning(
         OUTPUT,

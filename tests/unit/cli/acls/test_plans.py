@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from doorkeeper.acls.entities.model import EntitySet, TopicEntity
 from doorkeeper.acls.entities.plan import EntityChange, EntityPlan
 from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.formats.records import record_of_changes
 from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.acls.plan import Plan
@@ -58,7 +59,7 @@ CHANGE = Plan((A,), (B,), unchanged=3, foreign=2)
 )
 def test_what_is_no_plan(changed: dict[str, object], error: str) -> None:
     """It is refused, with what was expected and where."""
-    document = acl_plans.record(CHANGE) | changed
+    document = record_of_changes(CHANGE) | changed
 
     with pytest.raises(FormatError) as refused:
         acl_plans.plan_of(json.dumps(document))

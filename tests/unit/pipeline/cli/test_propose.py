@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.acls.formats import choosing
+from doorkeeper.cli.commands import doorkeeper
 from doorkeeper_pipeline.cli.commands import pipeline
 from doorkeeper_pipeline.errors import Conflicting, PipelineError
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED
@@ -76,7 +77,7 @@ def test_files(out: Path, tmp_path: Path) -> None:
     target, script = tmp_path / "new.yaml", tmp_path / "new.sh"
 
     done = called(
-        *("propose", "--tables", out, "--out", target, "--script", script, *ANY_LENGTH),
+        *("propose", "--tables", out, "--out", target, "--changes", script, *ANY_LENGTH),
         *("--method", "least-privilege", "--method", "unused"),
     )
 
@@ -86,6 +87,36 @@ def test_files(out: Path, tmp_path: Path) -> None:
     assert len(choosing.read(target.read_text(), name=target.name)) == 1
     assert "kafka-acls.sh" in script.read_text()
     assert len(delta.read(out, "least_privilege")) == 1
+
+
+def test_a_plan_leaves_acls_alone_that_are_newer_than_the_listing(
+    out: Path, tmp_path: Path
+) -> None:
+    """The difference between the new listing and the proposed set would remove them."""
+    changes, store = tmp_path / "removal.json", f"store:{tmp_path / 'data'}"
+    newer = "- {resourceType: TOPIC, name: new, principal: 'User:new', operation: READ}\n"
+    (tmp_path / "now.yaml").write_text(ACLS + newer)
+
+    def acls(*arguments: object) -> str:
+        done = CliRunner().invoke(doorkeeper, ["acls", *map(str, arguments)])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    proposed = called("propose", "--tables", out, "--changes", changes, *ANY_LENGTH)
+    acls("apply", tmp_path / "now.yaml", store, "--yes")
+    acls("apply", changes, store, "--plan", "--yes")
+
+    assert "apply it with: doorkeeper acls apply" in proposed.stdout
+    assert acls("export", store, "--output", "csv").splitlines()[1:] == [
+        "User:new,TOPIC,LITERAL,new,READ,ALLOW,*",
+        "User:a,TOPIC,PREFIXED,t,READ,ALLOW,*",
+    ]
+
+
+def test_changes_of_no_known_format_are_refused_before_the_work(out: Path, tmp_path: Path) -> None:
+    done = called("propose", "--tables", out, "--changes", tmp_path / "removal.txt", *ANY_LENGTH)
+
+    assert "allowed: .json (a plan), .sh (commands)" in str(done.exception)
 
 
 def test_accepted_findings_stay(out: Path, tmp_path: Path) -> None:
@@ -139,7 +170,7 @@ def test_a_short_history_is_not_enough(out: Path, tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match=r"(?s)not enough evidence: .*35 days.*--min-days") as e:
         CliRunner().invoke(
             pipeline,
-            ["propose", "--engine", "local", "-q", "--tables", str(out), "--script", str(script)],
+            ["propose", "--engine", "local", "-q", "--tables", str(out), "--changes", str(script)],
             catch_exceptions=False,
         )
 
@@ -151,7 +182,7 @@ def test_a_script_in_spite_of_the_evidence_says_so(out: Path, tmp_path: Path) ->
     """Each shortcoming is a comment at the top of the script, and in the summary."""
     script = tmp_path / "new.sh"
 
-    done = called("propose", "--tables", out, "--script", script, "--accept-lost-access")
+    done = called("propose", "--tables", out, "--changes", script, "--accept-lost-access")
 
     assert done.exit_code == 0, done.output
     risk = "RISK: principals may lose access: the history is 0 seconds long"
