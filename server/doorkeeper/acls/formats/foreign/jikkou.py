@@ -56,7 +56,9 @@ def read(source: Source) -> AclSet:
     rows = Rows(source.line_of)
     manifests = list(manifests_of(source))
     named = (manifest for manifest in manifests if manifest.kind == _ROLE)
-    roles = {manifest.name: manifest for manifest in named if isinstance(manifest.name, str)}
+    roles: dict[object, Manifest] = {
+        manifest.name: manifest for manifest in named if isinstance(manifest.name, str)
+    }
     count = 0
     for manifest in manifests:
         if manifest.kind == _OLD:
