@@ -20,9 +20,9 @@ SCRIPT = "User:<script>alert(1)</script>"
 REVERSED = "User:\u202eecila"
 LONG = f"User:{'x' * 10_000}"
 
+HEAD = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
 ACLS = f"""\
-KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host
-User:alice,Topic,LITERAL,orders,Read,Allow,*
+{HEAD}User:alice,Topic,LITERAL,orders,Read,Allow,*
 User:bob,Topic,PREFIXED,ord,Write,Allow,*
 User:bob,Topic,LITERAL,orders,Write,Deny,*
 User:carol,Topic,PREFIXED,pii-,Write,Allow,*

@@ -35,14 +35,16 @@ def check_brokers(
     release: str,
     output: str,
     strict: bool,
+    reads_stores: bool = True,
 ) -> NoReturn:
     """Check the files of one cluster, print the findings, and end with the status.
 
     ``jaas`` is the JAAS file of the nodes, None if it is not known whether they have one.
+    ``reads_stores`` says that the paths of key stores are those of this machine.
     """
     if jaas is not None and jaas.problems:
         fail(jaas.problems)
-    configurations = [_file_of(file, jaas) for file in files]
+    configurations = [_file_of(file, jaas, reads_stores=reads_stores) for file in files]
     if environment is not None:
         configurations += _of_environment(environment, jaas)
     findings = check(configurations, release=release_of(release))
@@ -56,7 +58,7 @@ def check_brokers(
     raise SystemExit(1 if errors or (strict and findings) else 0)
 
 
-def _file_of(file: Path, jaas: JaasFile | None) -> ConfigFile:
+def _file_of(file: Path, jaas: JaasFile | None, *, reads_stores: bool) -> ConfigFile:
     data = properties.read_bytes(file)
     try:
         entries = properties.parse(data, str(file))
@@ -64,7 +66,8 @@ def _file_of(file: Path, jaas: JaasFile | None) -> ConfigFile:
         # A malformed escape is a finding of a rule.
         entries = list(error.entries)
     values = [entry.value.strip() for entry in entries if entry.key.endswith("store.location")]
-    return ConfigFile(str(file), entries, data, jaas, files=dict(_stores(values)))
+    stores = dict(_stores(values)) if reads_stores else {}
+    return ConfigFile(str(file), entries, data, jaas, files=stores)
 
 
 def _stores(paths: Sequence[str]) -> Iterator[tuple[str, bytes | None]]:

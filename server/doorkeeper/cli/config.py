@@ -147,6 +147,7 @@ Examples:
 @named_option("--strict", is_flag=True)
 @named_option("--broker", is_flag=True)
 @named_option("--no-jaas-file", "no_jaas", is_flag=True)
+@named_option("--no-stores", is_flag=True)
 @named_option("--compose", "environment", type=click.Path(path_type=Path))
 @named_option("--kafka", "release", type=click.Choice(RELEASES), default="4.3", show_default=True)
 @named_option(
@@ -159,6 +160,7 @@ def check(
     strict: bool,
     broker: bool,
     no_jaas: bool,
+    no_stores: bool,
     environment: Path | None,
     release: str,
     output: str,
@@ -186,9 +188,12 @@ def check(
             release=release,
             output=output,
             strict=strict,
+            reads_stores=not no_stores,
         )
-    if no_jaas or environment is not None or output == "sarif":
-        raise click.UsageError("--no-jaas-file, --compose and --output sarif are for --broker")
+    if no_jaas or no_stores or environment is not None or output == "sarif":
+        raise click.UsageError(
+            "--no-jaas-file, --no-stores, --compose and --output sarif are for --broker"
+        )
     if len(files) != 1:
         raise click.UsageError("give one FILE, or --broker")
     _check_own(files[0], overrides, strict=strict, output=output)

@@ -25,6 +25,7 @@ runs       runs a command in this process; its output, messages and status
 page       ``Page`` and ``Asked``, the question in a request
 texts      long texts of forms (logs, certificates, files), kept in memory, as files for a command
 rendering  Jinja2, names of strangers as text, pages of long lists
+pictures   SVG with its numbers for a table
 pages      a module for each page
 
 To add a page: a module in ``pages`` that ends with ``PAGE = Page(...)``, its name in

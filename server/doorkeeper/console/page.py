@@ -134,7 +134,14 @@ class Asked:
         if kind == "cluster":
             return ["--cluster"]
         name = self.get("name")
+        if self.is_prefixed:
+            name = name.removesuffix("*")
         return [f"--{kind}={name}"] if name else []
+
+    @property
+    def is_prefixed(self) -> bool:
+        """Say whether the name is the beginning of names: chosen so, or written ``pii-*``."""
+        return self.get("pattern") == "prefixed" or self.get("name")[1:].endswith("*")
 
     def option(self, option: str, field: str) -> list[str]:
         """Return an option with the value of a field; nothing for an empty one."""

@@ -22,6 +22,8 @@ SHORT: Final = 80
 LINKED: Final = 300
 """The length of a name that stands in links, and unfolds."""
 
+SENTENCE: Final = 1_000
+
 FOLDER: Final = Path(__file__).parent
 
 
@@ -47,8 +49,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters.update(shown=shown, count=count)
-    templates.globals.update(link=link, Rows=Rows, is_long=is_long, moment=moment)
+    templates.filters.update(shown=shown, count=count, sentence=sentence)
+    templates.globals.update(link=link, Rows=Rows, is_long=is_long, moment=moment, without=without)
     return templates
 
 
@@ -76,9 +78,22 @@ def shown(text: object) -> Markup:
     ).format(short, whole)
 
 
+def sentence(text: object) -> Markup:
+    """Return a sentence, in which names may stand, as text; a very long one is cut."""
+    whole = printable(str(text))
+    cut = f"{whole[:SENTENCE]}…" if len(whole) > SENTENCE else whole
+    return Markup('<span class="sentence">{}</span>').format(cut)
+
+
 def count(number: int, noun: str, plural: str = "") -> Markup:
     """Return a number with its noun: ``1 topic``, ``2,000 topics``."""
     return escape(f"{number:,} {noun if number == 1 else plural or f'{noun}s'}")
+
+
+def without(changes: Mapping[str, Sequence[str]], field: str, row: str) -> str:
+    """Return the fields of a change as a query, without one of its rows."""
+    pairs = [(name, one) for name, rows in changes.items() for one in rows]
+    return urlencode([pair for pair in pairs if pair != (field, row)])
 
 
 def link(path: str, fields: Mapping[str, Sequence[str]] | None = None, **changes: object) -> str:

@@ -55,6 +55,11 @@ class SetState(Struct):
         return self.address.is_live
 
     @property
+    def has_history(self) -> bool:
+        """Say whether it is a store or a backup."""
+        return self.address.is_store or self.address.kind is AddressKind.BACKUP
+
+    @property
     def acls(self) -> int:
         """Return the number of ACLs."""
         return 0 if self.reading is None else len(self.reading.contents.bindings)

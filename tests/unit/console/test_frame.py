@@ -13,11 +13,10 @@ from starlette.testclient import TestClient
 from doorkeeper.console.pages import PAGES
 from doorkeeper.console.rendering import ROWS, Rows
 from doorkeeper.console.texts import KEPT_MAX, Texts
-from testkit.consoles import PORT, console_over, sets_at
+from testkit.consoles import HEAD, PORT, console_over, sets_at
 
 Start = Callable[..., TestClient]
 PATHS = ["/", *(f"/{page.name}" for page in PAGES)]
-HEAD = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -358,8 +358,8 @@ def _answer(state: AclState, snapshot: Snapshot, question: Question) -> Answer:
 
 
 def _change(snapshot: Snapshot, added: Sequence[str], removed: Sequence[str]) -> Snapshot:
-    old = [binding for text in removed for binding in _bindings_of(text)]
-    new = [binding for text in added for binding in _bindings_of(text)]
+    old = [binding for text in removed for binding in bindings_of(text)]
+    new = [binding for text in added for binding in bindings_of(text)]
     # Removing an absent ACL changes nothing, which is more likely a typing error than a wish.
     for binding in old:
         if binding not in snapshot:
@@ -367,7 +367,7 @@ def _change(snapshot: Snapshot, added: Sequence[str], removed: Sequence[str]) ->
     return apply_change(snapshot, new, old)
 
 
-def _bindings_of(text: str) -> list[AclBinding]:
+def bindings_of(text: str) -> list[AclBinding]:
     """Return the bindings of a file, if there is one of this name, or else of a row."""
     if "," not in text or os.path.exists(text):  # noqa: PTH110  a row may be too long for a Path
         repository = Location(Address(AddressKind.FILE, text)).repository()

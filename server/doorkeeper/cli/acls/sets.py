@@ -60,7 +60,10 @@ from doorkeeper.cli.acls.plan_options import (
     widening_of,
 )
 from doorkeeper.cli.acls.plans import apply_plan, fail_without_plan, side_of
+from doorkeeper.cli.acls.printing import row
+from doorkeeper.cli.acls.questions import bindings_of
 from doorkeeper.cli.acls.rules import read_rules
+from doorkeeper.cli.completion import files
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.options import PROPERTIES_FILE, utf8
@@ -101,12 +104,15 @@ Examples:
   doorkeeper acls diff config:server.properties --left-at '2 days ago'
   doorkeeper acls diff store:data --left-at 1042 --right-at 1050
   doorkeeper acls diff before.yaml after.yaml --effective
+  doorkeeper acls diff acls.yaml --without 'User:bob,TOPIC,LITERAL,*,ALL,ALLOW,*' --effective
 """,
 )
 @address_argument("left")
 @named_option("--left-at", "since", type=past_moment)
 @named_option("--right-at", "until", type=past_moment, default_text="now")
 @named_option("--left-topic-prefix", default="", type=utf8)
+@named_option("--with", "added", multiple=True, shell_complete=files)
+@named_option("--without", "removed", multiple=True, shell_complete=files)
 @named_option(
     "--right-command-config", type=PROPERTIES_FILE, default_text="those of --command-config"
 )
@@ -121,6 +127,8 @@ def diff(
     since: Moment | None,
     until: Moment | None,
     left_topic_prefix: str,
+    added: tuple[str, ...],
+    removed: tuple[str, ...],
     right_command_config: PropertiesFile | None,
     output: str,
     *,
@@ -129,10 +137,11 @@ def diff(
 ) -> None:
     """Show the ACLs that only RIGHT has (+) and that only LEFT has (-).
 
-    With --effective, show the decisions that change from LEFT to RIGHT: allowed (+) and denied (-).
+    With --with and --without, RIGHT is changed so first; without RIGHT, it is LEFT. With
+    --effective, show the decisions that change from LEFT to RIGHT: allowed (+) and denied (-).
     """
     owned = selector_of(options)
-    location = _take_right(options, left, since, until)
+    location = _take_right(options, left, since, until, is_changed=bool(added or removed))
     overrides = location.overrides if location.address == left else ()
     other = Location(left, location.command_config, overrides, at=since)
     _refuse_stdin_twice(left, location.address)
@@ -141,6 +150,7 @@ def diff(
             raise click.UsageError("--right-command-config needs a live cluster as RIGHT")
         location = replace(location, command_config=right_command_config)
     left_contents, right_contents = read_contents(other), read_contents(location)
+    right_contents = _changed(right_contents, added, removed)
     # Without ownership, which both sides have been reduced to: a plan refuses a wanted ACL that is
     # not owned, a comparison just ignores it.
     before = with_topic_prefix(left_contents.bindings, left_topic_prefix)
@@ -176,13 +186,28 @@ def diff(
     exit_with_status(report, failures)
 
 
+def _changed(contents: AclContents, added: Sequence[str], removed: Sequence[str]) -> AclContents:
+    """Return contents without some ACLs and with others, which are rows or files."""
+    old = {binding for text in removed for binding in bindings_of(text)}
+    new = [binding for text in added for binding in bindings_of(text)]
+    for binding in sorted(old.difference(contents.bindings)):
+        say(f"--without: there is no ACL {row(binding)}")
+    rest = [binding for binding in contents.bindings if binding not in old]
+    return replace(contents, bindings=list(dict.fromkeys([*rest, *new])))
+
+
 def _take_right(
-    options: dict[str, Any], left: Address, since: Moment | None, until: Moment | None
+    options: dict[str, Any],
+    left: Address,
+    since: Moment | None,
+    until: Moment | None,
+    *,
+    is_changed: bool,
 ) -> Location:
-    """Return the location of RIGHT; without one, LEFT is compared with its own past."""
+    """Return the location of RIGHT; without one, LEFT is compared with a change or its past."""
     options["at"] = until
     if options["address"] is None:
-        if since is None:
+        if since is None and not is_changed:
             raise click.UsageError(
                 "RIGHT is missing; to compare LEFT with its own past, give --left-at MOMENT, and"
                 " --right-at MOMENT if it is not to be compared with now"

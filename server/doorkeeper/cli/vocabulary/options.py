@@ -181,6 +181,9 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         OPTIONS, "ADDRESS", "The ACLs with which rules of 'no more than before' compare."
     ),
     "--broker": Meaning(OPTIONS, None, "FILE... are the nodes of a Kafka cluster."),
+    "--no-stores": Meaning(
+        OPTIONS, None, "Do not read the key stores that the files name: another machine has them."
+    ),
     "--compose": Meaning(
         OPTIONS, "FILE", "A Compose file, whose services with an image of Kafka are nodes too."
     ),

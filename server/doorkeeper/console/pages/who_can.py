@@ -16,7 +16,7 @@ def commands(asked: Asked) -> Sequence[Command]:
     if not resource:
         return []
     words = [*asked.set_words(), f"--operation={asked.get('operation', 'Read')}", *resource]
-    if asked.get("pattern") == "prefixed":
+    if asked.is_prefixed:
         words.append("--resource-pattern-type=prefixed")
     return [asked.command("acls", "who-can", *words, *asked.option("--host", "host"))]
 

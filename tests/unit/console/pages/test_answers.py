@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from markupsafe import escape
 from starlette.testclient import TestClient
 
 from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.console.page import Page
 from doorkeeper.console.pages import PAGES
+from testkit.consoles import ACLS, HEAD, console_over, sets_at
 
 LINE = (
     "[2026-11-01 10:11:12,345] INFO Principal = User:bob is Denied operation = WRITE from host ="
@@ -21,23 +25,45 @@ LINE = (
     " based on rule DefaultDeny (kafka.authorizer.logger)"
 )
 
+ALLOWED = LINE.replace("Denied", "Allowed").replace(
+    "DefaultDeny",
+    "MatchingAcl(acl=StandardAcl[resourceType=TOPIC, resourceName=ord, patternType=PREFIXED,"
+    " principal=User:bob, host=*, operation=WRITE, permissionType=ALLOW])",
+)
+PROPOSED = f"{HEAD}User:eve,Topic,LITERAL,orders,Read,Allow,*\n"
+CONFIG = "listeners=CLIENTS://:9092\nlistener.security.protocol.map=CLIENTS:SASL_SSL\n"
+
 QUESTIONS: dict[str, dict[str, str]] = {
     "who-can": {"name": "orders"},
-    "why": {"line": LINE},
     "what-can": {"principal": "User:bob"},
+    "why": {"line": LINE},
+    "task": {"principal": "User:carol", "task": "produce-transactional", "topic": "pii-*"},
+    "what-if": {"remove": "User:bob,TOPIC,LITERAL,orders,WRITE,DENY,*"},
+    "review": {"file": PROPOSED},
+    "history": {"name": "orders", "at": "1"},
+    "drift": {},
+    "whoami": {"credential": "user", "text": "bob", "config": CONFIG},
+    "broker": {"file": CONFIG},
+    "learn": {"log": ALLOWED},
 }
 """A question for each page."""
 
-COMMAND = re.compile(r'<textarea id="line-1"[^>]*>(.*?)</textarea>', re.DOTALL)
+TEXTS = {
+    "proposed.yaml": PROPOSED,
+    "server.properties": CONFIG,
+    "kafka-authorizer.log": ALLOWED,
+}
+"""The pasted texts, by the names that command lines show."""
+
+REMOVED = ("--allow-principal=User:alice", "--operation=Read", "--topic=orders")
+COMMAND = re.compile(r'<textarea id="line-\d+"[^>]*>(.*?)</textarea>', re.DOTALL)
 
 
-def command_line(page: str) -> list[str]:
-    """Return the words of the command line that a page shows."""
-    match = COMMAND.search(page)
-    assert match is not None, page
-    program, *words = shlex.split(unescape(match[1]))
-    assert program == "doorkeeper"
-    return words
+def command_lines(page: str) -> list[list[str]]:
+    """Return the words of the command lines that a page shows."""
+    lines = [shlex.split(unescape(line)) for line in COMMAND.findall(page)]
+    assert all(program == "doorkeeper" for program, *_ in lines)
+    return [words for _, *words in lines]
 
 
 def test_each_page_has_a_question_here() -> None:
@@ -45,35 +71,58 @@ def test_each_page_has_a_question_here() -> None:
     assert [page.name for page in PAGES] == list(QUESTIONS)
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_json_is_what_the_command_line_prints(console: TestClient, name: str) -> None:
-    """The command line of a page, run as such, prints the JSON that the page offers."""
-    page = console.get(f"/{name}", params=QUESTIONS[name])
-    words = command_line(page.text)
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """Return a console with a history and a file, in a folder with the pasted texts."""
+    folder = tmp_path_factory.mktemp("asked")
+    for name, text in {"acls.csv": ACLS, **TEXTS}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for words in (["import", "acls.csv"], ["remove", "--force", *REMOVED]):
+            done = CliRunner().invoke(doorkeeper, ["acls", *words, "store:data"])
+            assert done.exit_code == 0, done.output
+        with console_over(sets_at("store:data", "acls.csv")) as client:
+            yield client
 
-    printed = CliRunner().invoke(doorkeeper, [*words, "--output", "json"])
-    offered = console.get(f"/{name}.json", params=QUESTIONS[name])
 
-    assert page.status_code == offered.status_code == 200
-    assert json.loads(offered.text) == json.loads(printed.stdout)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_json_is_what_the_command_line_prints(asked: TestClient, page: Page) -> None:
+    """Each command line of a page, run as such, prints the output that the page offers."""
+    shown = asked.get(f"/{page.name}", params=QUESTIONS[page.name])
+    lines = command_lines(shown.text)
+
+    for part, words in enumerate(lines):
+        printed = CliRunner().invoke(doorkeeper, [*words, "--output", page.format])
+        query = QUESTIONS[page.name] | {"part": str(part)}
+        if page.format == "json":
+            offered = asked.get(f"/{page.name}.json", params=query)
+            # A plan has the whole path of its file, which is that of the pasted text here.
+            text = printed.stdout.replace(f"{Path.cwd()}/proposed", "proposed")
+            assert json.loads(offered.text) == json.loads(text)
+        else:
+            assert escape(printed.stdout.splitlines()[-1]) in shown.text
+    assert shown.status_code == 200
+    assert lines
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_markdown_has_the_command_and_its_text(console: TestClient, name: str) -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_markdown_has_the_command_and_its_text(asked: TestClient, page: Page) -> None:
     """It is a block with the command line, and one with what that prints."""
-    words = command_line(console.get(f"/{name}", params=QUESTIONS[name]).text)
+    words = command_lines(asked.get(f"/{page.name}", params=QUESTIONS[page.name]).text)[0]
 
-    printed = CliRunner().invoke(doorkeeper, words)
-    markdown = console.get(f"/{name}.md", params=QUESTIONS[name]).text
+    output = ["--output", page.markdown] if page.markdown else []
+    printed = CliRunner().invoke(doorkeeper, [*words, *output])
+    markdown = asked.get(f"/{page.name}.md", params=QUESTIONS[page.name]).text
 
     assert f"$ doorkeeper {shlex.join(words)}" in markdown
     assert printed.stdout.strip() in markdown
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_empty_forms_have_no_answer(console: TestClient, page: object) -> None:
+def test_empty_forms_have_no_answer(console: TestClient, page: Page) -> None:
     """A page without a question shows its form, and neither an error nor a command."""
-    answer = console.get(f"/{page.name}")  # type: ignore[attr-defined]
+    answer = console.get(f"/{page.name}")
 
     assert answer.status_code == 200
     assert "<form" in answer.text

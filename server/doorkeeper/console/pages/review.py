@@ -1,0 +1,65 @@
+"""A proposed file of ACLs: the changes, the decisions that change, and the rules that it breaks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from doorkeeper.console.page import Asked, Page
+from doorkeeper.console.rendering import Rows
+from doorkeeper.console.runs import Answer, Command
+
+
+def commands(asked: Asked) -> Sequence[Command]:
+    """Return the plan and the findings of lint, once there is a file."""
+    if not asked.get("file"):
+        return []
+    file = asked.file("file", "proposed.yaml")
+    words = ["--effective", "--fail-on=unowned"]
+    if asked.get("whole"):
+        words.append("--whole")
+    if asked.settings.rules is not None:
+        words.append(f"--assert={asked.settings.rules}")
+    set_words = asked.set_words()
+    is_config = [word for word in set_words if word.startswith("--config=")]
+    plan_words = [word for word in set_words if word not in is_config]
+    return [
+        asked.command("acls", "plan", file, *plan_words, *words),
+        asked.command("acls", "lint", file, *asked.settings.policy_words),
+    ]
+
+
+def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
+    """Return the changes, and the principals that win or lose access."""
+    values: dict[str, Any] = {"text": asked.text("file")}
+    if answers:
+        plan = answers[0].record
+        changes = [("add", row) for row in plan["added"]]
+        changes += [("remove", row) for row in plan["removed"]]
+        values["changes"] = Rows(changes, asked.number)
+        values["effects"] = Rows(plan["effective"], asked.number)
+        values["allowed"] = sum(one["allowed"] for one in plan["effective"])
+        values["findings"] = Rows(answers[1].record["findings"] if answers[1].record else [], 1)
+        values["people"] = _people(plan["effective"])
+    return values
+
+
+def _people(effective: Sequence[dict[str, Any]]) -> list[tuple[str, int, int]]:
+    """Return the principals with the numbers of regions that they win and lose, most first."""
+    wins = Counter(one["principal"] for one in effective if one["allowed"])
+    loses = Counter(one["principal"] for one in effective if not one["allowed"])
+    both = wins + loses
+    return [(name, wins[name], loses[name]) for name, _ in both.most_common(10)]
+
+
+PAGE = Page(
+    "review",
+    "Review a proposed file",
+    "Paste a file of ACLs, in any format that commands read: what it changes, whose access it"
+    " widens or takes, and which rules it breaks.",
+    commands,
+    show,
+    long=("file",),
+    markdown="markdown",
+)

@@ -1,0 +1,56 @@
+"""May a principal do a task, or an operation on many names: always, sometimes, never."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from doorkeeper.acls.tasks import TASKS
+from doorkeeper.console.page import Asked, Page
+from doorkeeper.console.rendering import Rows
+from doorkeeper.console.runs import Answer, Command
+
+WORDS: Final = {
+    "produce": "produce",
+    "produce-transactional": "produce in transactions",
+    "consume": "consume in a group",
+}
+_FIELDS: Final = ("topic", "group", "transactional-id")
+
+
+def commands(asked: Asked) -> Sequence[Command]:
+    """Return the command, once a principal and a topic are named."""
+    principal, name = asked.option("--principal", "principal"), asked.get("topic")
+    if not principal or not name:
+        return []
+    task = asked.get("task", "produce")
+    needed = [kind.name.lower().replace("_", "-") for kind, _ in TASKS.get(task, ())]
+    words = [*asked.set_words(), *principal, f"--task={task}"]
+    is_prefixed = False
+    for field in _FIELDS:
+        value = asked.get(field)
+        if value and field in needed:
+            is_prefixed |= value.endswith("*")
+            words.append(f"--{field}={value.removesuffix('*')}")
+    if is_prefixed:
+        words.append("--resource-pattern-type=prefixed")
+    return [asked.command("acls", "explain", *words, *asked.option("--host", "host"))]
+
+
+def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
+    """Return the needs with the cases of the page that is asked for."""
+    needs = answers[0].record["needs"] if answers else ()
+    return {
+        "tasks": WORDS,
+        "needs": [(need, Rows(need["cases"], asked.number)) for need in needs],
+    }
+
+
+PAGE = Page(
+    "task",
+    "Always, sometimes or never?",
+    "Whether a principal may produce, produce in transactions, or consume: on one topic, or on all"
+    " whose names begin alike, such as pii-*.",
+    commands,
+    show,
+)

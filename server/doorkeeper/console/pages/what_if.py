@@ -1,0 +1,85 @@
+"""The decisions that change when ACLs are added, removed or edited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from doorkeeper.acls.formats.csv import binding_of_row, row_of
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.console.page import Asked, Page, Wrong
+from doorkeeper.console.rendering import Rows
+from doorkeeper.console.runs import Answer, Command
+
+_SIGNS: Final = (("add", "--with"), ("remove", "--without"))
+
+
+def commands(asked: Asked) -> Sequence[Command]:
+    """Return the command, once there is an ACL to add or to remove."""
+    changes = changes_of(asked)
+    words = [f"{option}={row}" for field, option in _SIGNS for row in changes[field]]
+    if not words:
+        return []
+    return [asked.command("acls", "diff", *asked.set_words(), *words, "--effective")]
+
+
+def changes_of(asked: Asked) -> dict[str, list[str]]:
+    """Return the rows to add and to remove: those of the link, and the one of the form.
+
+    Raises:
+        Wrong: a row cannot be read.
+    """
+    changes = {
+        field: [row for text in asked.all(field) for row in text.splitlines() if row.strip()]
+        for field, _ in _SIGNS
+    }
+    if asked.get("principal") or asked.get("name"):
+        changes["remove" if asked.get("does") == "remove" else "add"].append(_row_in(asked))
+    return {field: list(dict.fromkeys(map(_checked, rows))) for field, rows in changes.items()}
+
+
+def _row_in(asked: Asked) -> str:
+    kind = asked.get("kind", "topic")
+    name = "kafka-cluster" if kind == "cluster" else asked.get("name")
+    pattern = "PREFIXED" if name.endswith("*") and name != "*" else "LITERAL"
+    cells = (
+        asked.get("principal"),
+        "USER" if kind == "user-principal" else kind.replace("-", "_").upper(),
+        pattern,
+        name if pattern == "LITERAL" else name.removesuffix("*"),
+        asked.get("operation", "Read"),
+        asked.get("permission", "ALLOW"),
+        asked.get("host") or "*",
+    )
+    return ",".join(f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in cells)
+
+
+def _checked(row: str) -> str:
+    """Return a row as commands print it: what is no row could be the name of a file."""
+    try:
+        return row_of(binding_of_row(row))
+    except FormatError as error:
+        raise Wrong(f"{row}: {error}") from error
+
+
+def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
+    """Return the rows of the change, and the decisions of the page that is asked for."""
+    try:
+        changes = changes_of(asked)
+    except Wrong:
+        changes = {"add": [], "remove": []}
+    values: dict[str, Any] = {"changes": changes}
+    if answers:
+        effective = answers[0].record["effective"]
+        values["effects"] = Rows(effective, asked.number)
+        values["allowed"] = sum(one["allowed"] for one in effective)
+    return values
+
+
+PAGE = Page(
+    "what-if",
+    "What would a change do?",
+    "Add and remove ACLs here, and see every decision that would change. Nothing is changed.",
+    commands,
+    show,
+)

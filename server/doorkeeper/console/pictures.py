@@ -1,0 +1,72 @@
+"""Pictures as SVG, drawn on the server; the table with the same numbers stands next to each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Any, Final
+
+from markupsafe import Markup
+from msgspec import Struct
+
+WIDTH: Final = 720
+HEIGHT: Final = 120
+DAYS_MAX: Final = 120
+
+
+class Bars(Struct, frozen=True):
+    """A bar chart over days: the drawing, and its numbers for a table."""
+
+    svg: Markup
+    rows: tuple[tuple[str, int], ...]
+
+
+def timeline(revisions: Sequence[dict[str, Any]]) -> Bars | None:
+    """Return the changes of a history by day; None without any."""
+    return bars(Counter(one["time"][:10] for one in revisions), "Changes by day")
+
+
+def bars(numbers: Counter[str], title: str) -> Bars | None:
+    """Return numbers by day as bars, the days without any too; the newest of very many days."""
+    if not numbers:
+        return None
+    first, last = (date.fromisoformat(day) for day in (min(numbers), max(numbers)))
+    first = max(first, last - timedelta(days=DAYS_MAX - 1))
+    days = [first + timedelta(days=number) for number in range((last - first).days + 1)]
+    most = max(numbers.values())
+    step = min(WIDTH / len(days), 48.0)
+    drawn = []
+    for index, day in enumerate(days):
+        number = numbers.get(day.isoformat(), 0)
+        height = max(2.0, (HEIGHT - 36) * number / most) if number else 0.0
+        drawn.append(
+            Markup(
+                '<rect class="bar" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">'
+                "<title>{}: {}</title></rect>"
+            ).format(
+                index * step + 1, HEIGHT - 20 - height, max(1.0, step - 2), height, day, number
+            )
+        )
+    width = step * len(days)
+    label = f"{title}, {first} to {last}; at most {most}. The table has the numbers."
+    svg = Markup(
+        '<svg class="chart" role="img" aria-label="{}" viewBox="0 0 {:.0f} {}">'
+        '<line class="axis" x1="0" x2="{:.0f}" y1="{}" y2="{}"/>{}'
+        '<text x="0" y="{}">{}</text><text x="{:.0f}" y="{}" text-anchor="end">{}</text></svg>'
+    ).format(
+        label,
+        max(width, 240),
+        HEIGHT,
+        width,
+        HEIGHT - 20,
+        HEIGHT - 20,
+        Markup("").join(drawn),
+        HEIGHT - 4,
+        first,
+        max(width, 240),
+        HEIGHT - 4,
+        last if last != first else "",
+    )
+    shown = {day.isoformat() for day in days}
+    return Bars(svg, tuple(sorted((day, n) for day, n in numbers.items() if day in shown)))
