@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
 from doorkeeper.server.net.channel import Channel
-from doorkeeper.server.net.context import PendingUpdates, ServerContext
+from doorkeeper.server.net.context import ServerContext, UpdatesInFlight
 from doorkeeper.server.net.fair_queue import FairQueue
 from doorkeeper.server.net.large_requests import LargeRequests
 from doorkeeper.server.net.ledger import Ledger
@@ -133,7 +133,7 @@ class World:
             PeerLog(self.log, asyncio.get_running_loop()),
             Ledger(self.limits.queued_in_bytes_max),
             Ledger(self.limits.queued_out_bytes_max),
-            PendingUpdates(),
+            UpdatesInFlight(),
             self.lost.append,
             self.fair_queue,
             asyncio.Lock(),

@@ -62,7 +62,7 @@ class AuditLog(Protocol):
         ...
 
 
-class PendingUpdates:
+class UpdatesInFlight:
     """The updates in flight, including those whose clients have left.
 
     ``updates`` counts them by operation, and ``items`` their items.
@@ -103,7 +103,7 @@ class ServerContext(Struct, frozen=True):
     peer_log: PeerLog
     incoming: Ledger[Accepted]
     outgoing: Ledger[Accepted]
-    updates: PendingUpdates
+    updates: UpdatesInFlight
     lost: Callable[[Accepted], None]
     fair_queue: FairQueue
     building: asyncio.Lock

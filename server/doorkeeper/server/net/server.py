@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from doorkeeper.server.net.addresses import address_of, connection_id, java_host_address
 from doorkeeper.server.net.admission import Admission
 from doorkeeper.server.net.channel import Channel
-from doorkeeper.server.net.context import PendingUpdates, ServerContext
+from doorkeeper.server.net.context import ServerContext, UpdatesInFlight
 from doorkeeper.server.net.fair_queue import FairQueue
 from doorkeeper.server.net.large_requests import LargeRequests
 from doorkeeper.server.net.ledger import Ledger
@@ -126,7 +126,7 @@ class Server:
             PeerLog(self._logger, loop),
             Ledger(self._limits.queued_in_bytes_max),
             Ledger(self._limits.queued_out_bytes_max),
-            PendingUpdates(),
+            UpdatesInFlight(),
             self._forget,
             FairQueue(loop, self._limits.unauthenticated_percent / 100),
             asyncio.Lock(),

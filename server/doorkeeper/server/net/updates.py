@@ -3,7 +3,7 @@
 admit             before the change: whether it may begin
 UpdateInFlight    one change: its task, its time-out, and the log of its failures
 
-Those of all connections are ``net.context.PendingUpdates``.
+Those of all connections are ``net.context.UpdatesInFlight``.
 """
 
 from __future__ import annotations

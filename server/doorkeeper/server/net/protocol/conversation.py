@@ -218,6 +218,7 @@ class Conversation:
         frame: Any = body.frame
         if len(frame) <= HANDLED_HERE_ELEMENTS_MAX or not api.in_thread:
             return False
+        # Each element takes a byte at least, so that a shorter frame cannot have as many.
         elements: int = self._limits.elements_max - frame.elements_left
         return elements > HANDLED_HERE_ELEMENTS_MAX
 
