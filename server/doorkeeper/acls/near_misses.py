@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 from unicodedata import category, normalize
 
@@ -61,6 +62,10 @@ class NearMiss(NamedTuple):
 
     principal: str
     differences: tuple[Difference, ...]
+
+
+KEPT_MAX: Final = 1 << 16
+"""Principals whose keys a process keeps."""
 
 
 def near_misses(principal: str, others: Iterable[str]) -> list[NearMiss]:
@@ -175,9 +180,11 @@ def _textual(one: str, other: str) -> list[Difference]:
     return [difference for difference, is_there in differences.items() if is_there]
 
 
-def _keys(principal: str) -> set[str]:
+# A caller that asks about one principal after another has the same others each time.
+@lru_cache(KEPT_MAX)
+def _keys(principal: str) -> frozenset[str]:
     """Return texts of which near misses share at least one."""
-    keys = set()
+    keys: set[str] = set()
     for part in re.split(_NEXT, principal):
         name = _unquoted(_split(part)[1])
         keys |= {_loose(name), _loose(re.split("[/@]", name)[0])}
@@ -187,7 +194,7 @@ def _keys(principal: str) -> set[str]:
                 for attribute in attributes_of(name)
                 if attribute.identifier in NAMES_OF_A_SUBJECT
             }
-    return keys - {""}
+    return frozenset(keys - {""})
 
 
 _NEXT: Final = re.compile(r"\s*[,;]\s*(?=\w+:)")

@@ -51,12 +51,12 @@ def bars(numbers: Counter[str], title: str) -> Bars | None:
     width = step * len(days)
     label = f"{title}, {first} to {last}; at most {most}. The table has the numbers."
     svg = Markup(
-        '<svg class="chart" role="img" aria-label="{}" viewBox="0 0 {:.0f} {}">'
+        '<svg class="chart" role="img" aria-label="{}" viewBox="0 0 {} {}">'
         '<line class="axis" x1="0" x2="{:.0f}" y1="{}" y2="{}"/>{}'
         '<text x="0" y="{}">{}</text><text x="{:.0f}" y="{}" text-anchor="end">{}</text></svg>'
     ).format(
         label,
-        max(width, 240),
+        WIDTH,
         HEIGHT,
         width,
         HEIGHT - 20,

@@ -61,7 +61,7 @@ def is_long(text: str) -> bool:
 
 def moment(time_s: float) -> str:
     """Return a time in words."""
-    return time_text(round(time_s) * 1000).replace("T", " ")
+    return f"{time_text(round(time_s) * 1000)[:16].replace('T', ' ')} UTC"
 
 
 def shown(text: object) -> Markup:

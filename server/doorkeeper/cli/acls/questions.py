@@ -34,8 +34,6 @@ from doorkeeper.acls.model import (
     WILDCARD_PRINCIPAL,
     AclBinding,
     AclOperation,
-    PatternType,
-    ResourcePattern,
     ResourceType,
 )
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
@@ -217,10 +215,8 @@ def _say_if_prefix(snapshot: Snapshot, need: TaskNeed) -> None:
     if need.names is None or not need.names.is_single:
         return
     kind, name = need.resource_type, need.names.text
-    prefix = ResourcePattern(kind, name, PatternType.PREFIXED)
-    if name.endswith(("-", ".", "_")) or any(
-        binding.pattern == prefix for binding in find(snapshot, ANY_BINDING)
-    ):
+    # Of the index, since a search looks at all ACLs.
+    if name.endswith(("-", ".", "_")) or snapshot.types[kind].patterns.prefixes.get(name):
         say(
             f"note: the answer is about the name {printable(name)!r} alone; for all names that"
             " begin with it: --resource-pattern-type prefixed"
