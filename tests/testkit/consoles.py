@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from starlette.testclient import TestClient
 
@@ -52,3 +54,54 @@ def console_over(sets: Sets, settings: Settings | None = None) -> Iterator[TestC
 def sets_at(*addresses: Path | str) -> Sets:
     """Return the sets at addresses."""
     return Sets([Location(parse_address(str(one))) for one in addresses])
+
+
+def write_advice(folder: Path) -> None:
+    """Write the tables of a report about two grants: one is unused, one is too wide."""
+    folder.mkdir()
+    usage = [
+        _grant("g1", "User:bob", uses=0, verdict="REMOVE", why="never used in 90 days"),
+        _grant("g2", "User:carol", uses=9, verdict="KEEP", why="used"),
+    ]
+    wide = {"binding_id": "g2", "excess": ["PREFIX"], "covered_resource_count": 40, "proposal": []}
+    decision = {"principal": "User:carol", "host": "10.0.0.1", "operation": "WRITE"}
+    decisions = [
+        {**decision, "resource_type": "TOPIC", "resource_name": name, "day": day, "count": count}
+        for name, day, count in (
+            ("pii-a", "2026-11-01", 2),
+            ("pii-a", "2026-11-02", 7),
+            ("other", "2026-11-02", 100),
+        )
+    ]
+    tables: dict[str, list[dict[str, Any]]] = {
+        "grant_usage": usage,
+        "unused_grants": [{"binding_id": "g1", "command": "kafka-acls.sh --remove"}],
+        "overbroad_grants": [wide],
+        "decisions": decisions,
+    }
+    for name, rows in tables.items():
+        lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+
+
+def _grant(name: str, principal: str, *, uses: int, verdict: str, why: str) -> dict[str, Any]:
+    return {
+        "binding_id": name,
+        "principal": principal,
+        "resource_type": "TOPIC",
+        "resource_name": "pii-",
+        "pattern_type": "PREFIXED",
+        "host": "*",
+        "operation": "WRITE",
+        "permission_type": "ALLOW",
+        "uses": uses,
+        "verdict": verdict,
+        "rule": "test",
+        "why": why,
+        "severity": "HIGH",
+        "resources": ["pii-a"] if uses else [],
+        "resource_count": 1 if uses else 0,
+        "last_used": "2026-11-02 00:00:00" if uses else None,
+        "days_observed": 90,
+        "days_known": 90,
+    }

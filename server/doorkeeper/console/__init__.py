@@ -23,6 +23,7 @@ sets       the ACLs of the addresses: read in the background at start, kept with
            again when a file or a store has changed, of live clusters at a click
 runs       runs a command in this process; its output, messages and status
 page       ``Page`` and ``Asked``, the question in a request
+advice     the pipeline's tables about grants
 texts      long texts of forms (logs, certificates, files), kept in memory, as files for a command
 rendering  Jinja2, names of strangers as text, pages of long lists
 pictures   SVG with its numbers for a table

@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from doorkeeper.cli.acls.printing import code_block
+from doorkeeper.console.advice import Advice
 from doorkeeper.console.guard import Guard
 from doorkeeper.console.page import OPERATIONS, RESOURCES, TYPES, Asked, Page, Settings, Wrong
 from doorkeeper.console.pages import PAGES
@@ -37,6 +38,9 @@ class Console:
         self.sets = sets
         self.settings = settings
         self.texts = Texts()
+        self.advice = None
+        if settings.advice is not None:
+            self.advice = Advice(settings.advice, settings.findings)
         self._templates = environment()
         self._templates.globals.update(
             pages=PAGES,
@@ -146,15 +150,17 @@ class Console:
             return self._not_found(request, None)
         asked = self._asked(request)
         try:
-            commands = page.commands(asked)
+            answers = None if page.answers is None else page.answers(asked)
+            commands = page.commands(asked) if answers is None else ()
         except Wrong as error:
             return PlainTextResponse(f"{error}\n", 400)
         except KeyError:
             return PlainTextResponse(f"{NOT_KEPT}\n", 410)
         part = asked.get("part", "0")
-        if not part.isdecimal() or int(part) >= len(commands):
+        if not part.isdecimal() or int(part) >= len(commands if answers is None else answers):
             return PlainTextResponse("the question is incomplete\n", 400)
-        answer = self._run(commands[int(part)], output)
+        number = int(part)
+        answer = self._run(commands[number], output) if answers is None else answers[number]
         if answer.failed:
             return PlainTextResponse("".join(f"{text}\n" for text in answer.messages), 400)
         return answer
@@ -165,9 +171,11 @@ class Console:
         fields = parse_qs(
             request.url.query, keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="replace"
         )
-        return Asked(fields, self.sets, self.settings, self.texts)
+        return Asked(fields, self.sets, self.settings, self.texts, self.advice)
 
     def _answers(self, page: Page, asked: Asked, output: str) -> Sequence[Answer]:
+        if page.answers is not None:
+            return page.answers(asked)
         return [self._run(command, output) for command in page.commands(asked)]
 
     def _run(self, command: Command, output: str) -> Answer:

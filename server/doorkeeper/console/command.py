@@ -45,6 +45,8 @@ Examples:
 @named_option("--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT")
 @named_option("--config", "-c", "file", type=click.Path(path_type=Path))
 @named_option("--assert", "rules", type=click.Path(path_type=Path), shell_complete=files)
+@named_option("--advice", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@named_option("--findings", type=click.Path(path_type=Path, dir_okay=False))
 @policy_options
 @release_option
 def command(addresses: tuple[Address, ...], port: int, **options: Any) -> None:

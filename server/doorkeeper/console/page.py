@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from doorkeeper.acls.formats.commands import kafkas_word
 from doorkeeper.acls.model import AclOperation, ResourceType
+from doorkeeper.console.advice import Advice
 from doorkeeper.console.runs import Answer, Command
 from doorkeeper.console.sets import Sets, SetState
 from doorkeeper.console.texts import Texts
@@ -42,7 +43,8 @@ class Settings(Struct, frozen=True):
     rules: Path | None = None
     """The file of --assert."""
     advice: Path | None = None
-    """The folder of the pipeline's output."""
+    """The folder of tables that the pipeline's report has written."""
+    findings: Path | None = None
     allow_changes: bool = False
 
 
@@ -54,13 +56,19 @@ class Asked:
     """The question in a request: the fields of the form, and the set that it is about."""
 
     def __init__(
-        self, fields: Mapping[str, Sequence[str]], sets: Sets, settings: Settings, texts: Texts
+        self,
+        fields: Mapping[str, Sequence[str]],
+        sets: Sets,
+        settings: Settings,
+        texts: Texts,
+        advice: Advice | None = None,
     ) -> None:
         """Take the fields of the query with their values."""
         self._fields = fields
         self.sets = sets
         self.settings = settings
         self.texts = texts
+        self.advice = advice
         self._replaced: list[tuple[str, str]] = []
 
     def get(self, name: str, default: str = "") -> str:
@@ -75,7 +83,7 @@ class Asked:
     def without(self, names: Sequence[str]) -> Asked:
         """Return the question without some fields."""
         rest = {name: values for name, values in self._fields.items() if name not in names}
-        return Asked(rest, self.sets, self.settings, self.texts)
+        return Asked(rest, self.sets, self.settings, self.texts, self.advice)
 
     @property
     def fields(self) -> Mapping[str, Sequence[str]]:
@@ -175,8 +183,10 @@ class Page(Struct, frozen=True):
     title: str
     """The question in the list of pages: ``Who can use it?``."""
     summary: str
-    commands: Callable[[Asked], Sequence[Command]]
+    commands: Callable[[Asked], Sequence[Command]] = lambda _asked: ()
     show: Callable[[Asked, Sequence[Answer]], dict[str, Any]] = lambda _asked, _answers: {}
+    answers: Callable[[Asked], Sequence[Answer]] | None = None
+    """The answers, where they are not those of commands."""
     needs_set: bool = True
     long: tuple[str, ...] = ()
     is_secret: bool = False

@@ -10,6 +10,8 @@ from typing import Any, Final
 from markupsafe import Markup
 from msgspec import Struct
 
+from doorkeeper.cli.terminal import printable
+
 WIDTH: Final = 720
 HEIGHT: Final = 120
 DAYS_MAX: Final = 120
@@ -70,3 +72,65 @@ def bars(numbers: Counter[str], title: str) -> Bars | None:
     )
     shown = {day.isoformat() for day in days}
     return Bars(svg, tuple(sorted((day, n) for day, n in numbers.items() if day in shown)))
+
+
+CELL: Final = 22
+MARGIN: Final = 220
+HEAD: Final = 150
+NAME_MAX: Final = 30
+
+
+def matrix(
+    columns: Sequence[tuple[str, str]],
+    rows: Sequence[tuple[str, Sequence[dict[str, Any] | None]]],
+) -> Markup:
+    """Return principals and patterns as a grid: allowed, by which kind of row, or denied."""
+    width, height = MARGIN + CELL * len(columns) + HEAD // 2, HEAD + CELL * len(rows) + 4
+    parts = [
+        Markup('<text class="column" transform="translate({} {}) rotate(-50)">{}</text>').format(
+            MARGIN + CELL * index + 14, HEAD - 8, _short(_words(how, name))
+        )
+        for index, (how, name) in enumerate(columns)
+    ]
+    for number, (principal, cells) in enumerate(rows):
+        top = HEAD + CELL * number
+        parts.append(
+            Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
+                MARGIN - 8, top + 15, _short(principal)
+            )
+        )
+        for index, (column, cell) in enumerate(zip(columns, cells, strict=True)):
+            parts.append(_cell(MARGIN + CELL * index, top, principal, column, cell))
+    label = (
+        f"{len(rows)} principals and {len(columns)} patterns: which are allowed and which denied."
+        " The table below has the same."
+    )
+    return Markup(
+        '<svg class="chart matrix" role="img" aria-label="{}" viewBox="0 0 {} {}"'
+        ' width="{}">{}</svg>'
+    ).format(label, width, height, width, Markup("").join(parts))
+
+
+def _cell(
+    left: int, top: int, principal: str, column: tuple[str, str], cell: dict[str, Any] | None
+) -> Markup:
+    how, name = column
+    kind, does = "none", "no ACL"
+    if cell is not None:
+        kind = "all" if name == "*" else how.lower()
+        does = ", ".join(cell["operations"]) or "nothing"
+        if cell["denied"]:
+            kind, does = "deny", f"denied {', '.join(cell['denied'])}; allowed {does}"
+    title = f"{_short(principal)}, {_short(_words(how, name))}: {does}"
+    return Markup(
+        '<rect class="cell {}" x="{}" y="{}" width="{}" height="{}" rx="4"><title>{}</title></rect>'
+    ).format(kind, left + 1, top + 1, CELL - 2, CELL - 2, title)
+
+
+def _words(how: str, name: str) -> str:
+    return f"{name}…" if how == "PREFIXED" else name
+
+
+def _short(text: str) -> str:
+    whole = printable(text)
+    return whole if len(whole) <= NAME_MAX else f"{whole[: NAME_MAX - 1]}…"

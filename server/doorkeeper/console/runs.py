@@ -18,18 +18,20 @@ USAGE: Final = 2
 
 
 class Command(Struct, frozen=True):
-    """The words of a command without ``doorkeeper``; ``shown`` are those of the command line.
+    """The words of a command, without the program.
 
-    They differ where a word has the password of a database, or a file that only we have.
+    ``replaced`` are pairs of a text in the words, and what the command line shows in its place: of
+    a database without its password, of a file that only this process has its name.
     """
 
     words: tuple[str, ...]
     replaced: tuple[tuple[str, str], ...] = ()
+    program: str = "doorkeeper"
 
     @property
     def line(self) -> str:
         """Return the command line, for a shell."""
-        words = ["doorkeeper", *map(self.public, self.words)]
+        words = [self.program, *map(self.public, self.words)]
         return " ".join(printable(shlex.quote(word)) for word in words)
 
     def public(self, text: str) -> str:

@@ -46,5 +46,9 @@ def settings_of(options: dict[str, Any]) -> Settings:
     if options["file"] is not None:
         words.append(f"--config={options['file']}")
     return Settings(
-        policy_words=tuple(words), command_config=options["command_config"], rules=options["rules"]
+        policy_words=tuple(words),
+        command_config=options["command_config"],
+        rules=options["rules"],
+        advice=options["advice"],
+        findings=options["findings"],
     )

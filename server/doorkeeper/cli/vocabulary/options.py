@@ -356,6 +356,9 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         " something, such as IDEMPOTENT_WRITE, or if others seem to cover it.",
     ),
     "--min-days": Meaning(EVIDENCE, "DAYS", "The history that removing a grant needs."),
+    "--advice": Meaning(
+        EVIDENCE, "FOLDER", "The tables that doorkeeper-pipeline report --data has written."
+    ),
     "--findings": Meaning(
         EVIDENCE,
         "FILE",

@@ -7,6 +7,8 @@ task       may it do a task: always, sometimes, never
 what_if    the decisions that change when ACLs are added and removed
 review     a proposed file, as a pull request would show it
 history    who could on a day, and who changed it since
+matrix     who reaches what, as a picture
+grants     unused and too wide grants, with their evidence
 drift      which addresses differ from the wanted set
 whoami     the principal of a certificate, a token or a name
 broker     the configuration of a broker, checked
@@ -18,8 +20,10 @@ from __future__ import annotations
 from doorkeeper.console.pages import (
     broker,
     drift,
+    grants,
     history,
     learn,
+    matrix,
     review,
     task,
     what_can,
@@ -32,12 +36,14 @@ from doorkeeper.console.pages import (
 PAGES = (
     who_can.PAGE,
     what_can.PAGE,
+    matrix.PAGE,
     why.PAGE,
     task.PAGE,
     what_if.PAGE,
     review.PAGE,
     history.PAGE,
     drift.PAGE,
+    grants.PAGE,
     whoami.PAGE,
     broker.PAGE,
     learn.PAGE,

@@ -1,0 +1,156 @@
+"""The advice of the pipeline about grants: the tables that ``report --data`` has written."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from doorkeeper.console.runs import Answer, Command
+
+TABLES: Final = ("grant_usage", "unused_grants", "overbroad_grants")
+_DECISIONS: Final = "decisions.jsonl"
+_ACL: Final = {
+    "resourceType": "resource_type",
+    "name": "resource_name",
+    "patternType": "pattern_type",
+    "principal": "principal",
+    "host": "host",
+    "operation": "operation",
+    "permissionType": "permission_type",
+}
+
+
+class Advice:
+    """The grants of a folder of tables with their evidence; read again when a table changes."""
+
+    def __init__(self, folder: Path, findings: Path | None = None) -> None:
+        """Take the folder, and the file in which people accept findings."""
+        self.folder = folder
+        self.findings = findings
+        self._lock = threading.Lock()
+        self._version: tuple[int, ...] = ()
+        self._grants: list[dict[str, Any]] = []
+
+    def answer(self) -> Answer:
+        """Return all grants as the answer of the command that writes the tables."""
+        words = ["report", "--tables=TABLES", "--out=report.html", f"--data={self.folder}"]
+        if self.findings is not None:
+            words.append(f"--findings={self.findings}")
+        command = Command(tuple(words), program="doorkeeper-pipeline")
+        try:
+            grants = self.grants()
+        except (OSError, msgspec.DecodeError) as error:
+            return Answer(command, None, (), (f"{self.folder}: {error}",), 1)
+        lines = [f"{one['verdict']}: {_row(one['acl'])}: {one['why']}" for one in grants]
+        return Answer(command, {"grants": grants}, tuple(lines), (), 0)
+
+    def grants(self) -> list[dict[str, Any]]:
+        """Return the grants, what can be removed first, then what is too wide.
+
+        Raises:
+            OSError: a table is missing.
+            msgspec.DecodeError: a table is not JSON lines.
+        """
+        files = [self.folder / f"{name}.jsonl" for name in TABLES]
+        files += [] if self.findings is None else [self.findings]
+        with self._lock:
+            version = tuple(file.stat().st_mtime_ns for file in files if file.exists())
+            if version != self._version or not self._grants:
+                self._grants, self._version = self._read(), version
+            return self._grants
+
+    def _read(self) -> list[dict[str, Any]]:
+        usage = list(_rows(self.folder / "grant_usage.jsonl"))
+        unused = {row["binding_id"]: row for row in _rows(self.folder / "unused_grants.jsonl")}
+        wide = {row["binding_id"]: row for row in _rows(self.folder / "overbroad_grants.jsonl")}
+        accepted = self._accepted()
+        grants = [
+            _grant(row, unused.get(row["binding_id"]), wide.get(row["binding_id"]), accepted)
+            for row in usage
+        ]
+        return sorted(grants, key=lambda one: (not one["unused"], not one["wide"], -one["rank"]))
+
+    def _accepted(self) -> Mapping[str, Any]:
+        if self.findings is None or not self.findings.exists():
+            return {}
+        document = msgspec.json.decode(self.findings.read_bytes())
+        return document.get("findings", {}) if isinstance(document, dict) else {}
+
+    def uses_by_day(self, grant: Mapping[str, Any]) -> Counter[str]:
+        """Return the decisions that a grant covers, by day. O(the whole table of decisions)."""
+        acl = grant["acl"]
+        numbers: Counter[str] = Counter()
+        try:
+            for row in _rows(self.folder / _DECISIONS):
+                if _covers(acl, row):
+                    numbers[str(row["day"])[:10]] += row["count"]
+        except OSError:
+            return Counter()
+        return numbers
+
+
+def _covers(acl: Mapping[str, str], row: Mapping[str, Any]) -> bool:
+    name, asked = acl["name"], row["resource_name"]
+    is_named = name in ("*", asked)
+    if acl["patternType"] == "PREFIXED":
+        is_named = asked.startswith(name)
+    return (
+        is_named
+        and acl["principal"] in (row["principal"], "User:*")
+        and acl["operation"] in (row["operation"], "ALL")
+        and acl["resourceType"] == row["resource_type"]
+        and (acl["host"] in ("*", row["host"]) or "/" in acl["host"])
+    )
+
+
+def _grant(
+    usage: Mapping[str, Any],
+    unused: Mapping[str, Any] | None,
+    wide: Mapping[str, Any] | None,
+    accepted: Mapping[str, Any],
+) -> dict[str, Any]:
+    name = usage["binding_id"]
+    findings = [one for key, one in accepted.items() if key.endswith(name)]
+    until = [one["accepted_until"] for one in findings if one.get("accepted_until")]
+    ranks = ("LOW", "MEDIUM", "HIGH", "CRITICAL")
+    severity = usage.get("severity") or "LOW"
+    return {
+        "id": name,
+        "acl": {key: usage[column] for key, column in _ACL.items()},
+        "verdict": usage.get("verdict") or "",
+        "rule": usage.get("rule") or "",
+        "why": usage.get("why") or "",
+        "severity": severity,
+        "rank": ranks.index(severity) if severity in ranks else 0,
+        "unused": unused is not None,
+        "wide": wide is not None,
+        "uses": usage["uses"],
+        "lastUsed": usage.get("last_used"),
+        "daysObserved": usage.get("days_observed"),
+        "daysKnown": usage.get("days_known"),
+        "usedNames": usage.get("resources") or [],
+        "usedNameCount": usage.get("resource_count") or 0,
+        "coveredNameCount": wide["covered_resource_count"] if wide else None,
+        "excess": list(wide["excess"]) if wide else [],
+        "proposal": list(wide["proposal"]) if wide else [],
+        "command": (unused or {}).get("command") or "",
+        "acceptedUntil": max(until, default=None),
+    }
+
+
+def _row(acl: Mapping[str, str]) -> str:
+    words = ("principal", "resourceType", "patternType", "name", "operation", "permissionType")
+    return ",".join([*(acl[word] for word in words), acl["host"]])
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    decoder = msgspec.json.Decoder(dict[str, Any])
+    with path.open("rb") as lines:
+        for line in lines:
+            if line.strip():
+                yield decoder.decode(line)
