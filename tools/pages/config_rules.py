@@ -59,8 +59,8 @@ def _passwords() -> Iterator[str]:
 
 def _sections() -> Iterator[str]:
     yield (
-        "\n## The examples\n\nThe examples of Kafka are added to this configuration; a key"
-        f" without a value removes the one of it.\n\n```properties\n{BASE}```\n"
+        "\n## The examples\n\nEach example for Kafka changes this configuration; a key without"
+        f" a value is removed from it.\n\n```properties\n{BASE}```\n"
     )
     for module in checking.MODULES:
         name = (module.__doc__ or "").partition(":")[0].removeprefix("The environment of ")

@@ -27,39 +27,38 @@ check FILE` prints every error and warning of one.
 
     $ doorkeeper serve --override num.partitions=3
 
-- The file has Java's format: ISO 8859-1 with `\\uXXXX`, `\\` continues a line, the last entry of
-  a key counts.
-- `--override key=value` (repeatable) comes after the file. Environment variables set no
+- The file has Java's format: ISO 8859-1 with `\\uXXXX`, `\\` continues a line, and the last of
+  several entries for a key applies.
+- `--override key=value` (repeatable) overrides the file. Environment variables set no
   keys; `DOORKEEPER_JAAS_FILE` and `KRB5_CONFIG` name files.
-- **With a file, nothing is added to it.** `authorizer.class.name` absent means that everything is
-  allowed, as in Kafka; the start says so and how to turn ACLs on.
+- **A file is used as it is.** Without `authorizer.class.name` everything is allowed, as in Kafka;
+  a warning at the start says how to enable ACLs.
 - **With no file** the server is for trying out: `listeners=PLAINTEXT://localhost:9092`, the
   standard authorizer, `super.users=User:ANONYMOUS`. A warning says that everyone on this machine
   is an administrator.
-- All errors are told at once, each with file, line and key, and the status is 1: of keys, of what
-  the authorizer refuses, of the groups, and of mechanisms and certificates (these where all keys
-  can be read). So do `doorkeeper config check` and SIGHUP.
+- All errors are reported at once, each with file, line and key, and the status is 1: errors of
+  keys, the authorizer and groups, and, if all keys are valid, of mechanisms and certificates.
+  `doorkeeper config check` and SIGHUP report the same errors.
 - A key of Kafka's that has no effect here is accepted; one warning lists them. A real broker's
   file starts unchanged.
-- An unknown key that mistypes a known one in about two letters stops the start. Another unknown
-  key is a warning, since plug-ins receive every key as it is given. An unknown key under
-  `doorkeeper.` stops the start.
-- A Java class of others, for `principal.builder.class` or
-  `sasl.server.callback.handler.class`, and config providers (`${file:...}`, also
-  where `config.providers` is empty) stop the start: they would change who may do what.
+- An unknown key is an error if it starts with `doorkeeper.` or differs from a known key by one or
+  two letters. Any other is a warning, since plug-ins receive all keys.
+- A Java class that is not Kafka's own, in `principal.builder.class` or
+  `sasl.server.callback.handler.class`, is an error, and so are references to config providers
+  (`${file:...}`, even if `config.providers` is empty): ignoring them would change who has access.
 - A file without any key is a warning, and so is a configuration without an authorizer, which
   allows everything: `doorkeeper config check --strict` fails with either. A binary file, with
   control characters, is refused.
-- The rules between listeners are Kafka's, but for one: where nothing names the listener between
-  nodes and none is called PLAINTEXT, it is the first that clients may dial.
+- The rules for listeners are Kafka's, with one exception: if no key names the inter-broker listener
+  and none is called PLAINTEXT, it is the first listener for clients.
 - Passwords are never printed, logged or described; nor is the text of a JAAS entry that is
   malformed.
 
-**Prefix** says what may stand before a key: *listener* is `listener.name.<name in lower case>.`,
-*mechanism* also `listener.name.<name>.<mechanism in lower case>.`. The most exact one counts.
-*SIGHUP* marks what is read again without a restart, and since which release: the file is checked
-as a whole, and one with an error changes nothing. *dynamic* marks what may also be changed over the
-wire; see below. A plug-in authorizer may take its own keys, and any other, in both ways.
+**Prefix** lists the allowed prefixes of a key: *listener* is `listener.name.<name in lower case>.`,
+*mechanism* also `listener.name.<name>.<mechanism in lower case>.`. The most specific one applies.
+*SIGHUP* marks keys that are read again without a restart, and since which release. An error in the
+file changes nothing. *dynamic* marks keys that can also be changed by IncrementalAlterConfigs; see
+below. A plug-in authorizer can accept new values of any key in both ways.
 
 ## Dynamic values
 
@@ -76,21 +75,21 @@ DYNAMIC_BROKER_CONFIG:super.users=null, STATIC_BROKER_CONFIG:super.users=null}
     Completed updating default config for brokers in the cluster.
 
 A value comes from the first of: the dynamic value of this broker (`--entity-name`), the dynamic
-value of the cluster (`--entity-default`), the overrides, the file, the default. Who changes one
-needs AlterConfigs on the cluster. It counts for the next request of every connection, none of which
-is closed, and it is kept in the store with who changed it, when and from where: it survives a
-restart, and a backup holds it. A change with anything wrong in it is refused as a whole.
+value of the cluster (`--entity-default`), the overrides, the file, the default. Changing one
+needs AlterConfigs on the cluster. The value applies to the next request of every connection and
+closes none. The store keeps it with its author, time and address, so it survives restarts and is in
+backups. A request with an invalid value is refused as a whole.
 
-- Keys marked *dynamic* and those that a `Reconfigurable` authorizer names change at once. Keys that
-  nobody declares reach a plug-in that is not `Reconfigurable` at its next start.
-- Kafka's own dynamic keys that have no effect here are kept and told; other keys of Kafka's, and
-  ours, are refused: `Cannot update these configs dynamically`.
-- Passwords, and so the users of PLAIN, are refused too: their place is the file.
-- `listener.name.<name>.max.connections` may be one of the cluster; other keys with a listener
-  before them are a broker's.
-- Values that no longer fit the file are left out at the next start; one line for each says so.
-- A broker with eligible leader replicas, Kafka's default, has `min.insync.replicas=1` for its
-  cluster. So has Doorkeeper: it may be set, and not be deleted.
+- Keys marked *dynamic* and those that a `Reconfigurable` authorizer names change at once. Unknown
+  keys reach a plug-in that is not `Reconfigurable` at its next start.
+- Kafka's own dynamic keys without effect here are stored and described; all other keys are refused:
+  `Cannot update these configs dynamically`.
+- Passwords, and so the users of PLAIN, are refused too: they belong in the file.
+- `listener.name.<name>.max.connections` can be set for the cluster; other keys with a listener's
+  prefix only for one broker.
+- Values that the file no longer allows are ignored at the next start, with a log line for each.
+- As on a broker with eligible leader replicas, Kafka's default, `min.insync.replicas=1` is set for
+  the cluster: it can be changed but not deleted.
 """
 
 PREFIXES = {

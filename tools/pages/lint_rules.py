@@ -13,7 +13,7 @@ MEANINGS = {
         "Nothing allows what it denies.",
         "Remove it, unless it guards against future ALLOWs.",
     ),
-    "E006": ("Everybody may anyway.", "Remove it."),
+    "E006": ("Everyone is allowed this anyway, by the default.", "Remove it."),
     "E007": (
         "The cluster is named `kafka-cluster`, which this pattern does not cover.",
         "Remove it.",
@@ -26,13 +26,16 @@ MEANINGS = {
         "PREFIXED `*` covers names that begin with an asterisk, not every name.",
         "Make it LITERAL.",
     ),
-    "W003": ("The type is missing, or not as Kafka writes it, or the name is.", "Use `User:`."),
+    "W003": (
+        "The type of the principal is missing or misspelled, as in `alice` or `user:alice`.",
+        "Use `User:`.",
+    ),
     "W004": ("Only `User:*` stands for other principals.", "Name them."),
     "W005": (
         "It is not an address as Kafka writes it, so it never matches.",
         "Write it as Kafka does.",
     ),
-    "W006": ("Everybody is allowed.", "Name the principals, or accept it."),
+    "W006": ("Everyone is allowed.", "Name the principals, or accept it."),
     "W007": ("Topics may be read, but no group may be joined.", "Grant READ on the group."),
     "W008": ("The user cannot log in.", "Create the user, or remove the ACL."),
     "W009": ("There is no such topic.", "Create the topic, or remove the ACL."),
@@ -43,7 +46,7 @@ MEANINGS = {
     ),
     "W012": ("It is a list, or has invisible characters.", "Write an ACL for each principal."),
     "W013": (
-        "Since Kafka 2.8 a principal that may write some topic needs no IDEMPOTENT_WRITE.",
+        "Since Kafka 2.8 a principal with WRITE on a topic does not need IDEMPOTENT_WRITE.",
         "Remove it.",
     ),
 }

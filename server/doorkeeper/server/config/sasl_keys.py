@@ -133,8 +133,8 @@ SASL_OAUTHBEARER_JWT_VALIDATOR_CLASS: Final = java_class(
 SASL_OAUTHBEARER_EXPECTED_AUDIENCE: Final = words(
     "sasl.oauthbearer.expected.audience",
     "",
-    "A token must be for one of these audiences. Without this key a token for any audience is"
-    " rejected, and one without an audience is accepted.",
+    "A token must be for one of these audiences. Set it: without it every token that has an aud is"
+    " refused, and any token of this provider without aud is accepted.",
     scope=Scope.MECHANISM,
 )
 SASL_OAUTHBEARER_EXPECTED_ISSUER: Final = optional(

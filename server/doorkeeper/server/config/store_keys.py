@@ -64,7 +64,7 @@ STORE_STATEMENT_TIMEOUT_MS: Final = integer(
     "doorkeeper.store.statement.timeout.ms",
     10_000,
     "Time-out of a statement of a shared store; afterwards the connection counts as lost."
-    " Copies of many rows have a minute.",
+    " Statements that copy many rows may take a minute.",
     at_least(1),
 )
 STORE_LEASE_TIMEOUT_MS: Final = integer(

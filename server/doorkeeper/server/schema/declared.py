@@ -73,7 +73,7 @@ class StoredOffset(Row, frozen=True):
         topic_id: The topic's id, 16 bytes; of an earlier topic of this name, it hides the offset.
         offset: The offset of the next record to read.
         leader_epoch: The leader's epoch of the last record read; -1 when not known.
-        metadata: The text of the client's.
+        metadata: Text that the client stored with the offset.
     """
 
     group_id: str
@@ -130,7 +130,7 @@ class StoredSetting(Row, frozen=True):
 
 
 class StoredToken(Row, frozen=True):
-    """A delegation token without what logs in with it: neither its HMAC nor the secret.
+    """A delegation token without its HMAC, which comes from delegation.token.secret.key.
 
     Attributes:
         token_id: The token's id.

@@ -38,7 +38,7 @@ _OPEN_CONTROLLER: Final = "super.users=User:admin;User:ANONYMOUS"
 @rule(
     "C501",
     ERROR,
-    "An authorizer that went with ZooKeeper",
+    "An authorizer that was removed with ZooKeeper",
     "AclAuthorizer and SimpleAclAuthorizer kept ACLs in ZooKeeper. Kafka 4.0 and later do not have"
     " them; StandardAuthorizer has the same rules, and its ACLs are in the metadata of KRaft.",
     wrong="authorizer.class.name=kafka.security.authorizer.AclAuthorizer",
@@ -57,7 +57,7 @@ def removed_authorizer(node: Node) -> Iterator[Hit]:
 @rule(
     "C502",
     WARNING,
-    "An authorizer that went with ZooKeeper, here",
+    "An authorizer that was removed with ZooKeeper, replaced here",
     "Doorkeeper takes the names of Kafka's older authorizers, and uses the rules of"
     " StandardAuthorizer for them.",
     wrong="authorizer.class.name=kafka.security.authorizer.AclAuthorizer",
@@ -186,8 +186,8 @@ def super_user_of_another_type(node: Node) -> Iterator[Hit]:
     "C509",
     WARNING,
     "Super users without an authorizer",
-    "super.users is read by the authorizer. Without authorizer.class.name everybody may do"
-    " everything.",
+    "The authorizer reads super.users. Without authorizer.class.name it has no effect, and everyone"
+    " may do everything.",
     wrong="authorizer.class.name=\nsuper.users=User:admin",
     right="super.users=User:admin;User:ANONYMOUS",
 )
@@ -201,7 +201,8 @@ def super_users_without_authorizer(node: Node) -> Iterator[Hit]:
     "C510",
     WARNING,
     "Logins without an authorizer",
-    "Clients log in, and then each of them may do everything, also delete topics and read all.",
+    "Clients must log in, but no authorizer restricts them and no super.users shows that one was"
+    " meant: every login may read and delete all topics.",
     wrong="authorizer.class.name=\nsuper.users=",
     right=_OPEN_CONTROLLER,
 )
@@ -215,9 +216,15 @@ def logins_without_authorizer(node: Node) -> Iterator[Hit]:
     "C511",
     WARNING,
     "Everything is allowed",
-    "Without an authorizer every client may do everything.",
+    "Without an authorizer every client may do everything. Every file without one is reported, also"
+    " next to C509 or C510.",
     wrong="authorizer.class.name=",
-    right=f"{_OPEN_CONTROLLER}\nauthorizer.class.name={STANDARD}",
+    right="listener.security.protocol.map=CONTROLLER:SASL_PLAINTEXT,SASL:SASL_PLAINTEXT\n"
+    "listener.name.controller.plain.sasl.jaas.config="
+    "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    ' username="admin" password="a" user_admin="a";\n'
+    "sasl.mechanism.controller.protocol=PLAIN\n"
+    f"super.users=User:admin\nauthorizer.class.name={STANDARD}",
     products=BOTH,
 )
 def everything_allowed(node: Node) -> Iterator[Hit]:
@@ -232,9 +239,9 @@ def everything_allowed(node: Node) -> Iterator[Hit]:
 @rule(
     "C512",
     WARNING,
-    "Everyone is allowed what has no ACL",
-    "A resource without any ACL is open to everybody, the cluster too; its first ACL closes it to"
-    " all others. Grants are the safer way.",
+    "Everyone may use a resource without ACLs",
+    "A resource without any ACL is open to everyone, also the cluster; its first ACL closes it to"
+    " all others. It is safer to grant access.",
     wrong=f"{_OPEN_CONTROLLER}\nallow.everyone.if.no.acl.found=true",
     right=_OPEN_CONTROLLER,
     products=BOTH,

@@ -1,4 +1,4 @@
-"""Rules C9: what only a configuration of Doorkeeper may have, and passwords that all know."""
+"""Rules C9: what only a configuration of Doorkeeper may have, and well-known passwords."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WORDS: Final = re.compile(r'[^\s"\';=]+')
     "C901",
     WARNING,
     "A password of the examples",
-    "Everyone knows the passwords of pages and samples, and tries them first.",
+    "The passwords of pages and samples are public, and attackers try them first.",
     wrong="ssl.key.password=changeit",
     right="ssl.key.password=Ahth1eiZo0ku",
     products=BOTH,
@@ -62,8 +62,8 @@ def example_password(node: Node) -> Iterator[Hit]:
     "C902",
     WARNING,
     "Keys of Kafka that have no effect in Doorkeeper",
-    "The file of a broker starts unchanged; of records, replication and the like Doorkeeper has"
-    " nothing.",
+    "The file of a broker starts unchanged. Doorkeeper has no records and no replication, so their"
+    " keys have no effect.",
     wrong="log.retention.hours=24",
     right="",
     products=DOORKEEPER,

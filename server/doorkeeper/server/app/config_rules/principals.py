@@ -1,4 +1,4 @@
-"""Rules C6: from the name of a certificate or of Kerberos to a principal.
+"""Rules C6: how the name in a certificate or a Kerberos ticket becomes a principal.
 
 Source: ``SslPrincipalMapper``, ``KerberosShortNamer``, ``ChannelBuilders`` (4.3.1).
 """

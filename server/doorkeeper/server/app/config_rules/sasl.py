@@ -414,8 +414,9 @@ def unsigned_tokens(node: Node) -> Iterator[Hit]:
     "C314",
     WARNING,
     "Tokens for others are accepted",
-    "Without the expected audience and issuer, a token that the same provider signed for another"
-    " service is accepted too; one with an audience is then refused.",
+    "Set sasl.oauthbearer.expected.audience: without it every token that has an aud is refused, and"
+    " any token of this provider without aud is accepted, also one for another service. Without the"
+    " expected issuer, the iss of a token is not checked.",
     wrong="sasl.enabled.mechanisms=PLAIN,OAUTHBEARER\n"
     f"listener.name.sasl.oauthbearer.sasl.jaas.config={_OAUTH} required;\n"
     "sasl.oauthbearer.jwks.endpoint.url=https://idp.example.com/keys",

@@ -296,9 +296,9 @@ def foreign_suite(node: Node) -> Iterator[Hit]:
 @rule(
     "C412",
     WARNING,
-    "A certificate that clients may leave out",
-    "With ssl.client.auth=requested a client without a certificate is User:ANONYMOUS, and ACLs on"
-    " the names of certificates do not hold it.",
+    "A certificate that clients may omit",
+    "With ssl.client.auth=requested a client without a certificate is User:ANONYMOUS, to which ACLs"
+    " for names in certificates do not apply.",
     wrong=_SECURE.replace("auth=required", "auth=requested"),
     right=_SECURE,
 )

@@ -61,8 +61,8 @@ _PLUGIN = "kafka.server:type=plugins,config=authorizer.class.name,name={} (KIP-8
 
 REQUESTS: Final = _counter(
     "doorkeeper_requests_total",
-    "Requests that were answered, by API and by what came of them: the error of the answer, or"
-    ' of its first item that has one; "none" without any.',
+    "Answered requests by API and error: that of the response or of its first item with an error;"
+    ' "none" without errors.',
     "api",
     "error",
     kafka=f"{_REQUESTS.format('RequestsPerSec')}; name=ErrorsPerSec,error=<name>",
@@ -135,7 +135,7 @@ ITEMS_TIMED_OUT: Final = _counter(
 
 DECISIONS: Final = _counter(
     "doorkeeper_decisions_total",
-    "Decisions of the authorizer: allowed or denied. What KIP-430 probes is none.",
+    "Decisions of the authorizer: allowed or denied. KIP-430 probes are not counted.",
     "result",
     kafka=_PLUGIN.format("authorization-{allowed,denied}-rate-per-minute"),
 )
@@ -149,7 +149,7 @@ AUTHORIZER_FAULTS: Final = _counter(
 )
 ACLS: Final = _gauge(
     "doorkeeper_acls",
-    "ACLs that the authorizer holds; absent where it does not say.",
+    "Number of ACLs of the authorizer; absent if it does not report it.",
     kafka=_PLUGIN.format("acls-total-count"),
 )
 
@@ -163,13 +163,13 @@ CONNECTIONS: Final = _gauge(
 )
 CONNECTIONS_ACCEPTED: Final = _counter(
     "doorkeeper_connections_accepted_total",
-    "Connections that were let in.",
+    "Accepted connections.",
     "listener",
     kafka=_SOCKETS.format("connection-creation-total"),
 )
 HANDSHAKES: Final = _counter(
     "doorkeeper_tls_handshakes_total",
-    "TLS handshakes that are over: succeeded or failed.",
+    "Completed TLS handshakes: succeeded or failed.",
     "listener",
     "result",
     kafka=_SOCKETS.format("{successful,failed}-authentication-total"),
@@ -184,7 +184,7 @@ AUTHENTICATIONS: Final = _counter(
 )
 SESSIONS_EXPIRED: Final = _counter(
     "doorkeeper_sessions_expired_total",
-    "Connections closed because they went on after the time of their login (KIP-368).",
+    "Connections closed because they sent a request after their session had expired (KIP-368).",
     kafka=_SOCKETS.format("expired-connections-killed-count"),
 )
 
@@ -192,16 +192,16 @@ SESSIONS_EXPIRED: Final = _counter(
 
 REVISION: Final = _gauge(
     "doorkeeper_revision",
-    "The revision of which this node decides and describes.",
+    "The revision by which this node decides and describes.",
     kafka="kafka.server:type=broker-metadata-metrics,name=last-applied-record-offset",
 )
 HEAD_REVISION: Final = _gauge(
     "doorkeeper_head_revision",
-    "The newest revision of the store that this node knows of. Less the revision: the lag.",
+    "The newest revision of the store that this node knows; minus doorkeeper_revision: the lag.",
 )
 SNAPSHOT_AGE: Final = _gauge(
     "doorkeeper_snapshot_age_seconds",
-    "How long ago this node last knew that nothing newer was in the store; 0 where it is ours.",
+    "Time since this node last confirmed that it has the newest revision; 0 for an embedded store.",
     kafka="kafka.server:type=broker-metadata-metrics,name=last-applied-record-lag-ms",
 )
 STORE_REACHABLE: Final = _gauge("doorkeeper_store_reachable", "Whether the store answers: 1 or 0.")
@@ -214,18 +214,18 @@ STORE_CHANGES: Final = _counter(
 )
 COMMIT_SECONDS: Final = _histogram(
     "doorkeeper_store_commit_seconds",
-    "How long a transaction took that was stored.",
+    "Duration of successful transactions.",
     buckets=SLOW_S,
 )
 STORE_RECONNECTS: Final = _counter(
-    "doorkeeper_store_reconnects_total", "How often a connection to a shared store was made again."
+    "doorkeeper_store_reconnects_total", "Reconnections to a shared store."
 )
 
 # --- the nodes
 
 NODES: Final = _gauge(
     "doorkeeper_nodes",
-    "Nodes that are alive, as this node tells its clients.",
+    "Live nodes, as this node reports them to clients.",
     kafka="kafka.controller:type=KafkaController,name=ActiveBrokerCount",
 )
 IS_CONTROLLER: Final = _gauge(
@@ -249,7 +249,7 @@ CLUSTER_DRIFT: Final = _gauge(
 )
 CLUSTER_HELD: Final = _gauge(
     "doorkeeper_cluster_held",
-    "ACLs whose change is not made on a cluster, and so not in force, by the reason.",
+    "ACLs whose change is held back on a cluster, by rule.",
     "cluster",
     "rule",
 )
@@ -301,14 +301,12 @@ LAST_RELOAD: Final = _gauge(
 )
 LOOP_LAG: Final = _gauge(
     "doorkeeper_loop_lag_seconds",
-    "How much later than wanted the event loop last came to its beat.",
+    "Delay of the event loop's last periodic timer.",
 )
-READY: Final = _gauge(
-    "doorkeeper_ready", "What /readyz says of each thing it looks at: 1 or 0.", "check"
-)
+READY: Final = _gauge("doorkeeper_ready", "Result of each check of /readyz: 1 or 0.", "check")
 METRIC_FAULTS: Final = _counter(
     "doorkeeper_metric_faults_total",
-    "Metrics that could not be read at a scrape. Never anything but 0, or it is a bug.",
+    "Metrics that could not be read at a scrape. Any value but 0 is a bug.",
 )
 BUILD_INFO: Final = _gauge(
     "doorkeeper_build_info",
