@@ -13,7 +13,8 @@ from starlette.testclient import TestClient
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.repositories.addresses import parse_address
 from doorkeeper.console.app import Console
-from doorkeeper.console.guard import hosts_at
+from doorkeeper.console.command import command
+from doorkeeper.console.login.exposure import Exposure, exposure_of
 from doorkeeper.console.page import Settings
 from doorkeeper.console.sets import Sets
 
@@ -37,15 +38,18 @@ User:dave,Topic,LITERAL,orders,Read,Allow,10.0.0.0/8
 
 
 @contextmanager
-def console_over(sets: Sets, settings: Settings | None = None) -> Iterator[TestClient]:
+def console_over(
+    sets: Sets, settings: Settings | None = None, exposure: Exposure | None = None
+) -> Iterator[TestClient]:
     """Open a console over sets, and return a client of it when they have been read."""
     sets.start()
     sets.wait()
     console = Console(sets, settings or Settings())
-    origin = f"http://localhost:{PORT}"
+    exposure = exposure or exposure_of(options())
+    origin = exposure.url
     headers = {"Origin": origin}
     try:
-        with TestClient(console.app(hosts_at(PORT)), base_url=origin, headers=headers) as client:
+        with TestClient(console.app(exposure), base_url=origin, headers=headers) as client:
             yield client
     finally:
         console.close()
@@ -54,6 +58,11 @@ def console_over(sets: Sets, settings: Settings | None = None) -> Iterator[TestC
 def sets_at(*addresses: Path | str) -> Sets:
     """Return the sets at addresses."""
     return Sets([Location(parse_address(str(one))) for one in addresses])
+
+
+def options(*words: str) -> dict[str, Any]:
+    """Return the options of ``doorkeeper console`` with these words."""
+    return command.make_context("console", list(words)).params
 
 
 def write_advice(folder: Path) -> None:

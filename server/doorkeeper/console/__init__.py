@@ -10,15 +10,17 @@ the one that was run, ``.json`` is its output, and ``.md`` its text in Markdown.
     GET  /NAME.md?..          the command lines with what they print as text
     POST /NAME                a form with a long or secret text; redirects to its GET
     POST /read-again          reads a set anew
+    GET  /login, POST /login, /logout, GET /login/provider, /login/callback
     GET  /static/FILE
 
-request -> guard (Host, Origin, headers) -> app (routes) -> page.commands(asked) -> runs.run
-        -> page.show(asked, answers) -> templates/NAME.html
+request -> guard (Host, Origin, headers) -> login.sessions (who it is) -> app (routes)
+        -> page.commands(asked) -> runs.run -> page.show(asked, answers) -> templates/NAME.html
 
 command    options of ``doorkeeper console``
 serving    starts the HTTP server
 app        routes, errors
 guard      the checks and headers of all requests
+login      where it is served, users, OpenID Connect, sessions
 sets       the ACLs of the addresses: read in the background at start, kept with their index, read
            again when a file or a store has changed, of live clusters at a click
 runs       runs a command in this process; its output, messages and status

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -17,6 +17,9 @@ from starlette.routing import Route
 from doorkeeper.cli.acls.printing import code_block
 from doorkeeper.console.advice import Advice
 from doorkeeper.console.guard import Guard
+from doorkeeper.console.login.exposure import Exposure, local_user
+from doorkeeper.console.login.routes import LoginPages
+from doorkeeper.console.login.sessions import Door, Sessions, local_session, session_of
 from doorkeeper.console.page import OPERATIONS, RESOURCES, TYPES, Asked, Page, Settings, Wrong
 from doorkeeper.console.pages import PAGES
 from doorkeeper.console.rendering import FOLDER, environment, link
@@ -46,6 +49,8 @@ class Console:
             pages=PAGES,
             sets=sets,
             settings=settings,
+            page=None,
+            asked=None,
             operations=OPERATIONS,
             resources=RESOURCES,
             types=TYPES,
@@ -58,9 +63,12 @@ class Console:
         self.sets.close()
         self.texts.close()
 
-    def app(self, hosts: Collection[str]) -> Starlette:
-        """Return the application for these values of Host."""
+    def app(self, exposure: Exposure) -> Starlette:
+        """Return the application for an address."""
+        everybody = None if exposure.has_login else local_session(local_user())
+        sessions = Sessions(is_secure=exposure.tls is not None, everybody=everybody)
         routes = [
+            *LoginPages(exposure, sessions, self._html).routes(),
             Route("/", self._in_thread(self._home)),
             Route("/static/{file}", self._file),
             Route("/read-again", self._posted(self._read_again), methods=["POST"]),
@@ -71,7 +79,10 @@ class Console:
         ]
         return Starlette(
             routes=routes,
-            middleware=[Middleware(Guard, hosts=hosts)],
+            middleware=[
+                Middleware(Guard, hosts=exposure.hosts, scheme=exposure.scheme),
+                Middleware(Door, sessions=sessions),
+            ],
             exception_handlers={404: self._not_found},
         )
 
@@ -80,7 +91,10 @@ class Console:
     def _home(self, request: Request) -> Response:
         states = [self.sets.fresh(name) for name in self.sets.states]
         waits = any(state.is_reading for state in states)
-        return self._html("home.html", states=states, page=None, waits=waits, asked=None)
+        session = session_of(request)
+        return self._html(
+            "home.html", session=session, states=states, page=None, waits=waits, asked=None
+        )
 
     def _page(self, request: Request) -> Response:
         page = self._pages.get(request.path_params["page"])
@@ -171,7 +185,8 @@ class Console:
         fields = parse_qs(
             request.url.query, keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="replace"
         )
-        return Asked(fields, self.sets, self.settings, self.texts, self.advice)
+        session = session_of(request)
+        return Asked(fields, self.sets, self.settings, self.texts, self.advice, session)
 
     def _answers(self, page: Page, asked: Asked, output: str) -> Sequence[Answer]:
         if page.answers is not None:
@@ -183,10 +198,14 @@ class Console:
 
     def _html(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         values.setdefault("waits", False)
+        if "session" not in values:
+            values["session"] = values["asked"].session
         return HTMLResponse(self._templates.get_template(template).render(**values), status)
 
     def _not_found(self, request: Request, _error: Exception | None) -> Response:
-        return self._html("missing.html", 404, page=None, asked=None, path=request.url.path)
+        session = session_of(request)
+        path = request.url.path
+        return self._html("missing.html", 404, session=session, page=None, asked=None, path=path)
 
     # --- forms
 

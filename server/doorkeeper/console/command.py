@@ -18,6 +18,7 @@ from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
 
 PORT: Final = 9480
+FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.command(
@@ -36,12 +37,26 @@ Examples:
   doorkeeper console acls.yaml
   doorkeeper console kafka://localhost:9092 --command-config admin.properties
   doorkeeper console config:server.properties acls.yaml --super-user User:admin
+  doorkeeper console acls.yaml --bind 0.0.0.0 --url https://acls.example.com:9480 \\
+                     --tls-certificate server.pem --tls-key server.key --viewers users.txt
 """,
 )
 @click.argument(
     "addresses", metavar="[ADDRESS ...]", nargs=-1, type=address, shell_complete=complete_address
 )
 @named_option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True)
+@named_option("--bind", default="localhost", show_default=True)
+@named_option("--url", default_text="http://localhost:PORT")
+@named_option("--tls-certificate", type=FILE, shell_complete=files)
+@named_option("--tls-key", type=FILE, shell_complete=files)
+@named_option("--viewers", type=FILE, shell_complete=files)
+@named_option("--operators", type=FILE, shell_complete=files)
+@named_option("--oidc-issuer")
+@named_option("--oidc-client")
+@named_option("--oidc-secret", type=FILE, shell_complete=files)
+@named_option("--oidc-ca", type=FILE, shell_complete=files)
+@named_option("--oidc-viewer", multiple=True)
+@named_option("--oidc-operator", multiple=True)
 @named_option("--command-config", type=PROPERTIES_FILE, default_text="none, for PLAINTEXT")
 @named_option("--config", "-c", "file", type=click.Path(path_type=Path))
 @named_option("--assert", "rules", type=click.Path(path_type=Path), shell_complete=files)
@@ -49,8 +64,12 @@ Examples:
 @named_option("--findings", type=click.Path(path_type=Path, dir_okay=False))
 @policy_options
 @release_option
-def command(addresses: tuple[Address, ...], port: int, **options: Any) -> None:
-    """Answer questions about the ACLs of ADDRESS in a browser, at http://localhost:9480."""
+def command(addresses: tuple[Address, ...], **options: Any) -> None:
+    """Answer questions about the ACLs of ADDRESS in a browser, at http://localhost:9480.
+
+    There nobody logs in. Another address needs TLS and a login: names and passwords of files, or
+    OpenID Connect.
+    """
     try:
         from doorkeeper.console.serving import serve
     except ModuleNotFoundError as error:
@@ -64,4 +83,4 @@ def command(addresses: tuple[Address, ...], port: int, **options: Any) -> None:
     ]
     if not locations:
         say("no address: only the questions that need no ACLs can be asked")
-    serve(locations, options, port)
+    serve(locations, options)

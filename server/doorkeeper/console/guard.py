@@ -1,7 +1,7 @@
 """The checks and headers of every request.
 
-On the loopback interface nobody logs in, so that a page of another site must not reach the console
-through the browser: an unknown Host (DNS rebinding) and another Origin are refused.
+A page of another site must not reach the console through the browser: an unknown Host (DNS
+rebinding) and another Origin are refused. On the loopback interface nothing else protects it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,17 @@ HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 
+TLS_HEADERS: Final = {"Strict-Transport-Security": "max-age=31536000"}
+
 CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
-def hosts_at(port: int) -> frozenset[str]:
+def hosts_at(port: int, scheme: str = "http") -> frozenset[str]:
     """Return the values of Host with which browsers on this machine ask."""
     names = ("localhost", "127.0.0.1", "[::1]")
+    is_default = (scheme, port) in (("http", 80), ("https", 443))
     return frozenset(f"{name}:{port}" for name in names) | (
-        frozenset(names) if port == 80 else frozenset()
+        frozenset(names) if is_default else frozenset()
     )
 
 
@@ -45,6 +48,7 @@ class Guard:
         """Take the application, the known values of Host, and the scheme of Origin."""
         self._app = app
         self._hosts = frozenset(hosts)
+        self._headers = HEADERS | (TLS_HEADERS if scheme == "https" else {})
         self._origins = frozenset(f"{scheme}://{host}" for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,7 +60,7 @@ class Guard:
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in self._headers.items():
                     headers.setdefault(name, value)
             await send(message)
 

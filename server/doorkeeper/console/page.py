@@ -11,6 +11,7 @@ from msgspec import Struct
 from doorkeeper.acls.formats.commands import kafkas_word
 from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper.console.advice import Advice
+from doorkeeper.console.login.sessions import Session
 from doorkeeper.console.runs import Answer, Command
 from doorkeeper.console.sets import Sets, SetState
 from doorkeeper.console.texts import Texts
@@ -62,6 +63,7 @@ class Asked:
         settings: Settings,
         texts: Texts,
         advice: Advice | None = None,
+        session: Session | None = None,
     ) -> None:
         """Take the fields of the query with their values."""
         self._fields = fields
@@ -69,6 +71,7 @@ class Asked:
         self.settings = settings
         self.texts = texts
         self.advice = advice
+        self.session = session
         self._replaced: list[tuple[str, str]] = []
 
     def get(self, name: str, default: str = "") -> str:
@@ -83,7 +86,7 @@ class Asked:
     def without(self, names: Sequence[str]) -> Asked:
         """Return the question without some fields."""
         rest = {name: values for name, values in self._fields.items() if name not in names}
-        return Asked(rest, self.sets, self.settings, self.texts, self.advice)
+        return Asked(rest, self.sets, self.settings, self.texts, self.advice, self.session)
 
     @property
     def fields(self) -> Mapping[str, Sequence[str]]:

@@ -1,35 +1,46 @@
-"""The process of the console: sets in the background, an HTTP server on the loopback interface."""
+"""The process of the console: sets in the background, an HTTP server."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 import uvicorn
 
 from doorkeeper.cli.acls.addresses import Location
-from doorkeeper.cli.terminal import say
+from doorkeeper.cli.terminal import fail, say
 from doorkeeper.console.app import Console
-from doorkeeper.console.guard import hosts_at
+from doorkeeper.console.login.exposure import exposure_of
+from doorkeeper.console.login.oidc import Oidc, Refused
 from doorkeeper.console.page import Settings
 from doorkeeper.console.sets import Sets
 
 
-def serve(locations: Sequence[Location], options: dict[str, Any], port: int) -> None:
+def serve(locations: Sequence[Location], options: dict[str, Any]) -> None:
     """Serve until a signal ends it."""
+    try:
+        exposure = exposure_of(options)
+        if exposure.oidc is not None:
+            asyncio.run(Oidc(exposure.oidc).provider())
+    except (ValueError, OSError, Refused) as error:
+        fail([error])
     sets = Sets(locations)
     sets.start()
     console = Console(sets, settings_of(options))
     config = uvicorn.Config(
-        console.app(hosts_at(port)),
-        host="localhost",
-        port=port,
+        console.app(exposure),
+        host=exposure.host,
+        port=exposure.port,
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         lifespan="off",
     )
-    say(f"the console is at http://localhost:{port}; Ctrl-C stops it")
+    config.load()
+    config.ssl = exposure.tls
+    say(f"the console is at {exposure.url}; Ctrl-C stops it")
     try:
         uvicorn.Server(config).run()
     finally:

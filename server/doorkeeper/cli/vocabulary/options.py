@@ -376,6 +376,40 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
         "The release of Kafka whose rules apply, such as 4.4, from which a host may be a network.",
     ),
     "--port": Meaning(OPTIONS, "PORT", "The port of the HTTP server."),
+    "--bind": Meaning(
+        OPTIONS,
+        "HOST",
+        "Serve at this address of the machine; one that others reach needs TLS and a login.",
+    ),
+    "--url": Meaning(OPTIONS, "URL", "The address that browsers use; others are refused."),
+    "--tls-certificate": Meaning(
+        OPTIONS, "FILE", "The certificate of https as PEM, followed by those of its issuers."
+    ),
+    "--tls-key": Meaning(OPTIONS, "FILE", "The private key of https as PEM, not encrypted."),
+    "--viewers": Meaning(
+        OPTIONS, "FILE", "Users who may ask: name:password a line, as doorkeeper.http.users.file."
+    ),
+    "--operators": Meaning(
+        OPTIONS, "FILE", "Users who may change too: name:password a line, as --viewers."
+    ),
+    "--oidc-issuer": Meaning(
+        OPTIONS, "URL", "The issuer of OpenID Connect, where people log in, such as a realm."
+    ),
+    "--oidc-client": Meaning(OPTIONS, "ID", "The client id at the issuer."),
+    "--oidc-secret": Meaning(
+        OPTIONS, "FILE", "A file with the secret of the client; none for a public client."
+    ),
+    "--oidc-ca": Meaning(
+        OPTIONS, "FILE", "Trust these certificates of the issuer, PEM, in place of the system's."
+    ),
+    "--oidc-viewer": Meaning(
+        OPTIONS,
+        "CLAIM=VALUE",
+        "Who has this claim may ask; the value * is any, and in a list one is enough.",
+    ),
+    "--oidc-operator": Meaning(
+        OPTIONS, "CLAIM=VALUE", "Who has this claim may change too, as with --oidc-viewer."
+    ),
     "--config": Meaning(POLICY, "FILE", "The server.properties of the server or broker."),
     "--override": Meaning(
         POLICY, "KEY=VALUE", "Set a key instead of the file, as in log.level=DEBUG."

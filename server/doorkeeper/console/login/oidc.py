@@ -1,0 +1,273 @@
+"""Login by OpenID Connect: authorization code with PKCE.
+
+    begin   -> the provider's page, with a state, a nonce and a challenge that are used once
+    finish  -> the code is exchanged for an ID token: signature, issuer, audience, times and nonce
+
+The provider's keys are fetched at each login: there are few. A state counts in the browser that
+began with it alone, which has its cookie. Redirects of the provider are not followed.
+
+Source: OpenID Connect Core 1.0, 3.1; RFC 7636 (PKCE), RFC 9207 (``iss`` of the response).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from ssl import SSLContext
+from typing import Any, Final
+from urllib.parse import quote_plus, urlencode, urlsplit
+
+import aiohttp
+from msgspec import Struct
+
+from doorkeeper.console.login.sessions import Role
+from doorkeeper.server.config.http import is_loopback
+from doorkeeper.server.security.handlers_contract import TokenRefused, ValidatedToken
+from doorkeeper.server.security.oauth.json_text import json_object
+from doorkeeper.server.security.oauth.jwks import KeySet, parse
+from doorkeeper.server.security.oauth.signed import ClaimRules, SignedTokens
+
+PENDING_S: Final = 600.0
+"""How long a person may take at the provider."""
+
+PENDING_MAX: Final = 1_000
+ANSWER_BYTES_MAX: Final = 1 << 20
+TIMEOUT_S: Final = 10.0
+DISCOVERY: Final = "/.well-known/openid-configuration"
+
+_ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+
+
+class Refused(Exception):
+    """A login that fails, with the reason; nothing secret is in it."""
+
+
+class Claim(Struct, frozen=True):
+    """A claim of the ID token that gives a role; the value * is any."""
+
+    name: str
+    value: str
+
+    def holds(self, claims: Mapping[str, object]) -> bool:
+        """Say whether a token has the claim, as a text or in a list of texts."""
+        found = claims.get(self.name)
+        values = found if isinstance(found, list) else [found]
+        texts = [one for one in values if isinstance(one, str)]
+        return bool(texts) if self.value == "*" else self.value in texts
+
+
+class Client(Struct, frozen=True):
+    """How the provider knows the console, and who has which role."""
+
+    issuer: str
+    id: str
+    redirect: str
+    roles: tuple[tuple[Role, Claim], ...]
+    secret: str = ""
+    tls: SSLContext | None = None
+
+    def __repr__(self) -> str:
+        return f"Client({self.issuer}, {self.id})"
+
+
+class _Pending(Struct, frozen=True):
+    nonce: str
+    verifier: str
+    browser: str
+    next: str
+    ends_s: float
+
+
+class Oidc:
+    """The logins that have begun, and the provider."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        now_s: Callable[[], float] = time.monotonic,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        """Take the client; ``now_ms`` is the wall clock, ``now_s`` the clock of time-outs."""
+        self._client = client
+        self._now_s = now_s
+        self._now_ms = now_ms
+        self._pending: dict[str, _Pending] = {}
+        self._provider: dict[str, str] | None = None
+
+    async def begin(self, next_path: str) -> tuple[str, str]:
+        """Return the provider's page, and what the cookie of this browser has.
+
+        Raises:
+            Refused: the provider does not answer as it should.
+        """
+        provider = await self.provider()
+        state, browser, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(4))
+        ends_s = self._now_s() + PENDING_S
+        self._pending[state] = _Pending(nonce, verifier, browser, next_path, ends_s)
+        while len(self._pending) > PENDING_MAX:
+            del self._pending[next(iter(self._pending))]
+        digest = hashlib.sha256(verifier.encode()).digest()
+        query = {
+            "response_type": "code",
+            "client_id": self._client.id,
+            "redirect_uri": self._client.redirect,
+            "scope": "openid profile email",
+            "state": state,
+            "nonce": nonce,
+            "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+            "code_challenge_method": "S256",
+        }
+        page = provider["authorization_endpoint"]
+        return f"{page}{'&' if '?' in page else '?'}{urlencode(query)}", browser
+
+    async def finish(self, fields: Mapping[str, str], browser: str) -> tuple[str, Role, str]:
+        """Return the user, the role and the path after the login.
+
+        Raises:
+            Refused: the answer is not one to a login of this browser, or gives no role.
+        """
+        # Taken out: whatever comes of it, a state counts once.
+        pending = self._pending.pop(fields.get("state", ""), None)
+        if pending is None or pending.ends_s <= self._now_s():
+            raise Refused("the login was not begun here, or too long ago; begin again")
+        if not secrets.compare_digest(pending.browser.encode(), browser.encode("utf-8", "replace")):
+            raise Refused("the login was begun in another browser; begin again")
+        if fields.get("iss", self._client.issuer) != self._client.issuer:
+            raise Refused("the answer is of another issuer")
+        if "code" not in fields:
+            raise Refused(f"the provider refused: {fields.get('error', 'no code')[:100]}")
+        provider = await self.provider()
+        token = await self._exchange(provider["token_endpoint"], fields["code"], pending.verifier)
+        claims = await self._validated(provider["jwks_uri"], token, pending.nonce)
+        for role, claim in self._client.roles:
+            if claim.holds(claims):
+                return user_of(claims), role, pending.next
+        raise Refused(f"{user_of(claims)} has no role here")
+
+    async def provider(self) -> dict[str, str]:
+        """Return the endpoints of the provider, from its discovery document.
+
+        Raises:
+            Refused: there is none, or not of this issuer.
+        """
+        if self._provider is None:
+            url = f"{self._client.issuer.rstrip('/')}{DISCOVERY}"
+            found = await self._ask(url)
+            if found.get("issuer") != self._client.issuer:
+                raise Refused(f"{url}: found another issuer; expected {self._client.issuer}")
+            for name in _ENDPOINTS:
+                if not is_safe_url(found.get(name)):
+                    raise Refused(f"{url}: {name}: expected an address with https")
+            self._provider = {name: str(found[name]) for name in _ENDPOINTS}
+        return self._provider
+
+    async def _exchange(self, url: str, code: str, verifier: str) -> str:
+        client = self._client
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": client.redirect,
+            "code_verifier": verifier,
+        }
+        headers = {}
+        if client.secret:
+            # RFC 6749, 2.3.1: both are encoded as in a form first.
+            login = f"{quote_plus(client.id)}:{quote_plus(client.secret)}".encode()
+            headers["Authorization"] = f"Basic {base64.b64encode(login).decode()}"
+        else:
+            form["client_id"] = client.id
+        token = (await self._ask(url, form, headers)).get("id_token")
+        if not isinstance(token, str):
+            raise Refused(f"{url}: found no ID token")
+        return token
+
+    async def _validated(self, keys_url: str, token: str, nonce: str) -> Mapping[str, object]:
+        try:
+            keys = parse(await self._read(keys_url))
+        except ValueError as error:
+            raise Refused(f"{keys_url}: {error}") from error
+        rules = ClaimRules(audiences=frozenset({self._client.id}), issuer=self._client.issuer)
+        try:
+            valid = SignedTokens(_Fetched(keys), rules, self._now_ms)(token)
+        except TokenRefused as error:
+            raise Refused(f"the ID token is refused: {error}") from error
+        assert isinstance(valid, ValidatedToken), "there are no newer keys to wait for"
+        claims = valid.claims
+        found = claims.get("nonce")
+        if not isinstance(found, str) or not secrets.compare_digest(found.encode(), nonce.encode()):
+            raise Refused("the ID token is refused: its nonce is not that of this login")
+        if claims.get("azp", self._client.id) != self._client.id:
+            raise Refused("the ID token is refused: it was issued for another client")
+        return claims
+
+    async def _ask(
+        self, url: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] = {}
+    ) -> dict[str, Any]:
+        try:
+            return json_object(await self._read(url, form, headers))
+        except ValueError as error:
+            raise Refused(f"{url}: {error}") from error
+
+    async def _read(
+        self, url: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] = {}
+    ) -> bytes:
+        timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
+        tls: Any = True if self._client.tls is None else self._client.tls
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=timeout, trust_env=False) as session,
+                session.request(
+                    "GET" if form is None else "POST",
+                    url,
+                    data=form,
+                    headers={"Accept": "application/json", **headers},
+                    # A redirect could lead from HTTPS to HTTP, or to an internal host.
+                    allow_redirects=False,
+                    ssl=tls,
+                ) as answer,
+            ):
+                if answer.status != 200:
+                    raise Refused(f"{url}: found status {answer.status}; expected 200")
+                data = bytearray()
+                async for chunk in answer.content.iter_chunked(65536):
+                    data += chunk
+                    if len(data) > ANSWER_BYTES_MAX:
+                        raise Refused(f"{url}: found more than {ANSWER_BYTES_MAX} bytes")
+                return bytes(data)
+        except TimeoutError:
+            raise Refused(f"{url}: no answer in {TIMEOUT_S:g} s") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise Refused(f"{url}: {type(error).__name__}") from error
+
+
+class _Fetched(Struct, frozen=True):
+    """Keys that were fetched just now."""
+
+    keys: KeySet
+
+    def fetch_newer(self) -> None:
+        """Return None: there are no newer ones."""
+
+
+def user_of(claims: Mapping[str, object]) -> str:
+    """Return the name of a user, with the subject, which alone stays the same."""
+    subject = str(claims.get("sub", ""))
+    names = (claims.get("preferred_username"), claims.get("email"))
+    name = next((one for one in names if isinstance(one, str) and one), subject)
+    return name if name == subject else f"{name} ({subject})"
+
+
+def is_safe_url(url: object) -> bool:
+    """Say whether secrets may be sent to a URL: over https, or on this machine."""
+    try:
+        parts = urlsplit(str(url))
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    if parts.username is not None or not host:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
