@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import click
@@ -143,7 +143,10 @@ Examples:
 @output_option
 @inspects
 def show_drift(server: Address, names: tuple[str, ...], output: str) -> None:
-    """List the ACLs of the scope that clusters lack (-), or have too many (+)."""
+    """List the ACLs of the scope that clusters lack (+), or have too many (-).
+
+    The signs are those of plan and adopt: what enforcing the store adds and removes.
+    """
     desired, comparisons = asyncio.run(_compare(server, _clusters_of(server, names)))
     numbers = [_numbers(comparison, desired) for comparison in comparisons]
     examined = Examined(
@@ -156,21 +159,21 @@ def show_drift(server: Address, names: tuple[str, ...], output: str) -> None:
     else:
         store = f"revision {desired.revision} of the store"
         for comparison, drift in zip(comparisons, numbers, strict=True):
-            lines = _drift_lines(comparison)
+            lines = list(_drift_lines(comparison))
             if not comparison.failure:
                 name = printable(comparison.config.name)
-                lines.append(f"{name}: {numbers_of_difference(drift, store, name)}")
+                lines.append(f"{name}: {numbers_of_difference(drift, name, store)}")
             show(lines)
     _end(comparisons)
     examined.fail_if_nothing()
 
 
 def _numbers(comparison: ClusterComparison, desired: Desired) -> Plan:
-    """Return the difference between the store and a cluster; of a cluster that fails, none."""
+    """Return what would make a cluster equal to the store; of a cluster that fails, nothing."""
     drift = comparison.drift
-    extra, missing = tuple(drift.extra), tuple(drift.missing)
+    missing, extra = tuple(drift.missing), tuple(drift.extra)
     goal = desired.of(comparison.config) if comparison.drifts else ()
-    return Plan(extra, missing, len(goal) - len(missing), len(drift.outside))
+    return Plan(missing, extra, len(goal) - len(missing), len(drift.outside))
 
 
 @command.command(
@@ -305,8 +308,7 @@ def _adoption_lines(comparison: ClusterComparison, store_id: str) -> list[str]:
         return [f"{name}: belongs to this store, {store_id}"]
     owner = f"belongs to store {config.store}" if config.store else "belongs to no store"
     return [
-        *_signed_lines(f"{name}: +", drift.missing, "green"),
-        *_signed_lines(f"{name}: -", drift.extra, "red"),
+        *_change_lines(comparison),
         (
             f"{name}: {owner}; this store would add {len(drift.missing)} ACLs, remove"
             f" {len(drift.extra)}, and leave {len(drift.outside)} outside the scope alone. To let"
@@ -316,16 +318,15 @@ def _adoption_lines(comparison: ClusterComparison, store_id: str) -> list[str]:
     ]
 
 
-def _signed_lines(sign: str, bindings: Iterable[AclBinding], colour: str) -> Iterator[str]:
-    for binding in sorted(bindings):
-        yield paint(printable(f"{sign} {binding_text(binding)}"), colour)
+def _change_lines(comparison: ClusterComparison) -> Iterator[str]:
+    """Yield the ACLs that enforcing the store would add to a cluster, and remove from it."""
+    drift, name = comparison.drift, comparison.config.name
+    for sign, bindings, colour in (("+", drift.missing, "green"), ("-", drift.extra, "red")):
+        for binding in sorted(bindings):
+            yield paint(printable(f"{name}: {sign} {binding_text(binding)}"), colour)
 
 
-def _drift_lines(comparison: ClusterComparison) -> list[str]:
-    name = comparison.config.name
+def _drift_lines(comparison: ClusterComparison) -> Iterator[str]:
     if comparison.failure:
-        return [f"{name}: {paint(printable(comparison.failure), 'red')}"]
-    return [
-        *_signed_lines(f"{name}: -", comparison.drift.missing, "red"),
-        *_signed_lines(f"{name}: +", comparison.drift.extra, "yellow"),
-    ]
+        yield f"{comparison.config.name}: {paint(printable(comparison.failure), 'red')}"
+    yield from _change_lines(comparison)

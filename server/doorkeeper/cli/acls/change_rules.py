@@ -39,9 +39,14 @@ def _accepted(
 
 def accept_option(*words: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option that accepts what rules refuse; all rules, or those of some words."""
-    chosen = words or tuple(rule.value for rule in OVERRIDES)
+    risks = {rule.value: risk for rule, risk in OVERRIDES.items()}
+    choices = {word: risks[word] for word in words or risks}
     return named_option(
-        "--accept", "accepted", type=click.Choice(chosen), multiple=True, callback=_accepted
+        *("--accept", "accepted"),
+        type=click.Choice(tuple(choices)),
+        choices=choices,
+        multiple=True,
+        callback=_accepted,
     )
 
 

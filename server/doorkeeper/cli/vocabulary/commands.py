@@ -29,7 +29,10 @@ _SIMILAR: Final = 0.7
 
 
 class Option(click.Option):
-    """An option under a heading; ``default_text`` describes a default that is not a value."""
+    """An option under a heading; ``default_text`` describes a default that is not a value.
+
+    ``choices`` says what each choice stands for.
+    """
 
     def __init__(
         self,
@@ -37,11 +40,13 @@ class Option(click.Option):
         heading: str,
         meaning: str,
         default_text: str | None = None,
+        choices: Mapping[str, str] | None = None,
         **attributes: Any,
     ) -> None:
         repeated = " May be repeated." if attributes.get("multiple") else ""
         default = f"  [default: {default_text}]" if default_text else ""
-        attributes["help"] = f"{meaning}{repeated}{default}"
+        words = "; ".join(f"{choice}: {text}" for choice, text in (choices or {}).items())
+        attributes["help"] = f"{meaning}{repeated}{words and f' {words}.'}{default}"
         super().__init__(*arguments, **attributes)
         self.heading = heading
         self.meaning = meaning

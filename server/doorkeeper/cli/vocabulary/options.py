@@ -154,10 +154,7 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--accept": Meaning(
         OPTIONS,
         "RULE",
-        "Make a change that this rule refuses. size: many removals at once; networks: hosts that"
-        " are networks, on a cluster that compares hosts as text; lock-out: you would lose the"
-        " right to administer the cluster; open: removing the last ACL would open resources to"
-        " everyone.",
+        "Make a change that this rule refuses.",
     ),
     "--accept-lost-access": Meaning(
         OPTIONS,
