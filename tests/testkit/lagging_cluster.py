@@ -6,7 +6,6 @@ Each broker applies the changes of one log in its order, each in its own time.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from contextlib import asynccontextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
@@ -15,28 +14,33 @@ from doorkeeper.acls.filters import matches
 from doorkeeper.acls.live_changes import LiveCluster, RemovalLimits
 from doorkeeper.acls.plan import Selector, SelectorUnion
 from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.client.admin import Created, Deleted
+from doorkeeper.client.config import Address
+from doorkeeper.client.errors import ConnectionLost
+from doorkeeper.client.nodes import Cluster
 from doorkeeper.server.schema.acls import StoredBinding
-from doorkeeper.server.schema.change import SERVER, Committed, edit
+from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.state import EMPTY, apply_at_once
 from doorkeeper.sync import synchronization
-from doorkeeper.sync.config import ClusterConfig, EnforcementLimits, Mode
-from doorkeeper.sync.remote import ClusterError, Descriptions, SentBatch
+from doorkeeper.sync.config import ClusterConfig, Mode
+from doorkeeper.sync.remote import RemoteCluster
 from doorkeeper.sync.synchronization import ClusterHooks, ClusterSynchronization
 from testkit.descriptions import answer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
     from collections.abc import Set as AbstractSet
     from random import Random
 
     import pytest
 
-    from doorkeeper.acls.live_changes import Stage
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
+    from doorkeeper.client.admin import AdminClient
     from doorkeeper.server.operations.audit.cluster_changes import ClusterEvent
     from doorkeeper.server.state.state import State
     from doorkeeper.sync.drift import AclDrift, Bindings
+    from doorkeeper.sync.remote import DescriptionReader
 
 BROKERS = (1, 2, 3)
 STORE_ID = "s" * 22
@@ -46,11 +50,9 @@ BATCH = 7
 class Lagging:
     """A cluster whose brokers apply the changes of a log in its order, each in its own time."""
 
-    descriptions: Descriptions
-
     def __init__(self, chance: Random, present: Iterable[AclBinding] = ()) -> None:
-        self.listed: tuple[int, ...] = BROKERS
-        self.reads_of = Counter[int]()
+        self.nodes: tuple[int, ...] = BROKERS
+        """The brokers that the cluster lists."""
         self.live = LiveCluster()
         self.skipped: set[AclBinding] = set()
         """What broker 2 does not apply, by a fault of its own."""
@@ -90,40 +92,40 @@ class Lagging:
         """Let all brokers apply the whole log."""
         self._ends = dict.fromkeys(BROKERS, len(self._log))
 
-    async def brokers(self) -> tuple[int, ...]:
-        return self.listed
+    async def cluster(self) -> Cluster:
+        return Cluster("", -1, dict.fromkeys(self.nodes, Address("k", 1)))
 
-    async def facts(self, _now_s: float) -> LiveCluster:
-        return self.live
-
-    async def read(self, broker: int, desired: AbstractSet[AclBinding]) -> AclDrift:
-        self.reads_of[broker] += 1
-        body = answer(sorted(self._turn(broker)))
+    async def call(self, _request: object, reader: DescriptionReader, *, node_id: int) -> AclDrift:
+        """Describe all ACLs of a broker."""
+        body = answer(sorted(self._turn(node_id)))
         await asyncio.sleep(0)
-        return self.descriptions.reader(broker, desired).decode(body, 0, 3)[0]
+        return reader.decode(body, 0, 3)[0]
 
-    async def look_up(self, broker: int, wanted: AclBindingFilter) -> Bindings:
-        found = self._turn(broker)
+    async def describe_acls(self, filter: AclBindingFilter, *, node_id: int) -> list[AclBinding]:
+        found = self._turn(node_id)
         await asyncio.sleep(0)
-        return frozenset(each for each in found if matches(wanted, each))
+        return [each for each in found if matches(filter, each)]
 
-    async def send(self, stages: Iterable[Stage]) -> AsyncGenerator[SentBatch, None]:
-        for adds, bindings in stages:
-            for at in range(0, len(bindings), BATCH):
-                batch = bindings[at : at + BATCH]
-                self.sent += 1
-                is_lost = self.loses()
-                codes = {each: self.refuses(each) for each in batch}
-                if not is_lost or self._chance.random() < 0.5:
-                    for binding, code in codes.items():
-                        if code is None:
-                            self._log.append((adds, binding))
-                            self.on_change()
-                await asyncio.sleep(0)
-                if is_lost:
-                    raise ClusterError("the answer is lost")
-                errors = {each: ApiError(code) for each, code in codes.items() if code is not None}
-                yield SentBatch(adds, batch, errors)
+    async def create_acls(self, bindings: Sequence[AclBinding]) -> list[Created]:
+        return [Created(error) for error in await self._change(bindings, adds=True)]
+
+    async def delete_acls(self, filters: Sequence[AclBindingFilter]) -> list[Deleted]:
+        bindings = [cast("AclBinding", filter) for filter in filters]
+        return [Deleted(error) for error in await self._change(bindings, adds=False)]
+
+    async def _change(self, bindings: Sequence[AclBinding], *, adds: bool) -> list[ApiError | None]:
+        self.sent += 1
+        is_lost = self.loses()
+        codes = [self.refuses(each) for each in bindings]
+        if not is_lost or self._chance.random() < 0.5:
+            for binding, code in zip(bindings, codes, strict=True):
+                if code is None:
+                    self._log.append((adds, binding))
+                    self.on_change()
+        await asyncio.sleep(0)
+        if is_lost:
+            raise ConnectionLost("the answer is lost")
+        return [None if code is None else ApiError(code) for code in codes]
 
     async def close(self) -> None:
         pass
@@ -131,10 +133,26 @@ class Lagging:
     def _turn(self, broker: int) -> Bindings:
         """Return what a broker has; it goes on some way."""
         if self.fails():
-            raise ClusterError("no answer")
+            raise ConnectionLost("no answer")
         rest = len(self._log) - self._ends[broker]
         self._ends[broker] += self._chance.choice((0, self._chance.randint(0, rest), rest))
         return self.present(broker)
+
+
+class LaggingRemote(RemoteCluster):
+    """What a synchronization has of such a cluster."""
+
+    def __init__(
+        self, config: ClusterConfig, desired: AbstractSet[AclBinding], cluster: Lagging
+    ) -> None:
+        super().__init__(config, desired)
+        self._cluster = cluster
+
+    def _open(self) -> AdminClient:
+        return cast("AdminClient", self._cluster)
+
+    async def facts(self, _now_s: float) -> LiveCluster:
+        return self._cluster.live
 
 
 class Lease:
@@ -167,14 +185,14 @@ class Kept:
         self.remote = remote
         self.state: State = EMPTY
         self.events: list[ClusterEvent] = []
-        remote.descriptions = Descriptions(scope)
         config = ClusterConfig(
             *("a", "k:1", {}, scope),
             store=STORE_ID,
             interval_s=interval_s,
             **{
                 "mode": Mode.ENFORCE,
-                "limits": EnforcementLimits(RemovalLimits(1_000, 1.0)),
+                "limits": RemovalLimits(1_000, 1.0),
+                "batch": BATCH,
                 **keys,
             },
         )
@@ -196,7 +214,7 @@ class Kept:
         rows = [[StoredBinding(repr(each), each) for each in part] for part in (added, removed)]
         change = edit(ACL, set=rows[0], deleted=rows[1])
         self.state = apply_at_once(self.state, change, self.state.revision + 1)
-        self.task.note(Committed(self.state.revision, change, SERVER))
+        self.task.wake()
 
 
 @asynccontextmanager
@@ -209,7 +227,11 @@ async def kept(
     **keys: Any,
 ) -> AsyncIterator[Kept]:
     """Run the synchronization of a cluster with a state of these ACLs."""
-    monkeypatch.setattr(synchronization, "RemoteCluster", lambda _: remote)
+    monkeypatch.setattr(
+        synchronization,
+        "RemoteCluster",
+        lambda config, desired: LaggingRemote(config, desired, remote),
+    )
     found = Kept(remote, interval_s, **keys)
     found.change(acls)
     running = asyncio.create_task(found.task.run())

@@ -7,6 +7,8 @@ Source: ``ResourcePatternFilter.matches``, ``AccessControlEntryFilter.matches`` 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from doorkeeper.acls.model import (
     WILDCARD,
     AccessControlEntry,
@@ -35,6 +37,21 @@ def matches(filter: AclBindingFilter, binding: AclBinding) -> bool:
     return pattern_matches(filter.pattern, binding.pattern) and entry_matches(
         filter.entry, binding.entry
     )
+
+
+def known_bindings(bindings: Iterable[AclBinding]) -> list[AclBinding]:
+    """Return the bindings without UNKNOWN codes.
+
+    Only they may be compared with a desired set: that set cannot name the others, so that each
+    comparison would remove them.
+    """
+    return [binding for binding in bindings if not has_unknown(binding)]
+
+
+def has_unknown(item: AclBinding | AclBindingFilter) -> bool:
+    """Say whether a code of a binding or a filter is UNKNOWN, which is 0 in each enumeration."""
+    (resource_type, _, pattern_type), (_, _, operation, permission_type) = item
+    return 0 in (resource_type, pattern_type, operation, permission_type)
 
 
 def pattern_matches(filter: ResourcePatternFilter, pattern: ResourcePattern) -> bool:

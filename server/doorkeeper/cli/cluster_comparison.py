@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -13,17 +12,16 @@ from doorkeeper.sync.following import log_refusal
 from doorkeeper.sync.remote import ClusterError, RemoteCluster
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from doorkeeper.sync.config import ClusterConfig
     from doorkeeper.sync.drift import Bindings
+    from doorkeeper.sync.remote import Answers
 
 
 class ClusterComparison(Struct, frozen=True):
     """The drift of each broker of a cluster, or why one cannot be read; or why none can."""
 
     config: ClusterConfig
-    brokers: Mapping[int, AclDrift | str]
+    brokers: Answers
     failure: str = ""
     polled_because: str = ""
     """Why the metadata log cannot be followed; empty if it can."""
@@ -70,30 +68,21 @@ async def compare_cluster(
     config: ClusterConfig, desired: Bindings, store_id: str
 ) -> ClusterComparison:
     """Read every broker of a cluster; errors are in the result."""
-    remote = RemoteCluster(config)
-    refusal = config.refusal_of(store_id) if config.is_enforced else ""
+    remote = RemoteCluster(config, desired)
+    refusal = config.refusal_of(store_id)
     networks = frozenset(binding for binding in desired if "/" in binding.entry.host)
-
-    async def one(broker: int) -> AclDrift | str:
-        try:
-            return await remote.read(broker, desired)
-        except ClusterError as error:
-            return str(error)
-
     try:
-        brokers = await remote.brokers()
-        states = await asyncio.gather(*map(one, brokers))
+        brokers = await remote.compare(await remote.brokers())
         reason = await log_refusal(config)
         ignored = unenforced(networks, await remote.facts(0)) if networks else NO_BINDINGS
-        pairs = dict(zip(brokers, states, strict=True))
-        return ClusterComparison(config, pairs, "", reason, refusal, ignored)
+        return ClusterComparison(config, brokers, "", reason, refusal, ignored)
     except ClusterError as error:
         return ClusterComparison(config, {}, str(error), refusal=refusal)
     finally:
         await remote.close()
 
 
-def _broker_text(state: AclDrift | str) -> str:
-    if isinstance(state, str):
-        return state
+def _broker_text(state: AclDrift | ClusterError) -> str:
+    if isinstance(state, ClusterError):
+        return str(state)
     return f"{len(state.missing)} missing, {len(state.extra)} extra" if state else "in force"

@@ -100,6 +100,11 @@ class Deleted(Struct, frozen=True):
     error: ApiError | None = None
     removed: tuple[Removed, ...] = ()
 
+    @property
+    def first_error(self) -> ApiError | None:
+        """Return its own error, or the first one of a matching binding."""
+        return self.error or next((row.error for row in self.removed if row.error), None)
+
 
 class AdminClient:
     """A client that keeps its connections open until ``close``. Calls may run concurrently."""

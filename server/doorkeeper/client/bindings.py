@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from doorkeeper.acls.codes import operation, pattern_type, permission_type, resource_type
+from doorkeeper.acls.filters import has_unknown
 from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
@@ -122,13 +123,7 @@ def check_filter(filter: AclBindingFilter) -> None:
     Raises:
         ValueError: it contains UNKNOWN.
     """
-    pattern, entry = filter
-    if (
-        pattern.resource_type is ResourceType.UNKNOWN
-        or pattern.pattern_type is PatternType.UNKNOWN
-        or entry.operation is AclOperation.UNKNOWN
-        or entry.permission_type is AclPermissionType.UNKNOWN
-    ):
+    if has_unknown(filter):
         raise ValueError("The AclBindingFilter must not contain UNKNOWN elements.")
 
 

@@ -10,10 +10,13 @@ of Kafka 4.3.1; KIP-868 for transactions.
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.base.slices import SLICE_ITEMS, Slices
+from doorkeeper.base.slices import SLICE_ITEMS, Slices, run_in_turns
 from doorkeeper.client.bindings import binding_of
+from doorkeeper.client.errors import ClientError
 from doorkeeper.client.metadata_log import BEGIN, LogPosition
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.access_control_entry_record import AccessControlEntryRecord
@@ -25,11 +28,19 @@ from doorkeeper_wire.record_batches import RecordBatch, read_batches
 
 if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
+    from doorkeeper.client.metadata_log import MetadataLog
 
 _FRAME: Final = 1
 _ADDED, _REMOVED = 18, 19
 _BEGIN_TRANSACTION, _END_TRANSACTION, _ABORT_TRANSACTION = 23, 24, 25
 _KNOWN: Final = frozenset({_ADDED, _REMOVED})
+
+_UNCOMMITTED_S: Final = 0.01
+"""The pause before records are asked for again that were not committed yet."""
+
+
+class OtherLog(ClientError):
+    """Committed records do not change: this is another log, as after a cluster made anew."""
 
 
 class LogAcls:
@@ -41,6 +52,29 @@ class LogAcls:
         self.changes: dict[AclBinding, bool] = {}
         """The bindings that have changed, and whether they are there now."""
         self._transaction: list[tuple[bytes, AclBinding | None]] | None = None
+
+    async def read(self, log: MetadataLog, wait_ms: int) -> bool:
+        """Read and apply the next part of a log; return whether it was the last committed one.
+
+        Raises:
+            OtherLog: the records before the position are not those of this log.
+            Malformed: a part may have been applied.
+        """
+        before = self.position
+        part = await log.fetch(before, before.offset, wait_ms)
+        if part.is_other:
+            raise OtherLog("the metadata log is another one now")
+        if part.snapshot is not None:
+            # The log was truncated behind the position, or this is the first Fetch.
+            content = await log.snapshot(part.snapshot)
+            await asyncio.to_thread(self.load, content, part.snapshot)
+            return False
+        # A part has up to 8 MB, a second of work.
+        await run_in_turns(self.apply(part.records, part.high_watermark), time.perf_counter)
+        # Such a Fetch does not wait, and would be repeated without a pause.
+        if part.records and self.position == before:
+            await asyncio.sleep(_UNCOMMITTED_S)
+        return self.position.offset >= part.high_watermark
 
     def load(self, snapshot: bytes, position: LogPosition) -> None:
         """Replace everything by the records of a snapshot."""

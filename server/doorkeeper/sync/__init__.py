@@ -1,11 +1,9 @@
 """Clusters: the ACLs of real Kafka clusters, kept equal to those of this server.
 
 config           the file of clusters: addresses, modes, scopes, limits
-document         the values of a YAML file, with their lines
 remote           one cluster through its admin API, each broker by itself; what its ACLs lack
 following        the task that follows a metadata log
 drift            the difference between a cluster and the desired ACLs, and its age
-readings         what brokers have, each asked by itself: all ACLs, or a few
 enforcement      the changes that remove a drift, within the limits; repeated reverts
 receipts         the revision that all brokers of a cluster enforce, and waiting for one
 states           the synchronization of one cluster as a table: roles, states, events; its pauses

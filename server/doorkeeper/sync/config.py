@@ -1,7 +1,7 @@
 """The file of clusters: ``doorkeeper.clusters.file``.
 
 ``docs/how-to/clusters.md`` is its reference, ``examples/clusters.yaml`` a complete one,
-``schemas/records/clusters.json`` its JSON schema.
+``schemas/records/clusters.json`` its JSON schema. It is parsed as files of ACLs are.
 """
 
 from __future__ import annotations
@@ -12,23 +12,32 @@ from enum import Enum
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from msgspec import Struct
 
+from doorkeeper.acls.formats import values
+from doorkeeper.acls.formats.entities import is_entity_part
+from doorkeeper.acls.formats.lines import lines_of
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.formats.owned_parts import WORDS, owned_parts
+from doorkeeper.acls.formats.yaml_documents import document_of_yaml
 from doorkeeper.acls.live_changes import OVERRIDES, RemovalLimits, Rule
-from doorkeeper.acls.plan import EVERYTHING, Selector, SelectorUnion
+from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
+from doorkeeper.base.encodings import not_utf8
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.properties import CommandConfigError, client_config_of
-from doorkeeper.sync.document import YamlValue, read
+from doorkeeper.server.app.errors import StartError
 
 ALL: Final = "everything"
 """The scope of a cluster whose ACLs all belong to Doorkeeper."""
 
+# Reading must not take minutes.
+FILE_BYTES_MAX: Final = 16 * 1024 * 1024
+
 _REQUIRED: Final = ("name", "bootstrap", "scope")
 _STORE_ID: Final = re.compile(r"[A-Za-z0-9_-]{22}")
+_STORE_TEXT: Final = "the id that doorkeeper clusters adopt prints"
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _SECRET_KEY: Final = re.compile(r".*\.password|ssl\.keystore\.key|.*\.secret")
 _SECRET_OPTION: Final = re.compile(r"""(?:password|secret)\s*=(?!\s*["']?\$\{)""", re.IGNORECASE)
@@ -38,11 +47,8 @@ _MANY: Final = 1_000_000_000
 _REQUEST_ACLS_MAX: Final = 10_000
 """The most ACLs that a controller takes in one request."""
 
-
 ACCEPTED: Final = tuple(rule.value for rule in OVERRIDES)
 """The words of ``accept``; another owner is not accepted, but written as ``store``."""
-
-C = TypeVar("C", bound=Enum)
 
 
 class Mode(Enum):
@@ -59,14 +65,6 @@ class Foreign(Enum):
     REPORT = "report"
 
 
-class EnforcementLimits(Struct, frozen=True):
-    """The limits of enforcement; ``per_second`` is in ACLs, 0 for no limit."""
-
-    removals: RemovalLimits = RemovalLimits()
-    per_second: int = 0
-    batch: int = 1_000
-
-
 class ClusterConfig(Struct, frozen=True):
     """A cluster of the file. ``properties`` are as written: variables are not resolved."""
 
@@ -78,7 +76,11 @@ class ClusterConfig(Struct, frozen=True):
     order: int = 0
     foreign: Foreign = Foreign.REVERT
     interval_s: float = 10.0
-    limits: EnforcementLimits = EnforcementLimits()
+    limits: RemovalLimits = RemovalLimits()
+    batch: int = 1_000
+    """ACLs per request."""
+    rate: int = 0
+    """ACLs per second; 0 for no limit."""
     controllers: str = ""
     """Addresses of controllers, whose log is followed; empty to poll."""
     store: str = ""
@@ -91,8 +93,8 @@ class ClusterConfig(Struct, frozen=True):
         return self.mode is Mode.ENFORCE
 
     def refusal_of(self, store_id: str) -> str:
-        """Return why a store may not change the cluster; empty if it may."""
-        if self.store == store_id:
+        """Return why a store may not change the cluster; empty if it may, or is not to."""
+        if self.store == store_id or not self.is_enforced:
             return ""
         owner = f"store {self.store}" if self.store else "no store"
         return (
@@ -109,173 +111,65 @@ def load(path: Path) -> tuple[ClusterConfig, ...]:
     """Load and validate a file of clusters.
 
     Raises:
-        StartError: with all faults of the file.
+        StartError: with the first fault of the file, its line, and the path to it.
     """
-    document = read(path)
-    if document.is_null():
-        document.fault("is empty; expected: clusters:")
-        document.faults.raise_any()
-    fields = document.fields(("clusters",), ("clusters",))
-    items = fields["clusters"].items() if "clusters" in fields else []
-    clusters = [(cluster, item) for item in items if (cluster := _cluster(item)) is not None]
-    _check_together(clusters)
-    document.faults.raise_any()
-    return tuple(cluster for cluster, _ in clusters)
-
-
-def _cluster(value: YamlValue) -> ClusterConfig | None:
-    fields = value.fields(tuple(_READERS), _REQUIRED)
-    values = {
-        attribute: read
-        for key, (attribute, reader) in _READERS.items()
-        if key in fields and (read := reader(fields[key])) is not None
-    }
-    if "bootstrap" in values and "properties" in values:
-        _check_client(values["bootstrap"], values["properties"], fields["properties"])
-    if not values.keys() >= set(_REQUIRED):
-        return None
-    return ClusterConfig(**{"properties": {}, **values})
-
-
-def _name(value: YamlValue) -> str | None:
-    name = value.text()
-    if name is not None and not _NAME.fullmatch(name):
-        value.fault(f"found {name!r}; allowed: letters, digits, dots, _ and -")
-    return name
-
-
-def _addresses(value: YamlValue) -> str | None:
-    text = value.text()
-    if text is None:
-        return None
+    content = ""
     try:
-        addresses = ClientConfig(bootstrap=text).addresses()
-    except ValueError as error:
-        value.fault(str(error))
-        return None
-    if not addresses:
-        value.fault("has no address; expected: host:port, comma-separated")
-        return None
-    return text
-
-
-def _interval_s(value: YamlValue) -> float | None:
-    interval_ms = value.number(100, _DAY_MS)
-    return None if interval_ms is None else interval_ms / 1000
-
-
-def _properties(value: YamlValue) -> dict[str, str]:
-    """Return the properties of a Java client; secrets must be variables."""
-    properties = {}
-    for key, entry in value.entries().items():
-        text = entry.scalar()
-        if text is None:
-            continue
-        is_secret = _SECRET_KEY.fullmatch(key) and "${" not in text
-        if is_secret or (key == "sasl.jaas.config" and _SECRET_OPTION.search(text)):
-            entry.fault(
-                "a secret is given by reference, such as ${file:/run/secrets/kafka:password}"
-                " with config.providers"
-            )
-        properties[key] = text.strip()
-    return properties
-
-
-def _check_client(bootstrap: str, properties: Mapping[str, str], value: YamlValue) -> None:
-    try:
-        client_config_of(bootstrap, properties)
-    except (CommandConfigError, ValueError, OSError) as error:
-        key = str(error).partition(":")[0]
-        value.entries().get(key, value).fault(str(error).removeprefix(f"{key}: "))
-
-
-def _scope(value: YamlValue) -> SelectorUnion | None:
-    """Return the owned part: the words of ``owns`` in files of ACLs, or ``everything``."""
-    if value.is_text():
-        if value.scalar() == ALL:
-            return SelectorUnion((EVERYTHING,))
-        value.fault(f"expected {ALL}, or a mapping with {', '.join(WORDS)}")
-        return None
-    parts = value.items() if value.is_list() else [value]
-    if not parts:
-        value.fault(f"is empty; expected: {ALL}, or a mapping with {', '.join(WORDS)}")
-    selectors = [_part(part) for part in parts]
-    return SelectorUnion(tuple(selector for selector in selectors if selector is not None))
-
-
-def _part(value: YamlValue) -> Selector | None:
-    words = {
-        word: [text for item in _one_or_more(field) if (text := item.text()) is not None]
-        for word, field in value.fields(WORDS).items()
-    }
-    try:
-        (owned,) = owned_parts(words, lambda text: text)
+        # The size first: a huge file must not be read into memory.
+        size = path.stat().st_size
+        if size > FILE_BYTES_MAX:
+            raise StartError(f"{path}: {size} bytes; at most {FILE_BYTES_MAX}")
+        content = path.read_bytes().decode()
+        document = _read(_FILE, document_of_yaml(content), ("clusters",))
+        return tuple(document["clusters"])
+    except OSError as error:
+        raise StartError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise StartError(f"{path}: {not_utf8(error)}") from None
     except FormatError as error:
-        value.fault(str(error).removeprefix("owns: "))
-        return None
-    return owned.selector
+        line = error.line or lines_of(content)(error.path)
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.path)
+        source, place = f"{path}:{line}" if line else str(path), "".join(steps).removeprefix(".")
+        fault = str(error).removeprefix(f"line {error.line}: ")
+        raise StartError(": ".join(filter(None, (source, place, fault)))) from None
 
 
-def _one_or_more(value: YamlValue) -> list[YamlValue]:
-    return value.items() if value.is_list() else [value]
+# --- readers: each returns the meaning of a value, or raises a FormatError
+
+Readers = Mapping[str, tuple[str, Callable[[Any], Any]]]
+"""The attribute of each key of a mapping, and the reader of its value."""
 
 
-def _choice(words: type[C], value: YamlValue) -> C | None:
-    text = value.text()
-    allowed = [word.value for word in words]
-    if text is not None and text not in allowed:
-        value.fault(f"found {text!r}; allowed: {', '.join(allowed)}")
-    return words(text) if text in allowed else None
+def _read(readers: Readers, value: object, required: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the values of a mapping by attribute; a key without a value counts as absent."""
+    if isinstance(value, dict):
+        value = {key: entry for key, entry in value.items() if entry is not None}
+    entries = values.record(value, tuple(readers), required)
+    return {readers[key][0]: values.part(readers[key][1], key, entries[key]) for key in entries}
 
 
-def _limits(value: YamlValue) -> EnforcementLimits:
-    fields = value.fields(("max.removals", "max.removals.share", "rate", "batch"))
-
-    def number(key: str, default: int, low: int = 0, high: int = _MANY) -> int:
-        read = fields[key].number(low, high) if key in fields else None
-        return default if read is None else read
-
-    defaults = EnforcementLimits()
-    removals = defaults.removals
-    share = number("max.removals.share", round(removals.share * 100), high=100) / 100
-    return EnforcementLimits(
-        RemovalLimits(number("max.removals", removals.number), share),
-        number("rate", defaults.per_second),
-        number("batch", defaults.batch, 1, _REQUEST_ACLS_MAX),
-    )
+def _word(words: Sequence[str], value: object) -> str:
+    values.expect(value in words, f"one of {', '.join(words)}", value)
+    return str(value)
 
 
-def _store(value: YamlValue) -> str:
-    text = value.text() or ""
-    if text and not _STORE_ID.fullmatch(text):
-        value.fault(f"found {text!r}; expected: the id that doorkeeper clusters adopt prints")
-    return text
+def _matching(pattern: re.Pattern[str], expected: str, value: object) -> str:
+    values.expect(pattern.fullmatch(values.text(value)), expected, value)
+    return str(value)
 
 
-def _accepted(value: YamlValue) -> frozenset[Rule]:
-    rules = set()
-    for word in value.items():
-        text = word.text()
-        if text in ACCEPTED:
-            rules.add(Rule(text))
-        elif text == Rule.OWNER.value:
-            word.fault(
-                "another owner is written as store: ID, which doorkeeper clusters adopt prints"
-            )
-        elif text is not None:
-            word.fault(f"found {text!r}; allowed: {', '.join(ACCEPTED)}")
-    return frozenset(rules)
-
-
-def _check_together(clusters: Sequence[tuple[ClusterConfig, YamlValue]]) -> None:
-    """Record faults of pairs: a name twice, and the same ACLs of one cluster in two scopes."""
-    for (one, _), (other, value) in combinations(clusters, 2):
+def _clusters(value: object) -> list[ClusterConfig]:
+    """Return the clusters; no two have one name, or ACLs of one cluster in both their scopes."""
+    clusters = values.items(_cluster, value)
+    for (_, one), (index, other) in combinations(enumerate(clusters), 2):
         if one.name == other.name:
-            value.fault(f"the name {one.name} occurs twice")
-        elif _servers(one) & _servers(other) and any(
+            raise FormatError(f"the name {one.name} occurs twice", path=(index,))
+        if _servers(one) & _servers(other) and any(
             left.overlap(right) for left in one.scope.selectors for right in other.scope.selectors
         ):
-            value.fault(f"the scope overlaps that of {one.name} on the same cluster")
+            fault = f"the scope overlaps that of {one.name} on the same cluster"
+            raise FormatError(fault, path=(index,))
+    return clusters
 
 
 def _servers(cluster: ClusterConfig) -> set[str]:
@@ -284,18 +178,92 @@ def _servers(cluster: ClusterConfig) -> set[str]:
     }
 
 
-_READERS: Final[Mapping[str, tuple[str, Callable[[YamlValue], Any]]]] = {
-    "name": ("name", _name),
+def _cluster(value: object) -> ClusterConfig:
+    keys = {"properties": {}, **_read(_KEYS, value, _REQUIRED)}
+    limits = keys.pop("limits", {})
+    batching = {word: limits.pop(word) for word in ("batch", "rate") if word in limits}
+    cluster = ClusterConfig(**keys, **batching, limits=RemovalLimits(**limits))
+    try:
+        cluster.client_config()
+    except (CommandConfigError, ValueError, OSError) as error:
+        key, _, fault = str(error).partition(": ")
+        if key in cluster.properties:
+            raise FormatError(fault, path=("properties", key)) from None
+        raise FormatError(str(error), path=("properties",)) from None
+    return cluster
+
+
+def _addresses(value: object) -> str:
+    try:
+        addresses = ClientConfig(bootstrap=values.text(value)).addresses()
+    except ValueError as error:
+        raise error if isinstance(error, FormatError) else FormatError(str(error)) from None
+    values.expect(addresses, "host:port, comma-separated", value)
+    return str(value)
+
+
+def _properties(value: object) -> dict[str, str]:
+    """Return the properties of a Java client; secrets must be variables, and no error shows one."""
+    if not isinstance(value, dict):
+        raise FormatError("expected: a mapping of a client's properties")
+    return {str(key): values.part(partial(_property, str(key)), key, value[key]) for key in value}
+
+
+def _property(key: str, value: object) -> str:
+    if not isinstance(value, (str, int, float)):
+        raise FormatError("expected: a single value")
+    property_ = str(value).lower() if isinstance(value, bool) else str(value)
+    is_secret = _SECRET_KEY.fullmatch(key) and "${" not in property_
+    if is_secret or (key == "sasl.jaas.config" and _SECRET_OPTION.search(property_)):
+        raise FormatError(
+            "a secret is given by reference, such as ${file:/run/secrets/kafka:password}"
+            " with config.providers"
+        )
+    return property_.strip()
+
+
+def _scope(value: object) -> SelectorUnion:
+    """Return the owned part: the words of ``owns`` in files of ACLs, or ``everything``."""
+    if value == ALL:
+        return SelectorUnion((EVERYTHING,))
+    expected = f"{ALL}, or a mapping with {', '.join(WORDS)}"
+    parts = value if isinstance(value, list) else [value]
+    # Parts of topics, users and quotas are of no use here: only ACLs are sent.
+    are_parts = all(isinstance(part, dict) and not is_entity_part(part) for part in parts)
+    values.expect(parts and are_parts, expected, value)
+    try:
+        owned = owned_parts(value, lambda text: text)
+    except FormatError as error:
+        raise FormatError(str(error).removeprefix("owns: "), path=error.path[1:]) from None
+    return SelectorUnion(tuple(part.selector for part in owned))
+
+
+def _rule(value: object) -> Rule:
+    if value == Rule.OWNER.value:
+        raise FormatError(
+            "another owner is written as store: ID, which doorkeeper clusters adopt prints"
+        )
+    return Rule(_word(ACCEPTED, value))
+
+
+_LIMITS: Final[Readers] = {
+    "max.removals": ("number", partial(values.number, 0, _MANY)),
+    "max.removals.share": ("share", lambda value: values.number(0, 100, value) / 100),
+    "rate": ("rate", partial(values.number, 0, _MANY)),
+    "batch": ("batch", partial(values.number, 1, _REQUEST_ACLS_MAX)),
+}
+_KEYS: Final[Readers] = {
+    "name": ("name", partial(_matching, _NAME, "letters, digits, dots, _ and -")),
     "bootstrap": ("bootstrap", _addresses),
     "controllers": ("controllers", _addresses),
     "properties": ("properties", _properties),
-    "mode": ("mode", partial(_choice, Mode)),
+    "mode": ("mode", lambda value: Mode(_word([mode.value for mode in Mode], value))),
     "scope": ("scope", _scope),
-    "order": ("order", lambda value: value.number(0, _MANY)),
-    "foreign": ("foreign", partial(_choice, Foreign)),
-    "interval.ms": ("interval_s", _interval_s),
-    "limits": ("limits", _limits),
-    "store": ("store", _store),
-    "accept": ("accepted", _accepted),
+    "order": ("order", partial(values.number, 0, _MANY)),
+    "foreign": ("foreign", lambda value: Foreign(_word([word.value for word in Foreign], value))),
+    "interval.ms": ("interval_s", lambda value: values.number(100, _DAY_MS, value) / 1000),
+    "limits": ("limits", partial(_read, _LIMITS)),
+    "store": ("store", partial(_matching, _STORE_ID, _STORE_TEXT)),
+    "accept": ("accepted", lambda value: frozenset(values.items(_rule, value))),
 }
-"""The keys of a cluster: the attribute of each, and what reads it; None after a fault."""
+_FILE: Final[Readers] = {"clusters": ("clusters", _clusters)}

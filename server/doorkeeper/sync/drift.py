@@ -3,39 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from doorkeeper.acls.live_changes import binding_text
-from doorkeeper.acls.model import (
-    ANY_BINDING,
-    AclOperation,
-    AclPermissionType,
-    PatternType,
-    ResourceType,
-)
+from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.search import find
-from doorkeeper.server.schema.declared import ACL
+from doorkeeper.acls.snapshot import touched_since
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.model import AclBinding, ResourcePattern
     from doorkeeper.acls.plan import SelectorUnion
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.server.schema.change import Committed
     from doorkeeper.server.state.state import State
 
     Bindings = frozenset[AclBinding]
+    Group = Mapping[AclBinding, str]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 NO_BINDINGS: Final[Bindings] = frozenset()
 
-# A cluster behind a canary that is down for days: its set is then made from the whole state.
-_CHANGES_MAX: Final = 10_000
+# A change of thread takes as long as some hundreds of ACLs, much longer on a busy machine.
+_SLICE: Final = 2_000
+"""The work of so many ACLs, some milliseconds, is left to the event loop's thread."""
+
+
+async def call_sized(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a function whose work is that of so many ACLs; in a thread where that takes long."""
+    if size < _SLICE:
+        return function(*args, **kwargs)
+    return await asyncio.to_thread(function, *args, **kwargs)
 
 
 class AclDrift(Struct, frozen=True):
@@ -82,28 +86,8 @@ class AclDrift(Struct, frozen=True):
             extra=self.extra.difference(presence) | (presence.keys() - absent - desired),
         )
 
-    def after_others(self, changes: Mapping[AclBinding, bool]) -> AclDrift:
-        """Return the drift after bindings outside of the scope were added (True) or removed."""
-        added = {binding for binding, is_there in changes.items() if is_there}
-        return replace(self, outside=(self.outside - changes.keys()) | added)
-
-
-class DesiredChange(Struct, frozen=True):
-    """Bindings that became desired, and those that are no longer."""
-
-    added: Bindings
-    removed: Bindings
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.removed)
-
 
 NO_DRIFT: Final = AclDrift()
-
-
-def desired_bindings(acls: Snapshot, scope: SelectorUnion) -> Bindings:
-    """Return the bindings that a cluster of this scope should have."""
-    return frozenset(filter(scope.selects, find(acls, ANY_BINDING)))
 
 
 def compare(
@@ -128,65 +112,63 @@ def common(drifts: Sequence[AclDrift]) -> AclDrift:
     )
 
 
+class DesiredChange(Struct, frozen=True):
+    """Bindings that became desired, and those that are no longer."""
+
+    added: Bindings
+    removed: Bindings
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed)
+
+
 class DesiredBindings:
-    """The bindings that a cluster should have, which follow the changes of the state."""
+    """The bindings of one state that a cluster should have."""
 
     def __init__(self, scope: SelectorUnion) -> None:
         self._scope = scope
-        self._revision: int | None = None
-        self._unknown_until = 0
-        self._changes: deque[Committed] = deque()
         self.state: State | None = None
         """The state whose bindings these are; None before the first one."""
-        self.acl_revision = 0
-        """The last change of ACLs in the bindings, also of such out of the scope."""
         self.bindings: set[AclBinding] = set()
         """Changed in place: a copy of 100,000 takes longer than most changes."""
         self.networks: set[AclBinding] = set()
         """Those whose host looks like a network."""
 
-    def note(self, committed: Committed) -> None:
-        """Take a change that a later target contains."""
-        self._changes.append(committed)
-        # After a reload of everything the changes are not known; many wait behind a canary.
-        if not committed.change or len(self._changes) > _CHANGES_MAX:
-            self._changes.clear()
-            self._revision, self._unknown_until = None, committed.revision
-
     async def follow(self, state: State) -> DesiredChange:
-        """Make the bindings those of a state not older than the last one; return the change."""
-        is_followed = self._revision is not None
-        self.state = state
-        self._revision = state.revision if state.revision >= self._unknown_until else None
-        if is_followed:
-            change = self._change_until(state.revision)
-        else:
+        """Make the bindings those of another state; return the change."""
+        before, now = self.state, state.acls
+        patterns = None if before is None else touched_since(before.acls.steps[-1], now.steps)
+        if before is None or patterns is None:
             # A hundred thousand ACLs take half a second.
-            change = await asyncio.to_thread(self._change_to, state)
-        while self._changes and self._changes[0].revision <= state.revision:
-            self.acl_revision = self._changes.popleft().revision
+            change = await asyncio.to_thread(self._change_to, now)
+        else:
+            groups = [
+                (_group(before.acls, pattern), _group(now, pattern)) for pattern in set(patterns)
+            ]
+            size = sum(len(old) + len(new) for old, new in groups)
+            change = await call_sized(size, self._change_in, groups)
+        self.state = state
         self.bindings |= change.added
         self.bindings -= change.removed
         self.networks |= {binding for binding in change.added if "/" in binding.entry.host}
         self.networks -= change.removed
         return change
 
-    def _change_to(self, state: State) -> DesiredChange:
-        desired = desired_bindings(state.acls, self._scope)
+    def _change_to(self, acls: Snapshot) -> DesiredChange:
+        desired = frozenset(filter(self._scope.selects, find(acls, ANY_BINDING)))
         return DesiredChange(desired - self.bindings, frozenset(self.bindings - desired))
 
-    def _change_until(self, revision: int) -> DesiredChange:
-        """Return the sum of the changes up to a revision."""
-        added: set[AclBinding] = set()
-        removed: set[AclBinding] = set()
-        for committed in self._changes:
-            if committed.revision > revision:
-                break
-            edit = committed.change[ACL]
-            gone = {row.binding for row in edit.deleted}
-            new = {row.binding for row in edit.set if self._scope.selects(row.binding)}
-            added, removed = (added - gone) | new, (removed | gone) - new
-        return DesiredChange(frozenset(added - self.bindings), frozenset(removed & self.bindings))
+    def _change_in(self, groups: Sequence[tuple[Group, Group]]) -> DesiredChange:
+        """Return the change of some patterns, of each of which there are the old and new ACLs."""
+        new = (binding for old, new in groups for binding in new if binding not in old)
+        gone = (binding for old, new in groups for binding in old if binding not in new)
+        selects = self._scope.selects
+        return DesiredChange(frozenset(filter(selects, new)), frozenset(filter(selects, gone)))
+
+
+def _group(acls: Snapshot, pattern: ResourcePattern) -> Group:
+    patterns = acls.types[pattern.resource_type].patterns
+    return patterns.get(pattern.name, pattern.pattern_type) or {}
 
 
 class DriftRecord:
@@ -205,24 +187,6 @@ class DriftRecord:
         new = news - reported
         self._reported = (reported | new) & parts
         return None if before and not drift and reported else new
-
-    @property
-    def oldest_ms(self) -> int | None:
-        """Return since when there is a drift; None without one."""
-        return min(self.since_ms.values(), default=None)
-
-
-def known_bindings(bindings: Iterable[AclBinding]) -> Iterator[AclBinding]:
-    """Yield the bindings without UNKNOWN codes: no desired set can have the others."""
-    for binding in bindings:
-        (resource_type, _, pattern_type), (_, _, operation, permission_type) = binding
-        if (
-            resource_type is not ResourceType.UNKNOWN
-            and pattern_type is not PatternType.UNKNOWN
-            and operation is not AclOperation.UNKNOWN
-            and permission_type is not AclPermissionType.UNKNOWN
-        ):
-            yield binding
 
 
 def ignored_text(ignored: Bindings) -> str:

@@ -62,8 +62,9 @@ class AclEdits(Struct, frozen=True):
     holds: tuple[Hold, ...] = ()
     warnings: tuple[str, ...] = ()
 
-    def __bool__(self) -> bool:
-        return bool(self.stages)
+    @property
+    def bindings(self) -> Bindings:
+        return frozenset(binding for stage in self.stages for binding in stage.bindings)
 
 
 class SentChange(Struct, frozen=True):
@@ -71,7 +72,7 @@ class SentChange(Struct, frozen=True):
 
     adds: bool
     sent_s: float
-    successes: int
+    successes: int = 0
 
 
 class Enforcement:
@@ -119,7 +120,7 @@ class Enforcement:
         else:
             self.foreign = (parts - self._own) - (known - self.foreign)
         self._own.clear()
-        if self._failed and (now_s >= self._retry_s or not parts & self._failed):
+        if now_s >= self._retry_s or not parts & self._failed:
             self._failed = NO_BINDINGS
         if drift:
             self._agrees_since_s = None
@@ -143,44 +144,31 @@ class Enforcement:
         """Return the changes that remove a drift."""
         drift = self._distrusted(drift, desired, now_s)
         parts, config = drift.parts, self._config
-        if self.conflict and not cluster.other_owner:
+        if self.conflict:
             return AclEdits(holds=(Hold("rival", len(parts), self.conflict),))
         left = self.foreign & parts if config.foreign is Foreign.REPORT else NO_BINDINGS
         failed = (self._failed & parts) - left
-        holds = []
-        if left:
-            text = f"{len(left)} changes of others are reported only"
-            holds.append(Hold("foreign", len(left), text))
-        if failed:
-            holds.append(Hold("refused", len(failed), self._refusal))
         present = drift.present(desired)
         change = judge(
             present | drift.outside if drift.outside else present,
             drift.missing,
             drift.extra,
             cluster,
-            limits=replace(config.limits.removals, scope=len(present)),
+            limits=replace(config.limits, scope=len(present)),
             accepted=config.accepted,
             # What stays as it is limits the other changes as what the cluster refused does.
             failed=left | failed,
         )
-        holds += [
-            Hold(held.rule.value, len(held.bindings), held.text("accept: [{}]"))
-            for held in change.held
-        ]
-        return AclEdits(change.stages, tuple(holds), change.warnings)
-
-    def send(self, stages: Sequence[Stage], now_s: float) -> None:
-        """Take changes that are sent now; their answers may be lost."""
-        oldest_s = now_s - max(RECENT_S, self._forget_s)
-        while self._sent and next(iter(self._sent.values())).sent_s < oldest_s:
-            self._sent.popitem(last=False)
-        for adds, bindings in stages:
-            for binding in bindings:
-                before = self._sent.pop(binding, SentChange(adds, now_s, 0))
-                is_repetition = before.adds is adds and now_s - before.sent_s <= self._forget_s
-                successes = before.successes if is_repetition else 0
-                self._sent[binding] = SentChange(adds, now_s, successes)
+        reported = f"{len(left)} changes of others are reported only"
+        holds = (
+            Hold("foreign", len(left), reported),
+            Hold("refused", len(failed), self._refusal),
+            *(
+                Hold(held.rule.value, len(held.bindings), held.text("accept: [{}]"))
+                for held in change.held
+            ),
+        )
+        return AclEdits(change.stages, tuple(hold for hold in holds if hold.acls), change.warnings)
 
     def _distrusted(
         self, drift: AclDrift, desired: AbstractSet[AclBinding], now_s: float
@@ -204,6 +192,18 @@ class Enforcement:
             missing=drift.missing | (removed & desired),
             extra=drift.extra | (added - desired),
         )
+
+    def send(self, stages: Sequence[Stage], now_s: float) -> None:
+        """Take changes that are sent now; their answers may be lost."""
+        oldest_s = now_s - max(RECENT_S, self._forget_s)
+        while self._sent and next(iter(self._sent.values())).sent_s < oldest_s:
+            self._sent.popitem(last=False)
+        for adds, bindings in stages:
+            for binding in bindings:
+                before = self._sent.pop(binding, SentChange(adds, now_s))
+                is_repetition = before.adds is adds and now_s - before.sent_s <= self._forget_s
+                successes = before.successes if is_repetition else 0
+                self._sent[binding] = SentChange(adds, now_s, successes)
 
     def refuse(self, bindings: Bindings, reason: str, now_s: float) -> None:
         """Take changes that the cluster refused, and why: they are sent again after a pause."""

@@ -26,16 +26,10 @@ if TYPE_CHECKING:
     from doorkeeper.server.runtime.metrics.series import Labels, Meters
     from doorkeeper.server.runtime.metrics.table import Metric
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
-    from doorkeeper.server.schema.change import Committed
     from doorkeeper.server.state.log import StateLog
     from doorkeeper.server.state.outcome import Results
     from doorkeeper.server.state.state import State
     from doorkeeper.sync.config import ClusterConfig
-
-_METRICS: Final = (
-    *(table.CLUSTER_REVISION, table.CLUSTER_DRIFT, table.CLUSTER_HELD, table.CLUSTER_REACHABLE),
-    *(table.CLUSTER_FOLLOWS_LOG, table.CLUSTER_READS),
-)
 
 # A set that is not adopted yet may differ in all of its ACLs; the counts are complete.
 _SHOWN_MAX: Final = 100
@@ -57,25 +51,23 @@ class ClusterFleet:
         self._now_ms = now_ms
         self._tasks: dict[ClusterSynchronization, asyncio.Task[None]] = {}
         self.clusters = list(map(self._synchronization, configs))
-        log.subscribe(self._on_commit, ACL)
+        log.subscribe(lambda _: self._wake(), ACL)
 
     def start(self) -> None:
         """Start the tasks; they wait until the ACLs are loaded."""
-        self._start(self.clusters)
+        self._start_new()
         self._log.loaded.add_done_callback(lambda _: self._wake())
 
     async def use(self, configs: Sequence[ClusterConfig]) -> None:
         """Use another file: begin anew with the clusters that it changes, and go on with others."""
-        same = {
-            cluster.config.name: cluster for cluster in self.clusters if cluster.config in configs
-        }
         gone = [cluster for cluster in self.clusters if cluster.config not in configs]
+        same = {cluster.config.name: cluster for cluster in self.clusters if cluster not in gone}
         # They release their leases before the clusters of the same names take them.
         await self._stop(gone)
         self.clusters = [
             same.get(config.name) or self._synchronization(config) for config in configs
         ]
-        self._start([cluster for cluster in self.clusters if cluster not in self._tasks])
+        self._start_new()
         # Orders may have changed, and waits end for clusters that are gone.
         self._wake()
         for cluster in gone:
@@ -86,25 +78,22 @@ class ClusterFleet:
         await self._stop(list(self._tasks))
 
     def _synchronization(self, config: ClusterConfig) -> ClusterSynchronization:
-        target = partial(self._target_of, config)
-        return ClusterSynchronization(
-            config,
-            self._log.store.named_lease(f"cluster {config.name}"),
-            self._log.store_id,
-            ClusterHooks(
-                target,
-                partial(self._is_canary, config),
-                self._on_event,
-                self._wake_followers,
-                self._now_ms,
-            ),
+        hooks = ClusterHooks(
+            target=partial(self._target_of, config),
+            is_canary=partial(self._is_canary, config),
+            on_event=self._on_event,
+            on_receipt=self._wake_followers,
+            now_ms=self._now_ms,
         )
+        lease = self._log.store.named_lease(f"cluster {config.name}")
+        return ClusterSynchronization(config, lease, self._log.store_id, hooks)
 
-    def _start(self, clusters: Sequence[ClusterSynchronization]) -> None:
+    def _start_new(self) -> None:
         loop = asyncio.get_running_loop()
-        for cluster in clusters:
-            name = f"cluster {cluster.config.name}"
-            self._tasks[cluster] = loop.create_task(cluster.run(), name=name)
+        for cluster in self.clusters:
+            if cluster not in self._tasks:
+                name = f"cluster {cluster.config.name}"
+                self._tasks[cluster] = loop.create_task(cluster.run(), name=name)
 
     async def _stop(self, clusters: Sequence[ClusterSynchronization]) -> None:
         tasks = [self._tasks.pop(cluster) for cluster in clusters]
@@ -137,9 +126,7 @@ class ClusterFleet:
         return [
             f"cluster {cluster.config.name}: {_pending_text(cluster)}"
             for cluster in self._enforcing
-            if cluster.receipts.pending
-            or cluster.receipts.last is None
-            or cluster.receipts.last.revision < revision
+            if cluster.receipts.pending or not cluster.receipts.has(revision)
         ]
 
     def acknowledging(self, updates: AuthorizerUpdates) -> AuthorizerUpdates:
@@ -155,22 +142,16 @@ class ClusterFleet:
         return {
             (cluster.config.name, *labels): value
             for cluster in self.clusters
-            for labels, value in _gauges_of(cluster)[metric].items()
+            for labels, value in _METRICS[metric](_status_of(cluster)).items()
         }
 
     def status(self) -> list[dict[str, Any]]:
         """Return the status of all clusters, for JSON."""
-        return [_status_of(cluster) for cluster in self.clusters]
+        return [_status_of(cluster) | {"drift": _drift_of(cluster)} for cluster in self.clusters]
 
     def summary(self) -> str:
         """Return one line about all clusters, for readiness."""
-        return "; ".join(
-            f"{cluster.config.name}: {_summary_of(cluster)}" for cluster in self.clusters
-        )
-
-    def _on_commit(self, committed: Committed) -> None:
-        for cluster in self.clusters:
-            cluster.note(committed)
+        return "; ".join(f"{each.config.name}: {_summary_of(each)}" for each in self.clusters)
 
     def _wake(self) -> None:
         for cluster in self.clusters:
@@ -249,71 +230,83 @@ class AcknowledgedByClusters:
         return results
 
 
-def _gauges_of(cluster: ClusterSynchronization) -> dict[Metric, dict[Labels, float]]:
-    """Return the values of each metric, by the labels after the cluster's."""
-    last, drift = cluster.receipts.last, cluster.differences.drift
-    held: Counter[Labels] = Counter()
-    for hold in cluster.holds:
-        held[hold.rule,] += hold.acls
-    follows: dict[Labels, float] = {(): cluster.follower.is_following}
-    return {
-        table.CLUSTER_REVISION: {} if last is None else {(): last.revision},
-        table.CLUSTER_DRIFT: {("missing",): len(drift.missing), ("extra",): len(drift.extra)},
-        table.CLUSTER_HELD: dict(held),
-        table.CLUSTER_REACHABLE: {(): not cluster.failure},
-        # A node that does not hold a cluster neither follows nor polls it.
-        table.CLUSTER_FOLLOWS_LOG: follows if cluster.is_holder else {},
-        table.CLUSTER_READS: {(): cluster.readings.count},
-    }
-
-
-def _summary_of(cluster: ClusterSynchronization) -> str:
-    if not cluster.is_holder:
-        return "synchronized by another node"
-    if cluster.failure:
-        return cluster.failure
-    last, drift = cluster.receipts.last, cluster.differences.drift
-    parts = [] if last is None else [f"revision {last.revision} is in force"]
-    if drift:
-        parts.append(f"{len(drift.missing)} ACLs missing, {len(drift.extra)} too many")
-    if cluster.held:
-        parts.append(cluster.held)
-    return ", ".join(parts) or "no drift"
-
-
-def _pending_text(cluster: ClusterSynchronization) -> str:
-    if cluster.failure:
-        return cluster.failure
-    reasons = [cluster.held] if cluster.held else []
-    pending = cluster.receipts.pending
-    reasons += [f"broker {broker}: {reason}" for broker, reason in pending.items()]
-    return ", ".join(reasons) or "not read yet"
-
-
 def _status_of(cluster: ClusterSynchronization) -> dict[str, Any]:
-    last, differences = cluster.receipts.last, cluster.differences
-    drift = differences.drift
-    rows = [
-        {"missing": binding in drift.missing, "acl": binding_text(binding), "since_ms": since_ms}
-        for binding, since_ms in sorted(differences.since_ms.items())[:_SHOWN_MAX]
-    ]
+    """Return the status of a cluster without the ACLs that differ, of which there may be many."""
+    last, differences, pending = (
+        cluster.receipts.last,
+        cluster.differences,
+        cluster.receipts.pending,
+    )
     return {
         "name": cluster.config.name,
         "mode": cluster.config.mode.value,
         "holder": cluster.is_holder,
         "failure": cluster.failure or None,
-        "revision": None if last is None else last.revision,
+        "revision": _revision_of(cluster),
         "since_ms": None if last is None else last.since_ms,
         "brokers": [] if last is None else list(last.brokers),
-        "pending": {str(broker): reason for broker, reason in cluster.receipts.pending.items()},
-        "missing": len(drift.missing),
-        "extra": len(drift.extra),
+        "pending": {str(broker): reason for broker, reason in pending.items()},
+        "missing": len(differences.drift.missing),
+        "extra": len(differences.drift.extra),
         "foreign": len(cluster.enforcement.foreign),
-        "outside": len(drift.outside),
-        "drift_since_ms": differences.oldest_ms,
+        "outside": len(differences.drift.outside),
+        "drift_since_ms": min(differences.since_ms.values(), default=None),
         "held": [asdict(hold) for hold in cluster.holds],
-        "reads": cluster.readings.count,
+        "reads": cluster.remote.reads,
         "follows_log": cluster.follower.is_following,
         "polls_because": cluster.follower.reason or None,
-        "drift": rows,
     }
+
+
+def _drift_of(cluster: ClusterSynchronization) -> list[dict[str, Any]]:
+    missing = cluster.differences.drift.missing
+    rows = sorted(cluster.differences.since_ms.items())[:_SHOWN_MAX]
+    return [
+        {"missing": binding in missing, "acl": binding_text(binding), "since_ms": since_ms}
+        for binding, since_ms in rows
+    ]
+
+
+def _held_acls(status: Mapping[str, Any]) -> dict[Labels, float]:
+    counts: Counter[Labels] = Counter()
+    for hold in status["held"]:
+        counts[hold["rule"],] += hold["acls"]
+    return dict(counts)
+
+
+def _summary_of(cluster: ClusterSynchronization) -> str:
+    if not cluster.is_holder:
+        return "synchronized by another node"
+    drift, revision = cluster.differences.drift, _revision_of(cluster)
+    parts = [
+        "" if revision is None else f"revision {revision} is in force",
+        f"{len(drift.missing)} ACLs missing, {len(drift.extra)} too many" if drift else "",
+        cluster.held,
+    ]
+    return cluster.failure or ", ".join(filter(None, parts)) or "no drift"
+
+
+def _pending_text(cluster: ClusterSynchronization) -> str:
+    pending = cluster.receipts.pending.items()
+    parts = [cluster.held, *(f"broker {broker}: {reason}" for broker, reason in pending)]
+    return cluster.failure or ", ".join(filter(None, parts)) or "not read yet"
+
+
+def _revision_of(cluster: ClusterSynchronization) -> int | None:
+    return None if cluster.receipts.last is None else cluster.receipts.last.revision
+
+
+_METRICS: Final[Mapping[Metric, Callable[[Mapping[str, Any]], Mapping[Labels, float]]]] = {
+    table.CLUSTER_REVISION: lambda status: (
+        {} if status["revision"] is None else {(): status["revision"]}
+    ),
+    table.CLUSTER_DRIFT: lambda status: {(kind,): status[kind] for kind in ("missing", "extra")},
+    table.CLUSTER_HELD: _held_acls,
+    table.CLUSTER_REACHABLE: lambda status: {(): not status["failure"]},
+    # A node that does not hold a cluster neither follows nor polls it.
+    table.CLUSTER_FOLLOWS_LOG: lambda status: (
+        {(): status["follows_log"]} if status["holder"] else {}
+    ),
+    table.CLUSTER_READS: lambda status: {(): status["reads"]},
+}
+"""The values of each metric, by the labels after the cluster's, from the status of a cluster."""

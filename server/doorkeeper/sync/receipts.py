@@ -55,7 +55,6 @@ class ReceiptBook:
         self._on_wait = on_wait
         self._confirmed = asyncio.Event()
         self._is_closed = False
-        self._acl_revision = 0
 
     def close(self) -> None:
         """End all waits, as of a cluster that is not kept any more."""
@@ -82,21 +81,14 @@ class ReceiptBook:
 
         A revision outside the scope, or of another kind of state, needs no new answers.
         """
-        is_same = self.last is not None and self.last.brokers == brokers
-        return is_same and not self._has_changes and not any(self.waiters)
+        return self._is_of(brokers) and not any(self.waiters)
 
-    @property
-    def _has_changes(self) -> bool:
-        return self._changed is None or bool(self._changed)
+    def _is_of(self, brokers: tuple[int, ...]) -> bool:
+        is_same = self.last is not None and self.last.brokers == brokers
+        return is_same and self._changed is not None and not self._changed
 
     def confirm(
-        self,
-        state: State,
-        brokers: tuple[int, ...],
-        acl_revision: int,
-        *,
-        read_s: float,
-        now_ms: int,
+        self, state: State, brokers: tuple[int, ...], *, read_s: float, now_ms: int
     ) -> bool:
         """Record that brokers enforce a state; return whether that is to be reported.
 
@@ -104,14 +96,13 @@ class ReceiptBook:
         none of its ACLs is in the scope.
         """
         last = self.last
-        is_new = last is None or self._has_changes or last.brokers != brokers
-        since_ms = now_ms if last is None or is_new else last.since_ms
+        is_known = last is not None and self._is_of(brokers)
+        since_ms = last.since_ms if last is not None and is_known else now_ms
         self.last, self.pending = Receipt(state, since_ms, brokers, read_s), {}
         self._changed = set()
         confirmed, self._confirmed = self._confirmed, asyncio.Event()
         confirmed.set()
-        before, self._acl_revision = self._acl_revision, acl_revision
-        return is_new or before != acl_revision
+        return not is_known or last is None or last.state.acls is not state.acls
 
     async def wait_for(self, revision: int, changed: Bindings) -> None:
         """Return when all brokers, asked from now on, enforce this revision or a later one.
@@ -122,13 +113,16 @@ class ReceiptBook:
         now_s = asyncio.get_running_loop().time() if changed else 0.0
         self.waiters.append(changed)
         try:
-            while not (self._is_closed or self._covers(revision, now_s)):
+            while not (self._is_closed or self.has(revision, now_s)):
                 self._on_wait()
                 await self._confirmed.wait()
         finally:
             self.waiters.remove(changed)
 
-    def _covers(self, revision: int, read_s: float) -> bool:
-        # A reading from before the change may be of ACLs that others have removed meanwhile.
+    def has(self, revision: int, read_s: float = 0.0) -> bool:
+        """Return whether this revision or a later one was confirmed, by a reading since a time.
+
+        A reading from before a change may be of ACLs that others have removed meanwhile.
+        """
         last = self.last
         return last is not None and last.revision >= revision and last.read_s >= read_s

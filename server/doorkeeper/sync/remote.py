@@ -1,6 +1,8 @@
 """One cluster through its admin API; each broker answers for itself.
 
-An equal description of all ACLs is not decoded again.
+A broker looks at each of its ACLs for each filter, so that their number counts: one for the
+thousand ACLs of a new topic, or of a new principal. An equal description of all ACLs is not decoded
+again.
 """
 
 from __future__ import annotations
@@ -12,10 +14,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec import Struct
-from msgspec.structs import replace
 
+from doorkeeper.acls.filters import known_bindings
 from doorkeeper.acls.live_changes import LiveCluster, binding_text
-from doorkeeper.acls.model import ANY_BINDING, exactly
+from doorkeeper.acls.model import ANY_BINDING, AclBindingFilter, ResourcePatternFilter, exactly
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.admin import RETRIABLE, AdminClient
 from doorkeeper.client.bindings import bindings_of, description_request
@@ -24,7 +26,7 @@ from doorkeeper.client.identity import identity_of
 from doorkeeper.client.open_by_default import is_open_by_default
 from doorkeeper.client.properties import CommandConfigError
 from doorkeeper.server.schema.features import has_networks
-from doorkeeper.sync.drift import AclDrift, compare, known_bindings
+from doorkeeper.sync.drift import AclDrift, compare
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 
 if TYPE_CHECKING:
@@ -40,12 +42,11 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from doorkeeper.acls.live_changes import Stage
-    from doorkeeper.acls.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import SelectorUnion
     from doorkeeper.base.errors import ApiError
     from doorkeeper.sync.config import ClusterConfig
-    from doorkeeper.sync.drift import Bindings, DesiredChange
-
+    from doorkeeper.sync.drift import Bindings
 
 _OF_ALL: Final = frozenset({ErrorCode.SECURITY_DISABLED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED})
 """Errors of one change that all others have too."""
@@ -58,36 +59,32 @@ _NO_AUTHORIZER: Final = (
 # Kafka's clients wait 30 s for an answer and 60 s in all: too long for one broker of several.
 _CALL_MS: Final = 10_000
 
-
-_LARGE: Final = 2_000
-"""The differences of a drift that are some milliseconds of work."""
-
 _FACTS_S: Final = 60.0
 """The age at which release, default and login of a cluster are asked for again."""
+
+# So many filters cost a broker as much as a description of all ACLs, which also shows the
+# changes of others.
+FEW: Final = 8
 
 
 class ClusterError(Exception):
     """A cluster cannot be read or changed; the text has the reason, and no secret."""
 
 
+Answers = dict[int, "AclDrift | ClusterError"]
+"""The drift of each broker, or why there is none."""
+
+
 class SentBatch(Struct, frozen=True):
-    """The bindings of one request, and the errors of those that the cluster has refused."""
+    """The bindings of one request that the cluster took, and the errors of those it refused."""
 
     adds: bool
-    bindings: Sequence[AclBinding]
+    taken: Bindings
     errors: Mapping[AclBinding, ApiError]
 
     @property
-    def successes(self) -> Bindings:
-        return frozenset(self.bindings) - self.errors.keys()
-
-    @property
-    def failures(self) -> Bindings:
-        return frozenset(self.errors)
-
-    @property
     def refusal(self) -> str:
-        """Return the first reason of the cluster for a refusal; empty without one."""
+        """Return the first reason for a refusal; empty without one."""
         for binding, error in self.errors.items():
             is_disabled = error.code is ErrorCode.SECURITY_DISABLED
             return _NO_AUTHORIZER if is_disabled else f"{binding_text(binding)}: {error}"
@@ -99,41 +96,17 @@ class SentBatch(Struct, frozen=True):
         return any(error.code in _OF_ALL for error in self.errors.values())
 
 
-class Descriptions:
-    """The last answer of each broker, as a hash, and its drift.
-
-    Brokers describe the same ACLs in orders of their own.
-    """
-
-    def __init__(self, scope: SelectorUnion) -> None:
-        self._scope = scope
-        self._drifts: dict[int, tuple[bytes, AclDrift]] = {}
-
-    def note(self, change: DesiredChange) -> None:
-        """Take a change of the desired bindings."""
-        # A new one: a thread that still compares with the bindings before writes into the old one.
-        self._drifts = {
-            broker: (digest, drift.after_goal(change))
-            for broker, (digest, drift) in self._drifts.items()
-            # To follow a large drift takes as long as to read it again, which a thread does.
-            if len(drift.missing) + len(drift.extra) < _LARGE
-        }
-
-    def reader(self, broker: int, desired: AbstractSet[AclBinding]) -> DescriptionReader:
-        """Return what decodes the next answer of a broker."""
-        return DescriptionReader(self._scope, self._drifts, broker, desired)
-
-
 class DescriptionReader(Struct, frozen=True):
     """Decodes an answer of one broker, in the place of the response's class.
 
-    A client decodes a long one in a thread.
+    A client decodes a long one in a thread. ``drifts`` has the last answer of each broker, as a
+    hash, and its drift from the same desired ACLs: brokers describe them in orders of their own.
     """
 
-    scope: SelectorUnion
-    drifts: dict[int, tuple[bytes, AclDrift]]
     broker: int
     desired: AbstractSet[AclBinding]
+    scope: SelectorUnion
+    drifts: dict[int, tuple[bytes, AclDrift]]
 
     def decode(self, frame: bytes, at: int, version: int) -> tuple[AclDrift, int]:
         """Return the drift that the body of a response shows.
@@ -148,73 +121,117 @@ class DescriptionReader(Struct, frozen=True):
         if answer.error_code:
             raise ApiFailure(answer.error_code, answer.error_message)
         drift = compare(self.desired, set(known_bindings(bindings_of(answer))), self.scope)
-        for _, other in list(self.drifts.values()):
-            # One set for all brokers that agree.
-            if other.outside == drift.outside:
-                drift = replace(drift, outside=other.outside)
         self.drifts[self.broker] = digest, drift
         return drift, end
 
 
 class RemoteCluster:
-    """A client of a cluster. It is made anew after an error, with the secrets as they are then.
+    """A cluster, of which each broker is compared with the desired ACLs.
 
-    A call without a complete answer raises ``ClusterError``.
+    Its client is made anew after an error, with the secrets as they are then. A call without a
+    complete answer raises ``ClusterError``. For the event loop's thread.
     """
 
     def __init__(
-        self, config: ClusterConfig, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+        self,
+        config: ClusterConfig,
+        desired: AbstractSet[AclBinding],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """``sleep`` passes the time between batches."""
+        """``desired`` are changed in place; ``sleep`` passes the time between batches."""
         self._config = config
+        self._desired = desired
         self._sleep = sleep
         self._client: AdminClient | None = None
         self._facts: LiveCluster | None = None
         self._facts_s = 0.0
-        self.descriptions = Descriptions(config.scope)
+        self._drifts: dict[int, tuple[bytes, AclDrift]] = {}
+        self._turn = 0
+        self.listed: tuple[int, ...] = ()
+        """The brokers that the cluster listed last."""
+        self.reads = 0
+        """The number of descriptions that brokers were asked for."""
+
+    def forget_drifts(self) -> None:
+        """Decode each next answer again, for the desired ACLs have changed."""
+        # A thread that still compares with those before writes into the old one.
+        self._drifts = {}
 
     async def brokers(self) -> tuple[int, ...]:
         """Return the ids of the brokers at the moment, in order."""
         with self._translate_errors():
-            brokers = tuple(sorted((await self._open().cluster()).nodes))
-        if not brokers:
+            self.listed = tuple(sorted((await self._open().cluster()).nodes))
+        if not self.listed:
             raise ClusterError("the cluster lists no broker")
-        return brokers
+        return self.listed
 
     async def facts(self, now_s: float) -> LiveCluster:
         """Return what the rules of changes need to know of the cluster; at most a minute old."""
         if self._facts is None or now_s - self._facts_s >= _FACTS_S:
-            self._facts, self._facts_s = await self._ask_facts(), now_s
+            with self._translate_errors():
+                client = self._open()
+                level = await client.metadata_version()
+                identity = await identity_of(self._config.client_config())
+                self._facts = LiveCluster(
+                    matches_networks=has_networks(level) if level else None,
+                    open_by_default=await is_open_by_default(client),
+                    logins=None if identity.principal is None else (identity.principal,),
+                    login_doubt=identity.doubt,
+                )
+                self._facts_s = now_s
         return self._facts
 
-    async def _ask_facts(self) -> LiveCluster:
-        with self._translate_errors():
+    async def read(self) -> Answers:
+        """Compare one broker, in turns; if it differs, all: one alone may lag."""
+        brokers = await self.brokers()
+        self._turn = (self._turn + 1) % len(brokers)
+        first = brokers[self._turn]
+        answers = await self.compare([first])
+        # A difference, or no answer.
+        if answers[first]:
+            answers |= await self.compare(broker for broker in brokers if broker != first)
+        return answers
+
+    async def compare(self, brokers: Iterable[int]) -> Answers:
+        """Compare all ACLs of brokers, without those of unknown codes."""
+
+        async def describe(broker: int) -> AclDrift:
+            self.reads += 1
+            reader = DescriptionReader(broker, self._desired, self._config.scope, self._drifts)
+            request, response = description_request(ANY_BINDING), cast("type[Any]", reader)
+            drift: AclDrift = await self._open().call(request, response, node_id=broker)
+            return drift
+
+        return await self._ask(brokers, describe)
+
+    async def compare_some(self, brokers: Iterable[int], changed: Bindings) -> Answers:
+        """Compare some ACLs of brokers; all where that takes too many filters."""
+        filters = look_ups(changed)
+        if not filters:
+            return await self.compare(brokers)
+        desired = changed & self._desired
+
+        async def look_up(broker: int) -> AclDrift:
             client = self._open()
-            level = await client.metadata_version()
-            identity = await identity_of(self._config.client_config())
-            return LiveCluster(
-                matches_networks=has_networks(level) if level else None,
-                open_by_default=await is_open_by_default(client),
-                logins=None if identity.principal is None else (identity.principal,),
-                login_doubt=identity.doubt,
-            )
+            answers = (client.describe_acls(filter, node_id=broker) for filter in filters)
+            present = frozenset().union(*await asyncio.gather(*answers))
+            return compare(desired, changed & present, self._config.scope)
 
-    async def read(self, broker: int, desired: AbstractSet[AclBinding]) -> AclDrift:
-        """Return the drift of a broker's own authorizer, without ACLs of unknown codes."""
-        reader = cast("type[Any]", self.descriptions.reader(broker, desired))
-        with self._translate_errors():
-            drift: AclDrift = await self._open().call(
-                description_request(ANY_BINDING), reader, node_id=broker
-            )
-        return drift
+        return await self._ask(brokers, look_up)
 
-    async def look_up(self, broker: int, filter: AclBindingFilter) -> Bindings:
-        """Return the ACLs of a broker that a filter matches.
+    async def _ask(
+        self, brokers: Iterable[int], ask: Callable[[int], Awaitable[AclDrift]]
+    ) -> Answers:
+        """Ask brokers at once; return the answer of each."""
 
-        A broker looks at all of its ACLs, a tenth of the work of describing all.
-        """
-        with self._translate_errors():
-            return frozenset(await self._open().describe_acls(filter, node_id=broker))
+        async def one(broker: int) -> tuple[int, AclDrift | ClusterError]:
+            try:
+                with self._translate_errors():
+                    return broker, await ask(broker)
+            except ClusterError as error:
+                return broker, error
+
+        return dict(await asyncio.gather(*map(one, brokers)))
 
     async def send(self, stages: Iterable[Stage]) -> AsyncGenerator[SentBatch, None]:
         """Make changes in batches, at the configured rate; yield the result of each batch.
@@ -224,33 +241,26 @@ class RemoteCluster:
         Raises:
             ClusterError: it is unknown whether a batch was applied.
         """
-        limits = self._config.limits
+        size, rate = self._config.batch, self._config.rate
         for adds, bindings in stages:
-            for at in range(0, len(bindings), limits.batch):
-                batch = bindings[at : at + limits.batch]
+            for at in range(0, len(bindings), size):
+                batch = bindings[at : at + size]
                 with self._translate_errors():
-                    results = await (self._add if adds else self._remove)(batch)
-                errors = {
-                    binding: error
-                    for binding, error in zip(batch, results, strict=True)
-                    if error is not None
-                }
+                    results = await self._change(adds, batch)
+                pairs = zip(batch, results, strict=True)
+                errors = {binding: error for binding, error in pairs if error is not None}
                 # An answer for want of time is none: the next reading shows what was done.
                 if late := [str(error) for error in errors.values() if error.code in RETRIABLE]:
                     raise ClusterError(late[0])
-                yield SentBatch(adds, batch, errors)
-                if limits.per_second:
-                    await self._sleep(len(batch) / limits.per_second)
+                yield SentBatch(adds, frozenset(batch) - errors.keys(), errors)
+                if rate:
+                    await self._sleep(len(batch) / rate)
 
-    async def _add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
-        return [result.error for result in await self._open().create_acls(bindings)]
-
-    async def _remove(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
-        results = await self._open().delete_acls([exactly(binding) for binding in bindings])
-        return [
-            result.error or next((one.error for one in result.removed if one.error), None)
-            for result in results
-        ]
+    async def _change(self, adds: bool, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
+        if adds:
+            return [created.error for created in await self._open().create_acls(bindings)]
+        filters = [exactly(binding) for binding in bindings]
+        return [deleted.first_error for deleted in await self._open().delete_acls(filters)]
 
     async def close(self) -> None:
         """Close the connections, and forget the facts; the next call opens others."""
@@ -273,3 +283,30 @@ class RemoteCluster:
             yield
         except (ClientError, CommandConfigError, OSError, ValueError) as error:
             raise ClusterError(str(error)) from error
+
+
+def drifts_of(answers: Answers) -> list[AclDrift]:
+    """Return the drifts of the brokers that answered.
+
+    Raises:
+        ClusterError: there is none.
+    """
+    drifts = [answer for answer in answers.values() if isinstance(answer, AclDrift)]
+    if not drifts:
+        raise ClusterError("; ".join(dict.fromkeys(map(str, answers.values()))))
+    return drifts
+
+
+def look_ups(bindings: Bindings) -> Sequence[AclBindingFilter]:
+    """Return a few filters that match these ACLs and maybe others; none where it takes too many."""
+    if len(bindings) <= FEW:
+        return [exactly(binding) for binding in bindings]
+    patterns = {binding.pattern for binding in bindings}
+    if len(patterns) <= FEW:
+        filters = (ResourcePatternFilter(*pattern) for pattern in patterns)
+        return [AclBindingFilter(pattern, ANY_BINDING.entry) for pattern in filters]
+    principals = {binding.entry.principal for binding in bindings}
+    if len(principals) > FEW:
+        return []
+    entries = (ANY_BINDING.entry._replace(principal=principal) for principal in principals)
+    return [AclBindingFilter(ANY_BINDING.pattern, entry) for entry in entries]

@@ -26,8 +26,7 @@ class State(Enum):
     STANDBY = "leaves the cluster to the node that holds it"
     READING = "reads one broker; where it differs, all"
     LOOKING_UP = "asks all brokers for the ACLs that the metadata log names"
-    OBSERVING = "compares what is known with the desired ACLs"
-    JUDGING = "asks the rules of changes what may be sent"
+    JUDGING = "asks the rules of changes what may be sent; reports what is held back"
     SENDING = "sends what may be sent"
     CONFIRMING = "asks each broker whether it has the desired ACLs"
     FAILED = "forgets what is known, and closes the connections"
@@ -85,14 +84,9 @@ _STRANGER: Final[Table] = {
     State.JUDGING: {Event.NOTHING: State.CONFIRMING},
 }
 _OBSERVER: Final[Table] = {
-    State.RESTING: _OWNER[State.RESTING],
-    State.CLAIMING: {**_OWNER[State.CLAIMING], Event.CURRENT: State.OBSERVING},
+    **{state: row for state, row in _STRANGER.items() if state is not State.CONFIRMING},
     State.STANDBY: {Event.NOT_NEEDED: State.RESTING},
-    State.READING: {Event.COMPARED: State.RESTING},
-    State.LOOKING_UP: {Event.COMPARED: State.RESTING, Event.TOO_MANY: State.READING},
-    State.OBSERVING: {Event.COMPARED: State.RESTING},
-    State.FAILED: _OWNER[State.FAILED],
-    State.CLOSED: {},
+    State.JUDGING: {Event.NOTHING: State.RESTING},
 }
 
 TRANSITIONS: Final[dict[Role, Table]] = {
@@ -115,12 +109,12 @@ def next_state(role: Role, state: State, event: Event) -> State:
 
 
 # A broker follows its controller within milliseconds; one that is gone is asked rarely.
-_PENDING_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
-"""Pauses while brokers do not have a change yet; the last one repeats."""
+_PENDING_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, *(0.2,) * 50)
+"""Pauses while brokers do not have a change yet, in all ten seconds; then the interval."""
 
 # Most failures are a connection that ended: the first attempts follow at once.
 _RETRY_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
-"""Pauses after failures, at most the interval."""
+"""Pauses after failures, at most the interval; the last one repeats."""
 
 
 class Pace:
@@ -130,41 +124,32 @@ class Pace:
         self._interval_s = interval_s
         self.read_s = 0.0
         """When the cluster was read, or was known to be as it should be."""
-        self._hurry_until_s = 0.0
-        self._attempts = self._failures = 0
+        self.failures = 0
+        """The number of failures since the last success."""
+        self._attempts = 0
+        """How often brokers were asked since the last change."""
 
     def is_due(self, now_s: float) -> bool:
         """Return whether the cluster is to be read again."""
         return now_s - self.read_s >= self._interval_s
 
-    def hurry(self, now_s: float) -> None:
-        """Ask brokers for what they do not have yet after short pauses, for one interval."""
-        self._hurry_until_s, self._attempts = now_s + self._interval_s, 0
+    def hurry(self) -> None:
+        """Ask brokers for what they do not have yet after short pauses."""
+        self._attempts = 0
 
     def calm(self) -> None:
         """Ask them at the intervals only, until there is news."""
-        self._hurry_until_s = 0.0
-
-    def fail(self) -> None:
-        """Take a failure; ``pause_s`` grows with each until ``succeed``."""
-        self._failures += 1
-
-    def succeed(self) -> None:
-        self._failures = 0
+        self._attempts = len(_PENDING_S)
 
     def pause_s(self, now_s: float, *, is_pending: bool, is_holder: bool) -> float:
         """Return the pause before the next round; ``is_pending`` says that brokers lack a change.
 
         A node that does not hold the cluster does not read it at the intervals.
         """
-        if self._failures:
-            return min(self._interval_s, _step(_RETRY_S, self._failures))
-        rest_s = self._interval_s - (now_s - self.read_s if is_holder else 0)
-        if is_pending and now_s < self._hurry_until_s:
+        pause_s = self._interval_s - (now_s - self.read_s if is_holder else 0)
+        if self.failures:
+            pause_s = _RETRY_S[min(self.failures, len(_RETRY_S)) - 1]
+        elif is_pending and self._attempts < len(_PENDING_S):
+            pause_s = _PENDING_S[self._attempts]
             self._attempts += 1
-            rest_s = min(self._interval_s, _step(_PENDING_S, self._attempts))
-        return max(rest_s, 0)
-
-
-def _step(pauses: tuple[float, ...], number: int) -> float:
-    return pauses[min(number, len(pauses)) - 1]
+        return min(max(pause_s, 0), self._interval_s)

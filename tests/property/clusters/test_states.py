@@ -103,8 +103,10 @@ def test_a_pause_is_at_most_an_interval(
         now_s += interval_s / 3
         if call == "read":
             pace.read_s = now_s
+        elif call in ("succeed", "fail"):
+            pace.failures = pace.failures + 1 if call == "fail" else 0
         else:
-            getattr(pace, call)(*([now_s] if call == "hurry" else []))
+            getattr(pace, call)()
 
         pause_s = pace.pause_s(now_s, is_pending=is_pending, is_holder=is_holder)
 

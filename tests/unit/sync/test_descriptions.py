@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from doorkeeper.acls.plan import Selector, SelectorUnion
 from doorkeeper.client.errors import ApiFailure
-from doorkeeper.sync.drift import NO_BINDINGS, AclDrift, DesiredChange, compare
-from doorkeeper.sync.remote import Descriptions
+from doorkeeper.sync.config import ClusterConfig
+from doorkeeper.sync.drift import NO_BINDINGS, AclDrift, compare
+from doorkeeper.sync.remote import DescriptionReader, RemoteCluster, drifts_of
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.describe_acls import (
     AclDescription,
@@ -22,6 +24,7 @@ from testkit.descriptions import answer
 
 if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
+    from doorkeeper.client.admin import AdminClient
     from doorkeeper.sync.drift import Bindings
 
 SCOPE = SelectorUnion((Selector(prefixes=("p-",)),))
@@ -39,17 +42,21 @@ def some(chance: Random, bindings: list[AclBinding]) -> Bindings:
     return frozenset(chance.sample(bindings, chance.randint(0, len(bindings))))
 
 
+Drifts = dict[int, tuple[bytes, AclDrift]]
+
+
 def read(
-    descriptions: Descriptions, desired: Bindings, body: bytes, broker: int = 1, version: int = 3
+    drifts: Drifts, desired: Bindings, body: bytes, broker: int = 1, version: int = 3
 ) -> AclDrift:
-    return descriptions.reader(broker, desired).decode(b"head" + body, 4, version)[0]
+    reader = DescriptionReader(broker, desired, SCOPE, drifts)
+    return reader.decode(b"head" + body, 4, version)[0]
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_every_description_is_compared(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of whichever broker, in its order, after changes of the desired set; equal bytes once."""
+    """Of whichever broker, in its order, with the desired set of the moment; equal bytes once."""
     chance = Random(24)
-    descriptions = Descriptions(SCOPE)
+    drifts: Drifts = {}
     desired = present = NO_BINDINGS
     decoded, decode = 0, DescribeAclsResponse.decode
 
@@ -60,41 +67,60 @@ def test_every_description_is_compared(version: int, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(DescribeAclsResponse, "decode", counted)
     for _ in range(200):
-        if chance.random() < 0.5:
-            before, desired = desired, some(chance, MINE)
-            descriptions.note(DesiredChange(desired - before, before - desired))
+        if chance.random() < 0.2:
+            desired, drifts = some(chance, MINE), {}
         if chance.random() < 0.2:
             present = some(chance, ALL)
         broker = chance.choice((1, 2))
         body = answer(sorted(present, reverse=broker == 2), version)
 
-        assert read(descriptions, desired, body, broker, version) == compare(
-            desired, present, SCOPE
-        )
-    assert 30 < decoded < 100
+        assert read(drifts, desired, body, broker, version) == compare(desired, present, SCOPE)
+    assert 30 < decoded < 150
 
 
-def test_a_comparison_with_the_desired_set_of_before_is_not_kept() -> None:
+class HeldAnswer(RemoteCluster):
+    """A cluster of one broker, whose first answer is decoded when it is let go."""
+
+    def __init__(self, desired: set[AclBinding], body: bytes) -> None:
+        super().__init__(ClusterConfig("k", "k:1", {}, SCOPE), desired)
+        self._body = body
+        self.asked, self.release = asyncio.Event(), asyncio.Event()
+
+    def _open(self) -> AdminClient:
+        return cast("AdminClient", self)
+
+    async def call(self, _request: object, reader: DescriptionReader, *, node_id: int) -> AclDrift:
+        del node_id
+        self.asked.set()
+        await self.release.wait()
+        return reader.decode(self._body, 0, 3)[0]
+
+
+async def test_a_comparison_with_the_desired_set_of_before_is_not_kept() -> None:
     """A thread may end after a change of the desired set, when nobody waits for it any more."""
-    descriptions = Descriptions(SCOPE)
-    body = answer(MINE[:1])
-    late = descriptions.reader(1, frozenset(MINE[:1]))
-    descriptions.note(DesiredChange(NO_BINDINGS, frozenset(MINE[:1])))
-    late.decode(body, 0, 3)
+    desired = set(MINE[:1])
+    remote = HeldAnswer(desired, answer(MINE[:1]))
+    late = asyncio.create_task(remote.compare([1]))
+    await remote.asked.wait()
+    remote.forget_drifts()
+    remote.release.set()
+    await late
+    desired.clear()
 
-    assert read(descriptions, NO_BINDINGS, body).extra == set(MINE[:1])
+    (drift,) = drifts_of(await remote.compare([1]))
+    assert drift.extra == set(MINE[:1])
 
 
 def test_a_cut_answer_is_refused_and_changes_nothing() -> None:
     """At each byte, before and after a whole one."""
     body = answer(ALL[:12])
-    descriptions = Descriptions(SCOPE)
+    drifts: Drifts = {}
     whole = compare(NO_BINDINGS, frozenset(ALL[:12]), SCOPE)
     for _ in range(2):
         for size in range(len(body)):
             with pytest.raises(Malformed):
-                read(descriptions, NO_BINDINGS, body[:size])
-        assert read(descriptions, NO_BINDINGS, body) == whole
+                read(drifts, NO_BINDINGS, body[:size])
+        assert read(drifts, NO_BINDINGS, body) == whole
 
 
 def test_an_error_is_raised() -> None:
@@ -102,7 +128,7 @@ def test_an_error_is_raised() -> None:
     refused = DescribeAclsResponse(error_code=31, error_message="no").encode(3)
 
     with pytest.raises(ApiFailure, match="no"):
-        read(Descriptions(SCOPE), NO_BINDINGS, refused)
+        read({}, NO_BINDINGS, refused)
 
 
 def test_codes_that_are_not_known_are_left_out() -> None:
@@ -112,4 +138,4 @@ def test_codes_that_are_not_known_are_left_out() -> None:
 
     body = DescribeAclsResponse(resources=(resource,)).encode(3)
 
-    assert read(Descriptions(SCOPE), NO_BINDINGS, body) == AclDrift()
+    assert read({}, NO_BINDINGS, body) == AclDrift()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec.structs import replace
 
 from doorkeeper.acls.plan import Selector, SelectorUnion
+from doorkeeper.acls.snapshot import STEPS_MAX
 from doorkeeper.server.schema.acls import StoredBinding
-from doorkeeper.server.schema.change import SERVER, Committed, edit
+from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.server.state.state import EMPTY, apply_at_once
 from doorkeeper.sync import drift as drift_module
@@ -22,7 +24,7 @@ from doorkeeper.sync.drift import (
     common,
     compare,
 )
-from testkit.acl import READ, allow, topic
+from testkit.acl import READ, allow, deny, topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,11 +38,6 @@ OUTSIDE = allow("alice", READ, topic("q"))
 
 def row(number: int, binding: Any) -> StoredBinding:
     return StoredBinding(f"id-{number}", binding)
-
-
-def after(state: State, change: Mapping[Any, Any]) -> State:
-    """Return the state after a change."""
-    return apply_at_once(state, change, state.revision + 1)
 
 
 def test_only_the_scope_is_compared() -> None:
@@ -67,49 +64,77 @@ def test_a_drift_has_its_age() -> None:
     assert record.update(first, first.parts, 5) == frozenset({A})
     assert record.update(second, second.parts, 7) == frozenset({B})
     assert record.since_ms == {A: 5, B: 7}
-    assert record.oldest_ms == 5
     assert record.update(NO_DRIFT, NO_DRIFT.parts, 9) is None
     assert not record.since_ms
     assert record.update(NO_DRIFT, NO_DRIFT.parts, 9) == frozenset()
 
 
+def states_after(*changes: Mapping[Any, Any]) -> list[State]:
+    """Return the empty state, and that after each change."""
+    states = [EMPTY]
+    for change in changes:
+        states.append(apply_at_once(states[-1], change, states[-1].revision + 1))
+    return states
+
+
 async def test_the_desired_bindings_follow_the_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its changes; a state before the newest has only those up to its revision."""
-    desired = DesiredBindings(SCOPE)
-    changes = [
+    """By what its changes touched; ACLs out of the scope, and other kinds of state, are none."""
+    states = states_after(
         edit(ACL, set=[row(1, A), row(2, OUTSIDE)]),
         edit(ACL, set=[row(3, B)], deleted=[row(1, A)]),
         edit(ACL, set=[row(4, A)]),
-    ]
-    states = [EMPTY]
+        edit(ACL, deleted=[row(4, A), row(2, OUTSIDE)]),
+        edit(ACL, set=[row(5, A)]),
+    )
+    desired = DesiredBindings(SCOPE)
     assert not await desired.follow(EMPTY)
-    for change in changes:
-        states.append(after(states[-1], change))
-        desired.note(Committed(states[-1].revision, change, SERVER))
-    # From here on the ACLs of the state are not read.
-    monkeypatch.setattr(drift_module, "desired_bindings", lambda *_: pytest.fail("read"))
+    # From here on the ACLs of the state are not read as a whole.
+    monkeypatch.setattr(drift_module, "find", lambda *_: pytest.fail("read"))
 
     assert await desired.follow(states[1]) == DesiredChange(frozenset({A}), frozenset())
     assert await desired.follow(states[2]) == DesiredChange(frozenset({B}), frozenset({A}))
     assert desired.bindings == {B}
-    assert not await desired.follow(replace(states[2]))
+    assert not await desired.follow(replace(states[2], revision=7))
     assert await desired.follow(states[3]) == DesiredChange(frozenset({A}), frozenset())
     assert desired.bindings == {A, B}
+    # Removed and created again: nothing to do.
+    assert not await desired.follow(states[5])
 
 
-async def test_after_a_reload_everything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where too many changes wait for a canary: until a state that has them all."""
-    monkeypatch.setattr(drift_module, "_CHANGES_MAX", 1)
+async def test_another_state_is_read_as_a_whole() -> None:
+    """After a reload, or so many changes that what they touched is not known any more."""
+    many = [edit(ACL, set=[row(number, A)]) for number in range(STEPS_MAX)]
+    states = states_after(edit(ACL, set=[row(1, C)]), *many, edit(ACL, set=[row(2, B)]))
+    (_, reloaded) = states_after(edit(ACL, set=[row(3, C)]))
     desired = DesiredBindings(SCOPE)
-    await desired.follow(EMPTY)
-    changes = [edit(ACL, set=[row(number, each)]) for number, each in enumerate((A, B, C))]
-    states = [EMPTY]
-    for change in changes:
-        states.append(after(states[-1], change))
-        desired.note(Committed(states[-1].revision, change, None))
+    await desired.follow(states[1])
 
-    assert await desired.follow(states[1]) == DesiredChange(frozenset({A}), frozenset())
-    assert await desired.follow(states[3]) == DesiredChange(frozenset({B, C}), frozenset())
-    desired.note(Committed(states[3].revision, {}, None))
-    assert not await desired.follow(states[3])
-    assert desired.bindings == {A, B, C}
+    assert await desired.follow(states[-1]) == DesiredChange(frozenset({A, B}), frozenset())
+    assert await desired.follow(reloaded) == DesiredChange(frozenset(), frozenset({A, B}))
+    assert desired.bindings == {C}
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_the_bindings_are_those_of_the_state(seed: int) -> None:
+    """Over random changes and jumps, back too; and the networks among them."""
+    chance = Random(seed)
+    networks = [deny("bob", READ, topic(name), "10.0.0.0/8") for name in ("p-a", "p-n", "q")]
+    every = [A, B, C, OUTSIDE, *networks]
+    state, states, desired = EMPTY, [EMPTY], DesiredBindings(SCOPE)
+    for number in range(300):
+        new, gone = (chance.sample(every, chance.randint(0, 3)) for _ in range(2))
+        change = edit(
+            ACL,
+            set=[row(number, binding) for binding in new],
+            deleted=[row(number, binding) for binding in gone if binding not in new],
+        )
+        state = apply_at_once(state, change, state.revision + 1)
+        states.append(state)
+        if chance.random() < 0.3:
+            followed = chance.choice((state, state, state, chance.choice(states)))
+            before = set(desired.bindings)
+            change_ = await desired.follow(followed)
+            here = {each for each in every if each in followed.acls and SCOPE.selects(each)}
+            assert desired.bindings == here
+            assert desired.networks == here & set(networks)
+            assert change_ == DesiredChange(frozenset(here - before), frozenset(before - here))

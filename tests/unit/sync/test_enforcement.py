@@ -8,7 +8,7 @@ import pytest
 
 from doorkeeper.acls.live_changes import LiveCluster, RemovalLimits, Rule, Stage
 from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
-from doorkeeper.sync.config import ClusterConfig, EnforcementLimits, Foreign
+from doorkeeper.sync.config import ClusterConfig, Foreign
 from doorkeeper.sync.drift import DesiredChange, compare
 from doorkeeper.sync.enforcement import REPEATS_MAX, AclEdits, Enforcement, Hold
 from testkit.acl import READ, allow, deny, topic
@@ -117,7 +117,7 @@ def test_removals_are_all_or_none(
     limits: RemovalLimits, accepted: list[Rule], *, is_held: bool
 ) -> None:
     """An empty store must not empty a cluster: a number and a share, of the scope."""
-    found = enforcement(limits=EnforcementLimits(limits), accepted=frozenset(accepted))
+    found = enforcement(limits=limits, accepted=frozenset(accepted))
 
     edits = see(found, {A, B}, {B, *MANY})
 

@@ -13,7 +13,6 @@ from doorkeeper.acls.model import CLUSTER_NAME, AclOperation
 from doorkeeper.acls.plan import EVERYTHING, Selector, SelectorUnion
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.server.operations.audit.cluster_changes import EventKind
-from doorkeeper.sync.config import EnforcementLimits
 from testkit.acl import READ, allow, cluster, deny, topic
 from testkit.lagging_cluster import Lagging, kept
 from testkit.load import scaled
@@ -68,7 +67,7 @@ async def test_what_a_rule_holds_back_is_not_in_force(
     """Other changes go on; the hold is reported once, and an accepted rule holds nothing back."""
     remote = Lagging(Random(1), present)
     remote.live = live
-    limits = EnforcementLimits(RemovalLimits(10, 1.0))
+    limits = RemovalLimits(10, 1.0)
     async with kept(
         remote, monkeypatch, 0.01, acls=[BOB, *desired], scope=SCOPE, limits=limits
     ) as found:
@@ -119,7 +118,7 @@ async def test_controllers_without_an_authorizer(monkeypatch: pytest.MonkeyPatch
     remote.refuses = refuse
     async with kept(remote, monkeypatch, 0.002, acls=[ALICE, BOB], scope=SCOPE) as found:
         await until(lambda: rules(found))
-        await until(lambda: found.task.readings.count > 300)
+        await until(lambda: found.task.remote.reads > 300)
         assert rules(found) == {"refused": 2}
         (detail,) = held_events(found)
         assert "the controllers have no authorizer (authorizer.class.name" in detail

@@ -8,7 +8,7 @@ import pytest
 
 from doorkeeper.acls.live_changes import stages
 from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
-from doorkeeper.sync.config import ClusterConfig, EnforcementLimits
+from doorkeeper.sync.config import ClusterConfig
 from doorkeeper.sync.remote import RemoteCluster
 from testkit.acl import READ, allow, topic
 from testkit.loop_clock import LoopClock
@@ -35,12 +35,11 @@ async def test_a_batch_is_followed_by_the_time_of_its_acls(
     kafka: DoorkeeperServer, rate: int, pauses_s: list[float]
 ) -> None:
     """Of additions and removals alike: 10 ACLs at 10 in a second take one; 0 is no limit."""
-    limits = EnforcementLimits(per_second=rate, batch=10)
     config = ClusterConfig(
-        "a", kafka.bootstrap_servers, {}, SelectorUnion((EVERYTHING,)), limits=limits
+        "a", kafka.bootstrap_servers, {}, SelectorUnion((EVERYTHING,)), rate=rate, batch=10
     )
     clock = LoopClock(0.0)
-    remote = RemoteCluster(config, clock.sleep)
+    remote = RemoteCluster(config, set(), clock.sleep)
 
     done_s = [clock.now_s async for _ in remote.send(stages(BINDINGS[5:], BINDINGS[:5]))]
 

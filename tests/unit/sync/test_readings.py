@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doorkeeper.acls.model import exactly
-from doorkeeper.sync.readings import look_ups
+from doorkeeper.sync.remote import look_ups
 from testkit.acl import READ, allow, topic
 
 

@@ -32,13 +32,13 @@ async def test_a_receipt_comes_when_every_broker_has_every_change(
             gone = [each for each in changed if each in desired]
             desired = (desired | set(new)) - set(gone)
             # One that is gone applies nothing meanwhile.
-            found.remote.listed = chance.choice((BROKERS, BROKERS, BROKERS[:2], BROKERS[1:]))
+            found.remote.nodes = chance.choice((BROKERS, BROKERS, BROKERS[:2], BROKERS[1:]))
             found.change(new, gone)
 
             async with asyncio.timeout(scaled(20)):
                 await found.task.receipts.wait_for(found.state.revision, frozenset(changed))
 
-            listed = found.remote.listed
+            listed = found.remote.nodes
             assert [each for each in listed if found.remote.present(each) != desired] == []
 
 

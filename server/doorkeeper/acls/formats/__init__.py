@@ -20,6 +20,7 @@ acceptances  findings of lint that a file accepts
 lines     the lines of the parts of a document, for errors
 choosing  detects the format of a text by its contents: the table of all formats
 names     parses resource types, operations and so on, for all formats
+values    readers of records, lists, texts and numbers of a document, with their errors
 denials   the request that a pasted line or exception is about
 authorizer_message  records of kafka-authorizer.log, of present and old releases
 logged_principals   principals as authorizers print them

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from doorkeeper.acls.formats.names import FormatError, check_words, resource_type, short, suggestion
+from doorkeeper.acls.formats import values
+from doorkeeper.acls.formats.names import FormatError, resource_type, short, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,14 +64,8 @@ def acceptances(value: object, text_of: Callable[[str], str]) -> Iterator[Accept
 def _acceptance(value: object, path: Path, text_of: Callable[[str], str]) -> Acceptance:
     from doorkeeper.acls.lint import CODES  # noqa: PLC0415  few files accept findings
 
-    if not isinstance(value, dict):
-        raise FormatError(f"expected a record with {', '.join(_NEEDED)}")
-    check_words(value, WORDS)
-    missing = [word for word in _NEEDED if word not in value]
-    if missing:
-        raise FormatError(f"missing: {', '.join(missing)}")
     texts = {}
-    for word, member in value.items():
+    for word, member in values.record(value, WORDS, _NEEDED).items():
         if word != "until" and (not isinstance(member, str) or not member.strip()):
             raise FormatError(f"{word}: found {short(member)}; expected: a text", path=(word,))
         texts[word] = member if word == "until" else text_of(member)

@@ -15,6 +15,7 @@ A password is a reference, never a text: the text of a file is seen by its reade
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec.structs import replace
@@ -37,6 +38,7 @@ from doorkeeper.acls.entities.model import (
     TopicEntity,
     client_of,
 )
+from doorkeeper.acls.formats import values
 from doorkeeper.acls.formats.names import FormatError, check_words, short
 
 if TYPE_CHECKING:
@@ -154,8 +156,8 @@ def _owned_names(
 
 
 def _topics(row: object, text_of: TextOf) -> Iterator[TopicEntity]:
-    words = _words(row, TOPIC_WORDS, ("name",))
-    name = text_of(_text(words, "name"))
+    words = values.record(row, TOPIC_WORDS, ("name",))
+    name = text_of(values.member(values.text, words, "name"))
     if _TOPIC_NAME.fullmatch(name) is None or name in (".", ".."):
         raise FormatError(
             f"name: found {short(name)}; allowed: up to 249 letters, digits, '.', '_' and '-'",
@@ -193,7 +195,7 @@ def _config(name: str, value: object) -> str:
 
 
 def _credentials(row: object, text_of: TextOf) -> Iterator[Credential]:
-    words = _words(row, USER_WORDS, ("name", "mechanism", "password"))
+    words = values.record(row, USER_WORDS, ("name", "mechanism", "password"))
     password = words["password"]
     # Neither here nor elsewhere is the text shown: it may be a password.
     if not isinstance(password, str) or _REFERENCE.fullmatch(password) is None:
@@ -202,7 +204,7 @@ def _credentials(row: object, text_of: TextOf) -> Iterator[Credential]:
             " ${dir:PATH:NAME}; a password is not written into a file of ACLs",
             path=("password",),
         )
-    name = text_of(_text(words, "name"))
+    name = text_of(values.member(values.text, words, "name"))
     if _USER_NAME.fullmatch(name) is None:
         raise FormatError(f"name: found {short(name)}; a user of SCRAM has ASCII characters")
     mechanisms = words["mechanism"]
@@ -217,11 +219,11 @@ def _credentials(row: object, text_of: TextOf) -> Iterator[Credential]:
 
 def _quotas(row: object, text_of: TextOf) -> Iterator[Quota]:
     limits = (*CLIENT_QUOTAS, *IP_QUOTAS)
-    words = _words(row, (*QUOTA_CLIENTS, *limits), ())
+    words = values.record(row, (*QUOTA_CLIENTS, *limits), ())
     names: dict[str, str | None] = {}
     for word, kind in QUOTA_CLIENTS.items():
         if word in words:
-            text = text_of(_text(words, word))
+            text = text_of(values.member(values.text, words, word))
             names[kind] = None if text == DEFAULT_NAME else text
     if not names or (IP in names and len(names) > 1):
         raise FormatError("expected user, clientId, user and clientId, or ip")
@@ -240,33 +242,10 @@ def _quotas(row: object, text_of: TextOf) -> Iterator[Quota]:
         yield Quota(client_of(names), limit, float(value))
 
 
-def _words(row: object, allowed: tuple[str, ...], needed: tuple[str, ...]) -> dict[str, Any]:
-    if not isinstance(row, dict):
-        raise FormatError(f"expected a record with {', '.join(needed or allowed)}")
-    check_words(row, allowed)
-    missing = [word for word in needed if word not in row]
-    if missing:
-        raise FormatError(f"missing: {', '.join(missing)}")
-    return row
-
-
-def _text(words: Mapping[str, Any], word: str) -> str:
-    value = words[word]
-    if not isinstance(value, str) or not value:
-        raise FormatError(f"{word}: found {short(value)}; expected: a text", path=(word,))
-    return value
-
-
 def _number(words: Mapping[str, Any], word: str, low: int, high: int) -> int | None:
-    value = words.get(word)
-    if value is None and word not in words:
+    if word not in words:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise FormatError(
-            f"{word}: found {short(value)}; expected: a whole number from {low} to {high}",
-            path=(word,),
-        )
-    return value
+    return values.member(partial(values.number, low, high), words, word)
 
 
 _READERS: Final[dict[str, Reader]] = {

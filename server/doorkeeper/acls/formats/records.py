@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from doorkeeper.acls.formats import values
 from doorkeeper.acls.formats.acceptances import acceptances
 from doorkeeper.acls.formats.acl_set import AclSet
 from doorkeeper.acls.formats.block_yaml import read_items, write_items
@@ -232,14 +233,11 @@ def _text_reader(document: dict[str, Any]) -> Callable[[str], str]:
 
 
 def _bindings(row: object, text_of: Callable[[str], str]) -> Iterator[AclBinding]:
-    if not isinstance(row, dict):
-        raise FormatError(f"expected a record with {', '.join(NEEDED)}")
-    check_words(row, _WORDS)
-    missing = [word for word in NEEDED if word not in row]
-    if missing:
-        raise FormatError(f"missing: {', '.join(missing)}")
-    operations = row["operation"]
-    words: dict[str, Any] = DEFAULTS | {word: row[word] for word in row if word != "operation"}
+    fields = values.record(row, _WORDS, NEEDED)
+    operations = fields["operation"]
+    words: dict[str, Any] = DEFAULTS | {
+        word: fields[word] for word in fields if word != "operation"
+    }
     for operation in operations if isinstance(operations, list) else [operations]:
         for word, value in (*words.items(), ("operation", operation)):
             if not isinstance(value, str):

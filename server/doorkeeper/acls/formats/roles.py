@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from doorkeeper.acls.formats import values
 from doorkeeper.acls.formats.names import FormatError, check_words, short, suggestion
 
 if TYPE_CHECKING:
@@ -107,10 +108,8 @@ def roles_of(value: object, built_in: Mapping[str, Role]) -> dict[str, Role]:
 
 
 def _role(value: object) -> Role:
-    if not isinstance(value, dict):
-        raise FormatError(f"expected a mapping with {', '.join(ROLE_WORDS)}")
-    check_words(value, ROLE_WORDS)
-    required, optional = value.get("parameters", []), value.get("optional", {})
+    role = values.record(value, ROLE_WORDS)
+    required, optional = role.get("parameters", []), role.get("optional", {})
     if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
         raise FormatError("parameters: expected a list of names", path=("parameters",))
     if not isinstance(optional, dict) or not all(
@@ -124,7 +123,7 @@ def _role(value: object) -> Role:
     reserved = sorted({*required, *optional} & set(GRANT_WORDS))
     if reserved:
         raise FormatError(f"no parameter can be called {reserved[0]}: grants have this word")
-    templates = value.get("acls")
+    templates = role.get("acls")
     if not isinstance(templates, list):
         raise FormatError("acls: expected a list of records", path=("acls",))
     for index, template in enumerate(templates):
@@ -133,14 +132,12 @@ def _role(value: object) -> Role:
 
 
 def _check_template(value: object, path: Path) -> None:
-    if not isinstance(value, dict):
-        raise FormatError(f"expected a record with {', '.join(_NEEDED)}", path=path)
-    check_words(value, TEMPLATE_WORDS, path)
-    missing = [word for word in _NEEDED if word not in value]
-    if missing:
-        raise FormatError(f"missing: {', '.join(missing)}", path=path)
-    if not isinstance(value["name"], str):
-        raise FormatError(f"name: found {short(value['name'])}; expected: a text", path=path)
+    try:
+        template = values.record(value, TEMPLATE_WORDS, _NEEDED)
+    except FormatError as error:
+        raise error.at(path) from None
+    if not isinstance(template["name"], str):
+        raise FormatError(f"name: found {short(template['name'])}; expected: a text", path=path)
 
 
 def rows_of_grant(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from doorkeeper.acls.filters import known_bindings
 from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.misleading_names import misleading_in
 from doorkeeper.acls.model import ANY_BINDING
@@ -57,7 +58,7 @@ from doorkeeper.cli.acls.removal_notes import removal_notes
 from doorkeeper.cli.interrupts import fail_without_yes
 from doorkeeper.cli.lazy import LazyGroup, Member
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.repositories.repository import known_bindings, matching
+from doorkeeper.cli.repositories.repository import matching
 from doorkeeper.cli.terminal import fail, printable, say
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.client.errors import NotServed

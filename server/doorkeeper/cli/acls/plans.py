@@ -20,6 +20,7 @@ import click
 from msgspec import Struct
 
 from doorkeeper.acls.entities.plan import NO_ENTITIES, EntityPlan
+from doorkeeper.acls.filters import known_bindings
 from doorkeeper.acls.formats.documents import document_of
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.acls.formats.records import VERSION, from_document, record_of_changes
@@ -46,7 +47,7 @@ from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.interrupts import end_interrupted, require_yes
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.repositories.repository import AclContents, known_bindings, live_cluster_of
+from doorkeeper.cli.repositories.repository import AclContents, live_cluster_of
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, paint, printable, progress, say
 
 if TYPE_CHECKING:

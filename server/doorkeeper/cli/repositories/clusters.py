@@ -5,11 +5,12 @@ from __future__ import annotations
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
+from doorkeeper.acls.filters import known_bindings
 from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.repositories.addresses import AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
-from doorkeeper.cli.repositories.repository import AclContents, AclRepository, known_bindings
+from doorkeeper.cli.repositories.repository import AclContents, AclRepository
 from doorkeeper.cli.repositories.sessions import ClusterSession
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.config import ClientConfig

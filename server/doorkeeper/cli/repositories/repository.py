@@ -134,17 +134,3 @@ def live_cluster_of(*, networks: bool | None, policy: Policy | None) -> LiveClus
         matches_networks=networks is not False,
         open_by_default=None if policy is None else policy.allow_everyone,
     )
-
-
-def known_bindings(bindings: Sequence[AclBinding]) -> list[AclBinding]:
-    """Return the bindings without UNKNOWN codes.
-
-    Only they may be compared with a desired set: that set cannot name the others, so that each
-    plan would remove them.
-    """
-    return [binding for binding in bindings if _is_known(binding)]
-
-
-def _is_known(binding: AclBinding) -> bool:
-    (resource_type, _, pattern_type), entry = binding
-    return 0 not in (resource_type, pattern_type, entry.operation, entry.permission_type)

@@ -124,11 +124,7 @@ class ClusterSession:
     async def remove_matching(self, filters: Sequence[AclBindingFilter]) -> list[ApiError | None]:
         """Delete the bindings that match filters; return the first error of each, or None."""
         with self._translate_errors():
-            results = await self._client.delete_acls(filters)
-        return [
-            result.error or next((one.error for one in result.removed if one.error), None)
-            for result in results
-        ]
+            return [deleted.first_error for deleted in await self._client.delete_acls(filters)]
 
     async def remove(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         """Delete exactly these bindings; return the error of each, or None, in order."""

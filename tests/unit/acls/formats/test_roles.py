@@ -129,7 +129,7 @@ LONGER = (
         (ROLE + "params: []\nacls: []", "line 4: role r: unknown: params"),
         (ROLE + "parameters: [host]\n    acls: []\nacls: []", "no parameter can be called host"),
         ("version: 1\nroles: []\nacls: []", "line 2: roles: expected a mapping from names"),
-        ("version: 1\nroles: {r: x}\nacls: []", "line 2: role r: expected a mapping with param"),
+        ("version: 1\nroles: {r: x}\nacls: []", "line 2: role r: expected a record with param"),
         (ROLE + "parameters: a\n    acls: []\nacls: []", "line 4: role r: parameters: expected"),
         (ROLE + "optional: {a: 1}\n    acls: []\nacls: []", "line 4: role r: optional: expected"),
         (ROLE + "acls: [x]\nacls: []", "role r: expected a record with resourceType, name"),

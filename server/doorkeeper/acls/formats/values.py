@@ -1,0 +1,61 @@
+"""Values of documents: each reader returns what a value means, or raises a FormatError.
+
+An error says what was found and what is expected; ``part`` adds the path to the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+from doorkeeper.acls.formats.names import FormatError, check_words, short
+
+T = TypeVar("T")
+
+
+def expect(condition: object, expected: str, value: object) -> None:
+    """Refuse a value unless it fulfils a condition."""
+    if not condition:
+        raise FormatError(f"found {short(value)}; expected: {expected}")
+
+
+def record(value: object, allowed: Sequence[str], needed: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a mapping with some of the allowed words, and all of the needed ones."""
+    if not isinstance(value, dict):
+        raise FormatError(f"expected a record with {', '.join(needed or allowed)}")
+    check_words(value, allowed)
+    missing = [word for word in needed if word not in value]
+    if missing:
+        raise FormatError(f"missing: {', '.join(missing)}")
+    return value
+
+
+def items(reader: Callable[[Any], T], value: object) -> list[T]:
+    """Return what a reader returns for each item of a list."""
+    expect(isinstance(value, list), "a list", value)
+    return [part(reader, index, item) for index, item in enumerate(cast("list[object]", value))]
+
+
+def part(reader: Callable[[Any], T], step: str | int, value: object, prefix: str = "") -> T:
+    """Return what a reader returns for a part of a value; its errors have the path to it."""
+    try:
+        return reader(value)
+    except FormatError as error:
+        raise error.at((step,), prefix) from None
+
+
+def member(reader: Callable[[Any], T], words: Mapping[str, Any], word: str) -> T:
+    """Return what a reader returns for a member of a record; its errors name the word."""
+    return part(reader, word, words[word], f"{word}: ")
+
+
+def text(value: object) -> str:
+    """Return a text, which is not empty."""
+    expect(isinstance(value, str) and value, "a text", value)
+    return str(value)
+
+
+def number(low: int, high: int, value: object) -> int:
+    is_number = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+    expect(is_number, f"a whole number from {low} to {high}", value)
+    return cast("int", value)
