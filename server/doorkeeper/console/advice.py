@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from doorkeeper.console.rendering import row_of_record
 from doorkeeper.console.runs import Answer, Command
 
 TABLES: Final = ("grant_usage", "unused_grants", "overbroad_grants")
@@ -46,7 +47,7 @@ class Advice:
             grants = self.grants()
         except (OSError, msgspec.DecodeError) as error:
             return Answer(command, None, (), (f"{self.folder}: {error}",), 1)
-        lines = [f"{one['verdict']}: {_row(one['acl'])}: {one['why']}" for one in grants]
+        lines = [f"{one['verdict']}: {row_of_record(one['acl'])}: {one['why']}" for one in grants]
         return Answer(command, {"grants": grants}, tuple(lines), (), 0)
 
     def grants(self) -> list[dict[str, Any]]:
@@ -141,11 +142,6 @@ def _grant(
         "command": (unused or {}).get("command") or "",
         "acceptedUntil": max(until, default=None),
     }
-
-
-def _row(acl: Mapping[str, str]) -> str:
-    words = ("principal", "resourceType", "patternType", "name", "operation", "permissionType")
-    return ",".join([*(acl[word] for word in words), acl["host"]])
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -76,7 +76,6 @@ def bars(numbers: Counter[str], title: str) -> Bars | None:
 
 CELL: Final = 22
 MARGIN: Final = 220
-HEAD: Final = 150
 NAME_MAX: Final = 30
 
 
@@ -85,15 +84,17 @@ def matrix(
     rows: Sequence[tuple[str, Sequence[dict[str, Any] | None]]],
 ) -> Markup:
     """Return principals and patterns as a grid: allowed, by which kind of row, or denied."""
-    width, height = MARGIN + CELL * len(columns) + HEAD // 2, HEAD + CELL * len(rows) + 4
+    # The names of columns lean by 50 degrees.
+    head = 24 + max(6 * len(_short(_words(how, name))) for how, name in columns)
+    width, height = MARGIN + CELL * len(columns) + head, head + CELL * len(rows) + 4
     parts = [
         Markup('<text class="column" transform="translate({} {}) rotate(-50)">{}</text>').format(
-            MARGIN + CELL * index + 14, HEAD - 8, _short(_words(how, name))
+            MARGIN + CELL * index + 14, head - 8, _short(_words(how, name))
         )
         for index, (how, name) in enumerate(columns)
     ]
     for number, (principal, cells) in enumerate(rows):
-        top = HEAD + CELL * number
+        top = head + CELL * number
         parts.append(
             Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
                 MARGIN - 8, top + 15, _short(principal)

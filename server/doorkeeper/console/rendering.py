@@ -90,6 +90,13 @@ def count(number: int, noun: str, plural: str = "") -> Markup:
     return escape(f"{number:,} {noun if number == 1 else plural or f'{noun}s'}")
 
 
+def row_of_record(record: Mapping[str, str]) -> str:
+    """Return the record of an ACL as a row."""
+    words = ("principal", "resourceType", "patternType", "name", "operation", "permissionType")
+    cells = [*(record[word] for word in words), record["host"]]
+    return ",".join(f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in cells)
+
+
 def without(changes: Mapping[str, Sequence[str]], field: str, row: str) -> str:
     """Return the fields of a change as a query, without one of its rows."""
     pairs = [(name, one) for name, rows in changes.items() for one in rows]

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from doorkeeper.acls.decision import Policy
-from doorkeeper.acls.near_misses import principals_of
-from doorkeeper.console.page import Asked, Page
+from doorkeeper.acls.model import ResourceType
+from doorkeeper.console.page import TYPES, Asked, Page, Wrong
 from doorkeeper.console.pictures import matrix
 from doorkeeper.console.rendering import Rows
 from doorkeeper.console.runs import Answer, Command
@@ -28,12 +27,26 @@ def commands(asked: Asked) -> Sequence[Command]:
 
 
 def principals(asked: Asked) -> Rows:
-    """Return the principals that the filter selects, a page of them."""
-    state, text = asked.set_state(), asked.get("principal").casefold()
+    """Return the principals with ACLs that the filters select, a page of them."""
+    state, text, kind = asked.set_state(), asked.get("principal").casefold(), _type(asked)
     if state is None or state.reading is None:
         return Rows([], 1)
-    named = sorted(principals_of(state.reading.snapshot, Policy()))
-    return Rows([one for one in named if text in one.casefold()], asked.number, PRINCIPALS)
+    name = asked.get("name").casefold()
+    index = state.reading.snapshot.types[kind]
+    named = [
+        principal
+        for principal, cells in sorted(index.principals.items())
+        if text in principal.casefold()
+        and (not name or any(name in one.casefold() for one, _, _ in cells.patterns()))
+    ]
+    return Rows(named, asked.number, PRINCIPALS)
+
+
+def _type(asked: Asked) -> ResourceType:
+    word = asked.get("type", TYPES[0])
+    if word not in TYPES:
+        raise Wrong(f"found the resource type {word!r}; allowed: {', '.join(TYPES)}")
+    return ResourceType[word.upper().replace("-", "_")]
 
 
 def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:

@@ -8,9 +8,12 @@ from typing import Any, Final
 from doorkeeper.acls.formats.csv import binding_of_row, row_of
 from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.console.page import Asked, Page, Wrong
-from doorkeeper.console.rendering import Rows
+from doorkeeper.console.rendering import Rows, row_of_record
 from doorkeeper.console.runs import Answer, Command
 
+_COLUMNS: Final = (
+    *("principal", "resourceType", "patternType", "name", "operation", "permissionType", "host"),
+)
 _SIGNS: Final = (("add", "--with"), ("remove", "--without"))
 
 
@@ -51,7 +54,7 @@ def _row_in(asked: Asked) -> str:
         asked.get("permission", "ALLOW"),
         asked.get("host") or "*",
     )
-    return ",".join(f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in cells)
+    return row_of_record(dict(zip(_COLUMNS, cells, strict=True)))
 
 
 def _checked(row: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from doorkeeper.acls.formats.denials import Denial, read_denial
 from doorkeeper.console.page import OPERATIONS, Asked, Page
-from doorkeeper.console.rendering import Rows
+from doorkeeper.console.rendering import Rows, row_of_record
 from doorkeeper.console.runs import Answer, Command
 
 _FIELDS = ("principal", "host", "operation", "kind", "name")
@@ -68,6 +68,11 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
         ],
     }
     if answers:
+        flip = answers[0].record["flip"]
+        values["flip"] = {
+            "add": [row_of_record(row) for row in flip["add"]],
+            "remove": [row_of_record(row) for row in flip["remove"]],
+        }
         values["considered"] = Rows(answers[0].record["considered"], asked.number)
     return values
 
