@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from doorkeeper.cli.terminal import fail, say
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.server.config.environment import ignored_variables
 from doorkeeper.server.config.loading import load
+from doorkeeper.server.config.store_keys import DATA_DIR
 
 
 @click.command(
@@ -54,6 +56,9 @@ def command(file: Path | None, overrides: tuple[str, ...]) -> None:
         for warning in warnings_beside(error):
             say(f"warning: {warning}")
         fail(with_further_problems(error))
+    if sys.stderr.isatty():
+        address = f"config:{file}" if file else f"store:{loaded.settings[DATA_DIR]}"
+        say(f"to ask about its ACLs in a browser: doorkeeper console {address}")
     from doorkeeper.server.app.process import serve
 
     serve(file, overrides, loaded)

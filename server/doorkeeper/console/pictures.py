@@ -75,7 +75,6 @@ def bars(numbers: Counter[str], title: str) -> Bars | None:
 
 
 CELL: Final = 22
-MARGIN: Final = 220
 NAME_MAX: Final = 30
 
 
@@ -86,10 +85,11 @@ def matrix(
     """Return principals and patterns as a grid: allowed, by which kind of row, or denied."""
     # The names of columns lean by 50 degrees.
     head = 24 + max(6 * len(_short(_words(how, name))) for how, name in columns)
-    width, height = MARGIN + CELL * len(columns) + head, head + CELL * len(rows) + 4
+    margin = 20 + max(7 * len(_short(name)) for name, _ in rows)
+    width, height = margin + CELL * len(columns) + head, head + CELL * len(rows) + 4
     parts = [
         Markup('<text class="column" transform="translate({} {}) rotate(-50)">{}</text>').format(
-            MARGIN + CELL * index + 14, head - 8, _short(_words(how, name))
+            margin + CELL * index + 14, head - 8, _short(_words(how, name))
         )
         for index, (how, name) in enumerate(columns)
     ]
@@ -97,11 +97,11 @@ def matrix(
         top = head + CELL * number
         parts.append(
             Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
-                MARGIN - 8, top + 15, _short(principal)
+                margin - 8, top + 15, _short(principal)
             )
         )
         for index, (column, cell) in enumerate(zip(columns, cells, strict=True)):
-            parts.append(_cell(MARGIN + CELL * index, top, principal, column, cell))
+            parts.append(_cell(margin + CELL * index, top, principal, column, cell))
     label = (
         f"{len(rows)} principals and {len(columns)} patterns: which are allowed and which denied."
         " The table below has the same."
