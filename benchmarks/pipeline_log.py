@@ -219,7 +219,8 @@ def ours(engine_name: str) -> Callable[[Path, Path], float]:
     def job(logs: Path, out: Path) -> float:
         from doorkeeper_pipeline.cli import starting
         from doorkeeper_pipeline.engines.spark import SparkEngine
-        from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
+        from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
+        from doorkeeper_pipeline.jobs.run import run
 
         master = "local[*]" if engine_name == "spark" else None
         with starting.engine(engine_name, master, lambda _: None) as engine:

@@ -24,7 +24,8 @@ from doorkeeper_pipeline.jobs.gold import ProposalOptions
 from doorkeeper_pipeline.jobs.history import history, logs_of
 from doorkeeper_pipeline.jobs.options import last_options
 from doorkeeper_pipeline.jobs.propose import KINDS, propose
-from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
+from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
+from doorkeeper_pipeline.jobs.run import run
 from doorkeeper_pipeline.tables import delta
 from synthetic.collecting import collect
 from synthetic.labelled import GOING, Label

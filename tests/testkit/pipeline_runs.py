@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.jobs.run import (
-    RunRequest,
-    RunSummary,
-    Surroundings,
-    run,
-    run_if_new,
-)
+from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary, Surroundings
+from doorkeeper_pipeline.jobs.run import run, run_if_new
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import delta
 

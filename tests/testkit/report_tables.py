@@ -16,7 +16,8 @@ from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.jobs.backtest import backtest
 from doorkeeper_pipeline.jobs.history import history
-from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
+from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
+from doorkeeper_pipeline.jobs.run import run
 from doorkeeper_pipeline.report.writing import frames_in
 from doorkeeper_pipeline.schemas import TABLES
 from synthetic.grants import proposal_of

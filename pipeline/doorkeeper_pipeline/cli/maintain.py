@@ -71,7 +71,7 @@ def command(
       doorkeeper-pipeline maintain --tables access --forget User:alice --vacuum-hours 0
     """
     from doorkeeper_pipeline.jobs.maintain import MaintainRequest, maintain
-    from doorkeeper_pipeline.jobs.run import Surroundings
+    from doorkeeper_pipeline.jobs.request import Surroundings
 
     if is_address(out) and vacuum_hours < VACUUM_HOURS_MIN:
         raise click.UsageError(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from doorkeeper_pipeline.engines.contract import Engine
-    from doorkeeper_pipeline.jobs.run import RunRequest, RunSummary, Surroundings
+    from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary, Surroundings
 
 
 @click.command("run", cls=Command, epilog=STATUSES, context_settings=HELP)
@@ -105,7 +105,7 @@ def command(
       doorkeeper-pipeline run --master spark://m:7077 --log /shared/logs --tables /shared/access
       doorkeeper-pipeline run --log data/audit --tables access --follow 10
     """
-    from doorkeeper_pipeline.jobs.run import RunRequest
+    from doorkeeper_pipeline.jobs.request import RunRequest
 
     options.check_inputs(inputs, is_spark=engine_name == "spark" or master is not None)
     options.check_config(inputs, command_config)
@@ -144,6 +144,15 @@ def _run(
     *,
     is_json: bool,
 ) -> None:
+    from doorkeeper_pipeline.jobs import seen
+
+    is_full = is_json or follow is not None
+    last = None if is_full else seen.unchanged(request, starting.version())
+    if last is not None:
+        show(f"nothing is new since the run of {last.started}: the tables in {request.out} stand")
+        if last.contradicts:
+            raise SystemExit(CONTRADICTED)
+        return
     from doorkeeper_pipeline.jobs.run import run
 
     summary = run(request, _surroundings(engine, tell))
@@ -159,7 +168,7 @@ def _max_quarantined(given: float | None, follow: float | None) -> float:
 
     A batch is small, and one of bad lines must not stop what follows it.
     """
-    from doorkeeper_pipeline.jobs.run import MAX_QUARANTINED
+    from doorkeeper_pipeline.jobs.request import MAX_QUARANTINED
 
     if given is not None:
         return given
@@ -201,7 +210,7 @@ def waiting() -> Iterator[Callable[[float], bool]]:
 
 
 def _surroundings(engine: Engine, tell: Callable[[str], None]) -> Surroundings:
-    from doorkeeper_pipeline.jobs.run import Surroundings
+    from doorkeeper_pipeline.jobs.request import Surroundings
 
     return Surroundings(
         engine=engine,

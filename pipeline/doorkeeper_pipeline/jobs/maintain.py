@@ -36,7 +36,7 @@ from doorkeeper_pipeline.tables.locking import lock
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper_pipeline.jobs.run import Surroundings
+    from doorkeeper_pipeline.jobs.request import Surroundings
 
 COMMAND = "maintain"
 MANIFEST = ("files", LAST)
@@ -327,7 +327,7 @@ class _Maintenance:
             "finished": self._around.now(),
             "warnings": [],
         }
-        runs = contents.read_files(self._tables.root, LAST, self._change.files(LAST))
+        runs = self._change.read(LAST)
         schema = contents.schema_of(LAST)
         self._change.replace(LAST, pl.concat([runs, pl.DataFrame([row], schema=schema)]))
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
-from doorkeeper_pipeline.jobs.belonging import cluster_in
-from doorkeeper_pipeline.tables.delta import Tables
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class RunOptions(NamedTuple):
@@ -47,6 +47,9 @@ def last_options(out: Path | str, cluster: str = "") -> RunOptions:
         Conflicting: there are several clusters, and none of them is given.
 
     """
+    from doorkeeper_pipeline.jobs.belonging import cluster_in
+    from doorkeeper_pipeline.tables.delta import Tables
+
     tables = Tables(out)
     runs = cluster_in(tables, cluster).own(tables.read("runs"))
     texts = runs["asked"].drop_nulls().to_list()

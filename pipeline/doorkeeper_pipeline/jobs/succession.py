@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from pathlib import Path
 
 import polars as pl
 
 from doorkeeper_pipeline.bindings import FIELDS
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.sources import acl_sets
+from doorkeeper_pipeline.sources.acl_places import dated
 from doorkeeper_pipeline.sources.change_log import SOURCE as CHANGE_LOG
 from doorkeeper_pipeline.tables import contents
 
@@ -30,57 +30,27 @@ _IN_FORCE = pl.col("valid_to").is_null()
 def follow_places(before: pl.DataFrame, places: Sequence[str], now: dt.datetime) -> pl.DataFrame:
     """Return the table bindings after the sets at some places, which may be listings with dates.
 
-    A listing such as ``acls.txt@2026-10-01`` was made on that day, or at that time (UTC). With
-    listings that have dates the history of the ACLs begins with the oldest of them.
+    With listings that have dates the history of the ACLs begins with the oldest of them.
 
     Raises:
         PipelineError: a date is in the future.
         Unreadable: a set cannot be read.
 
     """
-    dated: dict[dt.datetime, list[str]] = {}
+    listings: dict[dt.datetime, list[str]] = {}
     others = []
     for place in places:
-        path, at = _date_of(place)
+        path, at = dated(place)
         if at is None:
             others.append(path)
         elif at > now:
             raise PipelineError(f"{place}: the date of the listing is in the future")
         else:
-            dated.setdefault(at, []).append(path)
-    bindings = contents.empty("bindings") if dated else before
-    for at, paths in sorted(dated.items()):
+            listings.setdefault(at, []).append(path)
+    bindings = contents.empty("bindings") if listings else before
+    for at, paths in sorted(listings.items()):
         bindings = follow(bindings, acl_sets.read(paths), at)
     return follow(bindings, acl_sets.read(others), now) if others else bindings
-
-
-def times_of(places: Sequence[str], now: dt.datetime) -> list[dt.datetime]:
-    """Return the times of sets at places: the dates of listings, and now."""
-    return sorted({_date_of(place)[1] or now for place in places})
-
-
-def digest_of(places: Sequence[str]) -> str:
-    """Return a digest of sets at places and of their dates; empty where none can be made.
-
-    Raises:
-        Unreadable: a file cannot be read.
-
-    """
-    dated = [_date_of(place) for place in places]
-    contents_digest = acl_sets.digest_of([path for path, _ in dated])
-    dates = ",".join("" if at is None else at.isoformat() for _, at in dated)
-    return f"{contents_digest} {dates}" if contents_digest else ""
-
-
-def _date_of(place: str) -> tuple[str, dt.datetime | None]:
-    path, _, text = place.rpartition("@")
-    if not path or Path(place).exists():
-        return place, None
-    try:
-        at = dt.datetime.fromisoformat(text)
-    except ValueError:
-        return place, None
-    return path, at if at.tzinfo else at.replace(tzinfo=dt.UTC)
 
 
 def follow(before: pl.DataFrame, found: pl.DataFrame, at: dt.datetime) -> pl.DataFrame:

@@ -17,6 +17,7 @@ json_lines        files with one JSON object a line
 trail             Doorkeeper's own audit log
 ocsf              Redpanda's audit log
 cloudevents       Confluent's audit log
+acl_places        where sets of ACLs are, their dates, and whether they changed
 acl_sets          sets of ACLs, in every format of doorkeeper.acls.formats
 audit_changes     changes of ACLs in Doorkeeper's audit log
 change_log        the change log of a Doorkeeper store

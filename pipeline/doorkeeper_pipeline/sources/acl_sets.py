@@ -7,7 +7,6 @@ to run they get some, see ``jobs.succession``.
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from doorkeeper.base.encodings import not_utf8
 from doorkeeper_pipeline.bindings import FIELDS, row_of
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import audit_changes, change_log
+from doorkeeper_pipeline.sources.acl_places import is_store
 from doorkeeper_pipeline.tables import contents
 
 FILE_BYTES_MAX = 1 << 30
@@ -86,34 +86,12 @@ def read(places: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def digest_of(places: Sequence[str]) -> str:
-    """Return a digest of the contents of files; empty if a place is none, or a store.
-
-    A store is a database, whose newest rows may be in files beside it.
-
-    Raises:
-        Unreadable: a file cannot be read.
-
-    """
-    whole = hashlib.sha256()
-    for place in places:
-        path = Path(place)
-        if path.is_dir() or change_log.is_store(path):
-            return ""
-        try:
-            with path.open("rb") as file:
-                whole.update(hashlib.file_digest(file, hashlib.sha256).digest())
-        except OSError as error:
-            raise Unreadable(f"{path}: {error.strerror}") from error
-    return whole.hexdigest()
-
-
 def _one(path: Path) -> pl.DataFrame:
     if path.is_dir():
         if not (path / change_log.STORE_NAME).exists():
             return audit_changes.read(path)
         path = path / change_log.STORE_NAME
-    if change_log.is_store(path):
+    if is_store(path):
         return change_log.read(path)
     how = choosing.format_of(_beginning(path), path.name)
     return table_of(read_bindings(path), how.value)

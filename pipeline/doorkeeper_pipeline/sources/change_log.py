@@ -35,20 +35,6 @@ BUSY_MS = 5000
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-def is_store(path: Path) -> bool:
-    """Say whether a file is an SQLite database.
-
-    Raises:
-        Unreadable: the file cannot be read.
-
-    """
-    try:
-        with path.open("rb") as file:
-            return file.read(16) == b"SQLite format 3\0"
-    except OSError as error:
-        raise Unreadable(f"{path}: {error.strerror}") from error
-
-
 def read(path: Path) -> pl.DataFrame:
     """Return all bindings that the log knows, in force or not, as rows of the table bindings.
 

@@ -195,6 +195,15 @@ class Change:
         """Return the files of a table as they will be."""
         return [self.tables.place_of(part) for part in self.parts(table, prefix)]
 
+    def read(self, table: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return a table, or some columns of it, as it will be.
+
+        Raises:
+            Unreadable: a file of it is damaged.
+
+        """
+        return contents.read_files(self.tables.root, table, self.files(table), columns)
+
     def commit(self, checkpoint: Callable[[str], None] = lambda _: None) -> None:
         """Make the change; ``checkpoint`` is told each step, for tests that stop there.
 

@@ -70,7 +70,8 @@ def ran(logs: Path | str, place: str, *options: str) -> subprocess.CompletedProc
 KILLED = """
 import datetime as dt, os, signal, sys
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
+from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
+from doorkeeper_pipeline.jobs.run import run
 
 logs, out, step = sys.argv[1:]
 

@@ -14,6 +14,7 @@ from doorkeeper_pipeline.cli import run
 from doorkeeper_pipeline.cli.commands import pipeline
 from doorkeeper_pipeline.errors import Busy
 from doorkeeper_pipeline.jobs import run as job
+from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary, Surroundings
 from doorkeeper_pipeline.tables import delta
 from testkit.pipeline_runs import record
 from testkit.trail_files import write_file
@@ -116,7 +117,7 @@ def test_another_writer(tmp_path: Path, trail: Path, monkeypatch: pytest.MonkeyP
     """What another process kept from being written is written at the next look."""
     calls = []
 
-    def busy(request: job.RunRequest, around: job.Surroundings) -> job.RunSummary | None:
+    def busy(request: RunRequest, around: Surroundings) -> RunSummary | None:
         calls.append(request.rebuild)
         if len(calls) == 1:
             raise Busy("another one writes")

@@ -12,7 +12,8 @@ import pytest
 
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import Unreadable
-from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
+from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
+from doorkeeper_pipeline.jobs.run import run
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import delta
 from doorkeeper_pipeline.tables.delta import Tables

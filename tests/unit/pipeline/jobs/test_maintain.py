@@ -12,7 +12,7 @@ import pytest
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import Conflicting
 from doorkeeper_pipeline.jobs.maintain import Maintained, MaintainRequest, check_name, maintain
-from doorkeeper_pipeline.jobs.run import Surroundings
+from doorkeeper_pipeline.jobs.request import Surroundings
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import delta
 from testkit.pipeline_runs import NOON, Output, record, silver_and_gold

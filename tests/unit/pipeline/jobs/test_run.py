@@ -286,7 +286,8 @@ KILLED = """
 import datetime as dt, os, signal, sys
 from pathlib import Path
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
+from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
+from doorkeeper_pipeline.jobs.run import run
 
 logs, out, step = sys.argv[1:]
 

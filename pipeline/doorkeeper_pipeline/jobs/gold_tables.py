@@ -1,0 +1,225 @@
+"""The gold tables of a run: those that depend on something that changed are made anew."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from doorkeeper_pipeline.columns import CLUSTER
+from doorkeeper_pipeline.jobs import gold, sums
+from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
+from doorkeeper_pipeline.jobs.gold import GoldInput, GoldJob
+from doorkeeper_pipeline.tables import contents, places
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Iterable, Mapping
+
+    import pyarrow as pa
+
+    from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence
+    from doorkeeper_pipeline.evaluation.unread import UnreadLines
+    from doorkeeper_pipeline.jobs.belonging import Cluster
+    from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
+    from doorkeeper_pipeline.tables.delta import Change, DataFile
+
+EMPTY_SET = (
+    "the set of ACLs that was given is empty, as a listing that failed: leave out --acls if the"
+    " cluster has none"
+)
+
+
+class GoldTables:
+    """Makes the gold tables of a cluster as part of a change.
+
+    ``made`` are the digests of the last run, ``digests`` those of this one; ``warnings`` counts the
+    rules of tables that rows break.
+    """
+
+    def __init__(
+        self,
+        request: RunRequest,
+        around: Surroundings,
+        change: Change,
+        cluster: Cluster,
+        made: Mapping[str, str],
+        started: dt.datetime,
+    ) -> None:
+        """Take what the tables are made of."""
+        self.warnings: Counter[str] = Counter()
+        self.digests = {name: text for name, text in made.items() if name == sums.TABLE}
+        self._request = request
+        self._around = around
+        self._tables = change.tables
+        self._change = change
+        self._cluster = cluster
+        self._made = made
+        self._started = started
+
+    def _own_decisions(self) -> list[DataFile]:
+        """Return the files of the decisions of the cluster."""
+        return self._cluster.files_of(self._change.parts("decisions"))
+
+    def make(
+        self,
+        bindings: pl.DataFrame,
+        logs: tuple[BrokerLog, ...] | None,
+        unread: UnreadLines,
+        *,
+        empty_set: bool,
+    ) -> tuple[dict[str, int], Evidence]:
+        """Make the tables; return their numbers of rows, and the evidence in the history.
+
+        ``logs`` are those of brokers, ``unread`` the lines that were not read for certain, and
+        ``empty_set`` says that the ACLs that were given are none.
+        """
+        request = self._request
+        values = {
+            **request.kept().values(),
+            "since": None if request.since is None else request.since.isoformat(),
+            "decisions": _names_digest(self._own_decisions()),
+            "bindings": _rows_digest(bindings.drop(CLUSTER.name)),
+            "cluster": self._cluster.name,
+            "version": self._around.version,
+        }
+        rows = {"bindings": len(bindings)}
+        for_basis = cache(lambda: self._gold_input(bindings))
+        for job in gold.BASIS_JOBS:
+            rows.update(self._make(job, for_basis, values))
+        found = {
+            name: self._cluster.own(self._change.read(name)).drop(CLUSTER.name)
+            for job in gold.BASIS_JOBS
+            for name in job.tables
+        }
+        basis = Basis(
+            found["days"].to_dicts(),
+            found["clients"].to_dicts(),
+            found["agreement"].to_dicts(),
+            bindings["valid_to"].null_count() > 0,
+            logs,
+        )
+        proof = evidence_in(basis, request.policy, request.thresholds, self._started)
+        if empty_set:
+            # As a listing is that failed: then nothing is known about grants.
+            proof = proof._replace(causes=(EMPTY_SET, *proof.causes), contradicts=True)
+        values.update(
+            lacking=proof.lacking,
+            doubtful=sorted(proof.doubtful),
+            lost_lines=proof.lost_lines,
+            unread=sorted(unread.principals),
+            brokers=None if logs is None else len(logs),
+        )
+        for_gold = cache(
+            lambda: replace(
+                for_basis(),
+                known_days=found["days"].to_arrow(),
+                undated=(),
+                lacking=proof.lacking,
+                doubtful=proof.doubtful,
+                lost_lines=proof.lost_lines,
+                unread=unread,
+                brokers=None if logs is None else len(logs),
+                thresholds=request.thresholds,
+                sensitive=request.sensitive,
+            )
+        )
+        for job in gold.GOLD_JOBS:
+            rows.update(self._make(job, for_gold, values))
+        return rows, proof
+
+    def _make(
+        self, job: GoldJob, asked: Callable[[], GoldInput], values: dict[str, Any]
+    ) -> dict[str, int]:
+        """Make the tables of a job, or keep them; return their numbers of rows."""
+        digest = job.digest(values)
+        self.digests[job.function] = digest
+        if self._made.get(job.function) == digest and all(map(self._tables.parts, job.tables)):
+            self._around.tell(f"gold: nothing is new for {', '.join(job.tables)}")
+            return {name: self._count(name) for name in job.tables}
+        found = asked()
+        self._around.tell(f"gold: {', '.join(job.tables)}")
+        return self._write_gold(job.make(found))
+
+    def _count(self, table: str) -> int:
+        """Return how many rows of a table are about the cluster, as the last run left it."""
+        clusters = self._tables.read(table, (CLUSTER.name,))
+        return len(self._cluster.own(clusters))
+
+    def _gold_input(self, bindings: pl.DataFrame) -> GoldInput:
+        """Return the input of the jobs; sum up the distinct decisions that are new."""
+        self._around.tell("summing up distinct decisions")
+        request, engine = self._request, self._around.engine
+        last = sums.covered_by(self._made)
+        files, covered = sums.up_to_date(
+            self._change, engine, self._started.date(), self._cluster, last
+        )
+        self.digests[sums.TABLE] = covered.text()
+        asked = GoldInput(
+            engine=engine,
+            decisions=tuple(map(self._tables.place_of, self._own_decisions())),
+            sums=files,
+            bindings=bindings.to_arrow(),
+            policy=request.policy,
+            networks=request.networks,
+            since=request.since,
+            together=gold.TOGETHER,
+        )
+        return self._with_known_days(asked)
+
+    def _with_known_days(self, asked: GoldInput) -> GoldInput:
+        """Add the rows of the table days that the last run made of the same decisions."""
+        last = self._cluster.files_of(self._tables.parts("decisions"))
+        before, now = (
+            {
+                day: list(parts)
+                for day, parts in groupby(found, lambda part: places.day_of(part.path))
+            }
+            for found in (last, self._own_decisions())
+        )
+        values = {
+            "decisions": _names_digest(last),
+            "version": self._around.version,
+            "cluster": self._cluster.name,
+        }
+        job = gold.DAYS_JOB
+        if self._made.get(job.function) != job.digest(values):
+            return asked
+        same = {day for day, parts in now.items() if before.get(day) == parts}
+        days = self._cluster.own(self._tables.read("days")).drop(CLUSTER.name)
+        return replace(
+            asked,
+            known_days=days.filter(pl.col("day").cast(pl.String).is_in(same)).to_arrow(),
+            undated=tuple(
+                self._tables.place_of(part)
+                for day, parts in now.items()
+                if day not in same
+                for part in parts
+            ),
+        )
+
+    def _write_gold(self, tables: Mapping[str, pa.Table]) -> dict[str, int]:
+        rows = {}
+        for table, found in tables.items():
+            frame = contents.as_frame(table, found).with_columns(cluster=pl.lit(self._cluster.name))
+            self.warnings.update(contents.check(table, frame))
+            others = self._cluster.others(self._change.read(table))
+            self._change.replace(table, pl.concat([others, frame]))
+            rows[table] = len(frame)
+        return rows
+
+
+def _names_digest(parts: Iterable[DataFile]) -> str:
+    """Return a digest of files of a table: they have random names, and never change."""
+    names = "\n".join(part.path for part in parts)
+    return hashlib.sha256(names.encode()).hexdigest()
+
+
+def _rows_digest(rows: pl.DataFrame) -> str:
+    """Return a digest of rows, of whose table other clusters have a part."""
+    return hashlib.sha256(rows.write_ndjson().encode()).hexdigest()

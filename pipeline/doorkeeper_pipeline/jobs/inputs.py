@@ -1,0 +1,298 @@
+"""The inputs of a run: which of them are new, how they are read to bronze, and their manifest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
+from doorkeeper_pipeline.evaluation.unread import sum_unread
+from doorkeeper_pipeline.jobs import merged
+from doorkeeper_pipeline.jobs.topics import TopicsRequest, compare_topics
+from doorkeeper_pipeline.sources.files import identify_all, list_files, state_of
+from doorkeeper_pipeline.tables import manifest, places
+from doorkeeper_pipeline.topics.addresses import is_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from doorkeeper_pipeline.jobs.read import ReadResult
+    from doorkeeper_pipeline.jobs.request import RunRequest, Surroundings
+    from doorkeeper_pipeline.jobs.topics import TopicWork
+    from doorkeeper_pipeline.tables.delta import Change
+    from doorkeeper_pipeline.tables.source_file import SourceFile
+
+FAILURES_TOLD = 10
+FILES_A_TASK = 16
+"""So many files that are new are looked at by a task."""
+FEW_LINES = 10
+
+
+class Inputs:
+    """The inputs of a run, compared with those that are ``known``: rows of the table files.
+
+    ``warnings`` counts what was odd in them.
+    """
+
+    def __init__(
+        self,
+        request: RunRequest,
+        around: Surroundings,
+        change: Change,
+        known: list[dict[str, Any]],
+    ) -> None:
+        """Take the request; nothing is looked at yet."""
+        self.warnings: Counter[str] = Counter()
+        self._request = request
+        self._around = around
+        self._change = change
+        self._known = known
+
+    def compare(self) -> manifest.Work:
+        """Return which inputs are to be read.
+
+        Raises:
+            Unreadable: one cannot be, or is not recognised.
+
+        """
+        addresses = [place for place in self._request.inputs if places.is_address(place)]
+        topics = [place for place in addresses if is_topic(place)]
+        known, found, failures = self._compare_remote(
+            [place for place in addresses if place not in topics]
+        )
+        ranges = self._compare_topics(topics)
+        failures += ranges.failures
+        here = [place for place in self._request.inputs if place not in addresses]
+        known_here, new_here = self._split_known(list_files(here))
+        known += known_here
+        how = (self._request.source, self._request.pattern)
+        for each in self._around.engine.map(identify_all, new_here, how):
+            found += each.files
+            failures += each.failures
+        _refuse(failures)
+        claimed = frozenset(row["file_id"] for row in known)
+        others = [
+            row for row in self._known if row["file_id"] not in claimed and row["topic_id"] is None
+        ]
+        work = manifest.compare(
+            others, found, self._options(), rebuild=self._request.rebuild, taken=claimed
+        )
+        new = sum(file.size for _, file in work.read)
+        self._around.tell(
+            f"{len(found) + len(known)} files found, {len(work.read)} to read"
+            f" ({new / 1e6:,.1f} MB), {len(known) + len(work.unchanged) + len(work.moved)} known"
+            " already"
+        )
+        return replace(
+            work,
+            read=(*work.read, *ranges.read),
+            unchanged=(*work.unchanged, *known, *ranges.unchanged),
+            gone=(*work.gone, *ranges.gone),
+        )
+
+    def _split_known(
+        self, paths: list[Path]
+    ) -> tuple[list[dict[str, Any]], list[tuple[Path, ...]]]:
+        """Return the rows of files that are as they were read, and tasks that look at the others.
+
+        To look at the beginnings of all files would take longer than the news.
+        """
+        rows = {
+            (row["path"], row["size"], row["mtime_ns"], row["inode"]): row for row in self._known
+        }
+        known, new = [], []
+        for path in paths:
+            row = rows.get(state_of(path))
+            if row is not None and self._is_read(row):
+                known.append(row)
+            else:
+                new.append(path)
+        return known, [
+            tuple(new[begin : begin + FILES_A_TASK]) for begin in range(0, len(new), FILES_A_TASK)
+        ]
+
+    def _compare_topics(self, addresses: list[str]) -> TopicWork:
+        request = self._request
+        work = compare_topics(
+            TopicsRequest(
+                addresses=tuple(addresses),
+                config=request.command_config,
+                source=request.source,
+                pattern=request.pattern,
+                options=self._options(),
+                rebuild=request.rebuild,
+            ),
+            [row for row in self._known if row["topic_id"] is not None],
+            self._around.tell,
+        )
+        for name, count in work.warnings:
+            self.warnings[name] += count
+        return work
+
+    def _compare_remote(
+        self, addresses: list[str]
+    ) -> tuple[list[dict[str, Any]], list[SourceFile], list[str]]:
+        """Return the rows of known files at addresses, the other files there, and failures.
+
+        A file is known by address, size and time: to look at its beginning is to fetch it.
+        """
+        if not addresses:
+            return [], [], []
+        from doorkeeper_pipeline.jobs.read import RemoteAsk, identify_copy
+
+        engine, request = self._around.engine, self._request
+        rows = {(row["path"], row["size"], row["mtime_ns"]): row for row in self._known}
+        known, asked = [], {}
+        for file in engine.list_remote(addresses):
+            row = rows.get((file.address, file.size, file.mtime_ns))
+            if row is not None and self._is_read(row):
+                known.append(row)
+            else:
+                asked[file.address] = RemoteAsk(file, request.source, request.pattern)
+        found: list[SourceFile] = []
+        failures = []
+        for each in engine.over_files(identify_copy, asked):
+            if isinstance(each, str):
+                failures.append(each)
+            elif each is not None:
+                found.append(each)
+        return known, sorted(found, key=lambda file: file.path), failures
+
+    def _is_read(self, row: dict[str, Any]) -> bool:
+        """Return whether an unchanged file was read as it would be read now."""
+        request = self._request
+        same = row["options"] == self._options() and request.source in (None, row["source"])
+        return same and not request.rebuild
+
+    def _options(self) -> str:
+        pattern = {"pattern": self._request.pattern} if self._request.pattern else {}
+        return manifest.options_text({"zone": self._request.zone, **pattern})
+
+    def read(self, work: manifest.Work) -> dict[str, list[ReadResult]]:
+        """Read inputs to bronze; return the results by the ids of files.
+
+        Raises:
+            Unreadable: one cannot be read.
+            TooManyUnread: a larger part went to quarantine than the request allows.
+
+        """
+        if not work.read:
+            return {}
+        # Arrow is imported here, which a run with nothing new does without.
+        from doorkeeper_pipeline.jobs.read import (
+            read_copy,
+            read_piece,
+            tasks_of,
+        )
+        from doorkeeper_pipeline.sources.slices import SLICE_BYTES
+
+        request = self._request
+        for file_id, _ in work.read:
+            for table in ("lines", "quarantine"):
+                self._change.remove(table, places.of_file(file_id))
+        read = {file_id for file_id, _ in work.read}
+        merged.take_out(self._change, [row for row in self._known if row["file_id"] in read])
+        tasks = tasks_of(
+            work.read,
+            request.zone,
+            self._change.tables.root,
+            request.slice_bytes or SLICE_BYTES,
+            request.pattern,
+        )
+        results: dict[str, list[ReadResult]] = {file_id: [] for file_id, _ in work.read}
+        remote = {
+            task.path: task
+            for task in tasks
+            if task.records is None and places.is_address(task.path)
+        }
+        others = [task for task in tasks if task.path not in remote]
+        engine = self._around.engine
+        every_result = chain(
+            engine.map(read_piece, others, None), engine.over_files(read_copy, remote)
+        )
+        for done, result in enumerate(every_result, 1):
+            results[result.file_id].append(result)
+            self._change.add(result.parts)
+            self._around.tell(f"read {done} of {len(tasks)} pieces")
+        every = [result for found in results.values() for result in found]
+        _refuse(result.failure for result in every if result.failure)
+        for name, count in (warning for result in every for warning in result.warnings):
+            self.warnings[name] += count
+        if missing := sum(result.missing for result in every):
+            self.warnings["decisions that the trail itself says are missing"] += missing
+        self._check_quarantine(every)
+        return results
+
+    def _check_quarantine(self, every: list[ReadResult]) -> None:
+        """Refuse a run that could not read much: its tables would look complete.
+
+        Raises:
+            TooManyUnread: a larger part went to quarantine than the request allows.
+
+        """
+        quarantined = sum(result.quarantined for result in every)
+        lines = max(sum(result.lines for result in every), quarantined)
+        allowed = self._request.max_quarantined
+        # A torn line or two of a short log are normal, if they are not most of it.
+        matters = quarantined > FEW_LINES or 2 * quarantined > lines
+        if matters and quarantined * 100 > allowed * lines:
+            raise TooManyUnread(
+                f"{quarantined:,} of {lines:,} lines could not be read"
+                f" ({100 * quarantined / lines:.1f}%), and {allowed:g}% are allowed"
+                " (--max-quarantined): is --source or --zone wrong, or are these other files?"
+            )
+
+    def rows(
+        self, work: manifest.Work, results: dict[str, list[ReadResult]]
+    ) -> dict[str, dict[str, Any]]:
+        """Return the new rows of the table files, by id."""
+        files = {row["file_id"]: row for row in (*work.unchanged, *work.moved, *work.gone)}
+        for file_id, file in work.read:
+            files[file_id] = self._file_row(file_id, file, results[file_id])
+        return files
+
+    def _file_row(
+        self, file_id: str, file: SourceFile, results: list[ReadResult]
+    ) -> dict[str, Any]:
+        first = [result.first_ts for result in results if result.first_ts is not None]
+        last = [result.last_ts for result in results if result.last_ts is not None]
+        unread = sum_unread(result.unread for result in results)
+        return {
+            "file_id": file_id,
+            "path": file.path,
+            "source": file.source,
+            "options": self._options(),
+            "size": file.size,
+            "mtime_ns": file.mtime_ns,
+            "inode": file.inode,
+            "head_bytes": len(file.beginning),
+            "head_sha256": file.digest(),
+            "lines": sum(result.lines for result in results),
+            "decisions": sum(result.decisions for result in results),
+            "ignored": sum(result.ignored for result in results),
+            "quarantined": sum(result.quarantined for result in results),
+            "first_ts": min(first, default=None),
+            "last_ts": max(last, default=None),
+            "clusters": sorted(frozenset().union(*(result.clusters for result in results))),
+            "topic_id": file.topic_id or None,
+            "partition": file.records and file.records.partition,
+            "first_offset": file.records and file.records.first,
+            "end_offset": file.records and file.records.end,
+            "allowed_days": sorted(frozenset().union(*(result.allowed_days for result in results))),
+            "days": sorted({day for result in results for day in result.days}),
+            "unread_principals": sorted(unread.principals),
+            "nameless": unread.nameless,
+            "run_id": self._around.run_id,
+        }
+
+
+def _refuse(failures: Iterable[str]) -> None:
+    found = list(failures)
+    if not found:
+        return
+    more = len(found) - FAILURES_TOLD
+    told = found[:FAILURES_TOLD] + ([f"and {more} more"] if more > 0 else [])
+    raise (Unreadable if len(found) == 1 else PipelineError)("\n".join(told))

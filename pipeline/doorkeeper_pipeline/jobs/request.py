@@ -1,0 +1,128 @@
+"""The request of a run, its results, and its surroundings.
+
+A run that finds nothing new needs no more than this, so that neither Polars nor Arrow is imported.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper.acls.decision import Policy
+from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
+from doorkeeper_pipeline.jobs.options import RunOptions
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from doorkeeper_pipeline.engines.contract import Engine
+    from doorkeeper_pipeline.evaluation.evidence import Evidence
+    from doorkeeper_pipeline.jobs.findings import Group
+
+MAX_QUARANTINED = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """The options of a run.
+
+    Attributes:
+        out: The output folder.
+        inputs: Files, folders and patterns of logs and trails; addresses of files and of topics.
+        acls: Files of ACL sets and stores; empty keeps the bindings of the last run.
+        source: The source of all inputs; None: recognised for each.
+        pattern: The layout of log4j of logs that are not recognised without; empty for none.
+        zone: The zone of times in logs that have none.
+        rebuild: Whether files are read again that are known.
+        since: The begin of the window of drift and new_access; None for the last day.
+        policy: Super users, and the default without ACLs.
+        max_quarantined: The percentage of the lines read now that may go to quarantine.
+        thresholds: The evidence that a recommendation to remove an ACL needs.
+        sensitive: The beginnings of the names of topics that are sensitive.
+        excluded: Principals that the findings leave out.
+        accepted: Findings that they leave out, by id: accepted until a day.
+        networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
+        cluster: The cluster that the gold tables are about: one that the events name, or a name for
+            that of logs that name none; empty for the only one, or that of earlier runs.
+        different_servers: Whether audit logs and authorizer logs of the same time are of different
+            servers, and count both.
+        command_config: A file with the properties of a Kafka client, for topics; empty for none.
+        slice_bytes: Bytes of a large file that a task reads; None for the usual ones.
+
+    """
+
+    out: Path | str
+    inputs: tuple[str, ...]
+    acls: tuple[str, ...] = ()
+    source: str | None = None
+    pattern: str = ""
+    zone: str = "UTC"
+    rebuild: bool = False
+    since: dt.datetime | None = None
+    policy: Policy = field(default_factory=Policy)
+    max_quarantined: float = MAX_QUARANTINED
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
+    sensitive: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    accepted: Mapping[str, dt.date] = field(default_factory=dict)
+    networks: bool = True
+    cluster: str = ""
+    different_servers: bool = False
+    command_config: str = ""
+    slice_bytes: int | None = None
+
+    def kept(self) -> RunOptions:
+        """Return the options that stay with the tables."""
+        return RunOptions(
+            self.policy, self.networks, self.thresholds, self.sensitive, self.excluded
+        )
+
+    def text(self) -> str:
+        """Return all that the tables depend on but the inputs' contents."""
+        accepted = {name: until.isoformat() for name, until in self.accepted.items()}
+        values = {
+            **self.kept().values(),
+            "inputs": self.inputs,
+            "acls": self.acls,
+            "source": self.source,
+            "pattern": self.pattern,
+            "zone": self.zone,
+            "since": None if self.since is None else self.since.isoformat(),
+            "max_quarantined": self.max_quarantined,
+            "accepted": accepted,
+            "cluster": self.cluster,
+            "different_servers": self.different_servers,
+        }
+        return json.dumps(values, sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """The results of a run; the same numbers as its row in the table runs.
+
+    ``findings`` are groups, the highest first, and ``lines`` a summary of them and of refusals.
+    ``unread`` are the most frequent reasons of lines that went to quarantine, with their numbers.
+    """
+
+    run: dict[str, Any]
+    rows: dict[str, int]
+    gone: tuple[str, ...]
+    evidence: Evidence
+    findings: tuple[Group, ...] = ()
+    lines: tuple[str, ...] = ()
+    unread: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """The surroundings of a run: an engine, the time, its id, and the progress output."""
+
+    engine: Engine
+    now: Callable[[], dt.datetime]
+    run_id: str
+    version: str
+    tell: Callable[[str], None]
+    checkpoint: Callable[[str], None] = lambda _: None

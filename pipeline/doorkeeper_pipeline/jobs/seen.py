@@ -1,0 +1,105 @@
+"""What the last run saw: where all of it is as it was, a run leaves the tables alone.
+
+The file ``manifest/seen.json`` has digests of the options and the release, of the inputs (path,
+size, time and number of each file), of the ACLs, and of the versions of the tables as the run left
+them. Neither Polars nor the format of tables is imported to compare them. Topics and addresses
+cannot be compared so: they are known by a run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper_pipeline.sources.acl_places import digest_of
+from doorkeeper_pipeline.sources.files import list_files, state_of
+from doorkeeper_pipeline.tables import places
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Iterable
+
+    from doorkeeper_pipeline.jobs.request import RunRequest
+
+FILE = "manifest/seen.json"
+
+
+class Seen(NamedTuple):
+    """Digests of what a run depends on."""
+
+    options: str
+    inputs: str
+    acls: str
+
+
+class Unchanged(NamedTuple):
+    """The last run, which saw what is there now: when it began (UTC), and how it ended."""
+
+    started: str
+    contradicts: bool
+
+
+def look(request: RunRequest, version: str) -> Seen | None:
+    """Return what there is; None where a run alone can tell.
+
+    Raises:
+        Unreadable: an input or a set of ACLs is not there.
+
+    """
+    if any(map(places.is_address, (request.out, *request.inputs))) or request.rebuild:
+        return None
+    acls = digest_of(request.acls)
+    if not acls:
+        return None
+    states = (state_of(path) for path in list_files(request.inputs))
+    return Seen(_digest((request.text(), version)), _digest(states), acls)
+
+
+def unchanged(request: RunRequest, version: str) -> Unchanged | None:
+    """Return the last run if nothing is new since; None where something is, or may be.
+
+    Raises:
+        Unreadable: an input or a set of ACLs is not there.
+
+    """
+    if places.is_address(request.out):
+        return None
+    try:
+        kept = json.loads(Path(request.out, FILE).read_text(encoding="utf-8"))
+        last, seen, tables = Unchanged(*kept["run"]), Seen(*kept["seen"]), kept["tables"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None  # no run, or one of another release
+    if tables != _versions(request.out) or seen != look(request, version):
+        return None
+    return last
+
+
+def keep(out: Path | str, seen: Seen | None, started: dt.datetime, *, contradicts: bool) -> None:
+    """Keep what a complete run saw; with None, that its tables do not depend on that alone."""
+    if places.is_address(out):
+        return
+    path = Path(out, FILE)
+    if seen is None:
+        path.unlink(missing_ok=True)
+        return
+    last = Unchanged(started.isoformat(timespec="seconds"), contradicts)
+    kept = {"run": last, "seen": seen, "tables": _versions(out)}
+    new = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    new.write_text(json.dumps(kept), encoding="utf-8")
+    new.replace(path)
+
+
+def _versions(out: Path | str) -> str:
+    """Return a digest of the newest version of each table."""
+    found = []
+    for log in sorted(Path(out).glob("*/*/_delta_log")):
+        versions = (path.name for path in log.iterdir() if path.stem.isdigit())
+        found.append((str(log.relative_to(out)), max(versions, default="")))
+    return _digest(found)
+
+
+def _digest(values: Iterable[object]) -> str:
+    return hashlib.sha256(json.dumps(list(values)).encode()).hexdigest()

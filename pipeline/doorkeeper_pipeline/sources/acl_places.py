@@ -1,0 +1,68 @@
+"""Places of sets of ACLs: their dates, and whether they changed, without reading them.
+
+A listing such as ``acls.txt@2026-10-01`` was made on that day, or at that time (UTC).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from doorkeeper_pipeline.errors import Unreadable
+
+
+def dated(place: str) -> tuple[str, dt.datetime | None]:
+    """Return the path of a place, and its date; None where it has none."""
+    path, _, text = place.rpartition("@")
+    if not path or Path(place).exists():
+        return place, None
+    try:
+        at = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return place, None
+    return path, at if at.tzinfo else at.replace(tzinfo=dt.UTC)
+
+
+def times_of(places: Sequence[str], now: dt.datetime) -> list[dt.datetime]:
+    """Return the times of sets at places: the dates of listings, and now."""
+    return sorted({dated(place)[1] or now for place in places})
+
+
+def digest_of(places: Sequence[str]) -> str:
+    """Return a digest of sets at places and of their dates; empty where none can be made.
+
+    A folder has none, nor has a store: its newest rows may be in files beside it.
+
+    Raises:
+        Unreadable: a file cannot be read.
+
+    """
+    whole = hashlib.sha256()
+    for place in places:
+        name, at = dated(place)
+        path = Path(name)
+        if path.is_dir() or is_store(path):
+            return ""
+        try:
+            with path.open("rb") as file:
+                whole.update(hashlib.file_digest(file, hashlib.sha256).digest())
+        except OSError as error:
+            raise Unreadable(f"{path}: {error.strerror}") from error
+        whole.update(b"" if at is None else at.isoformat().encode())
+    return whole.hexdigest()
+
+
+def is_store(path: Path) -> bool:
+    """Say whether a file is an SQLite database.
+
+    Raises:
+        Unreadable: the file cannot be read.
+
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror}") from error
