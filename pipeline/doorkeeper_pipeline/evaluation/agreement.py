@@ -52,7 +52,7 @@ class Given(NamedTuple):
     """The ACLs in force at the end, compiled, and the texts of all that ever were."""
 
     acls: Index
-    texts: frozenset[str]
+    texts: pl.Series
 
 
 def compare(given: Given, table: DecisionTable) -> pa.Table:
@@ -64,11 +64,13 @@ def compare(given: Given, table: DecisionTable) -> pa.Table:
     """
     frame = _recompute(given.acls, table)
     names_acl = pl.col(RULE) == RuleKind.MATCHING_ACL.value
-    listed = pl.col(RULE_BINDING).is_in(list(given.texts)) | (pl.col(RULE_BINDING) == "")
+    named = frame.filter(names_acl, pl.col(RULE_BINDING) != "").select(RULE_BINDING).unique()
+    unlisted = named.join(given.texts.to_frame(RULE_BINDING), on=RULE_BINDING, how="anti")
+    is_unlisted = names_acl & pl.col(RULE_BINDING).is_in(unlisted[RULE_BINDING].to_list())
     found = frame.group_by(GROUP).agg(
         pl.col(COUNT).sum(),
         pl.col(COUNT).filter(pl.col(OUTCOME) == pl.col("outcome_now")).sum().alias("agreeing"),
-        pl.col(COUNT).filter(names_acl & ~listed).sum().alias("unlisted"),
+        pl.col(COUNT).filter(is_unlisted).sum().alias("unlisted"),
         pl.col(FIRST).min(),
         pl.col(LAST).max(),
     )

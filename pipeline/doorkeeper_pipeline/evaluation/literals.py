@@ -43,8 +43,14 @@ from doorkeeper_pipeline.shell import word
 
 NAME = (RESOURCE_TYPE, RESOURCE_NAME)
 _SOMEBODY, _SOMETHING = "User:a", "a"
+_DIGEST_BYTES = 18
+"""The bytes of a digest that make an id: a multiple of three, so that they can be encoded together.
+"""
+_PLAIN = "^[A-Za-z0-9_.][A-Za-z0-9_.-]*$"
+_STAND_IN = "0-any-plain-name-0"
+"""Names that no shell and no tool changes have the answer of this one, with themselves in it."""
 _MASK = "operations"
-_AS = "as"
+_AS, _ASKED = "as", "asked"
 
 
 def frame_of(bindings: Iterable[AclBinding]) -> pl.DataFrame:
@@ -100,8 +106,11 @@ def ids_of(frame: pl.DataFrame) -> pl.Series:
         for part in (pl.col(name).str.len_chars().cast(pl.String), pl.lit(":"), pl.col(name))
     ]
     texts = frame.select(pl.concat_str(parts)).to_series().to_list()
-    encode, digest = base64.urlsafe_b64encode, hashlib.sha256
-    found = [encode(digest(text.encode()).digest())[:ID_LENGTH].decode("ascii") for text in texts]
+    digest = hashlib.sha256
+    beginnings = b"".join([digest(text.encode()).digest()[:_DIGEST_BYTES] for text in texts])
+    encoded = base64.urlsafe_b64encode(beginnings).decode("ascii")
+    width = _DIGEST_BYTES * 4 // 3
+    found = [encoded[at : at + ID_LENGTH] for at in range(0, len(encoded), width)]
     return pl.Series("binding_id", found, pl.String)
 
 
@@ -187,11 +196,29 @@ def _with_answers(
     kind: pl.DataType,
     answer: str,
 ) -> pl.DataFrame:
-    """Add a column of the answers of a function to each different combination of columns."""
+    """Add a column of the answers of a function to each different combination of columns.
+
+    Of plain names of resources one is asked about, in place of all.
+    """
+    if RESOURCE_NAME in names:
+        is_plain = pl.col(RESOURCE_NAME).str.contains(_PLAIN) & (
+            pl.col(RESOURCE_TYPE) != ResourceType.CLUSTER.name
+        )
+        frame = frame.with_columns(
+            pl.when(is_plain).then(pl.lit(_STAND_IN)).otherwise(RESOURCE_NAME).alias(_ASKED)
+        )
+        names = [_ASKED if name == RESOURCE_NAME else name for name in names]
     asked = frame.select(names).unique()
     found = [function(*row) for row in asked.iter_rows()]
     answers = asked.with_columns(pl.Series(answer, found, kind))
-    return frame.join(answers, on=list(names), how="left", maintain_order="left")
+    frame = frame.join(answers, on=list(names), how="left", maintain_order="left")
+    if _ASKED not in names:
+        return frame
+    if kind == pl.String():
+        own = pl.col(answer).str.replace(_STAND_IN, pl.col(RESOURCE_NAME), literal=True)
+        is_plain = pl.col(_ASKED) == _STAND_IN
+        frame = frame.with_columns(pl.when(is_plain).then(own).otherwise(answer).alias(answer))
+    return frame.drop(_ASKED)
 
 
 def _implying_operation(operation: str, operations: int) -> str:

@@ -213,20 +213,26 @@ def _rhythms(refusals: pl.DataFrame) -> pl.DataFrame:
         pl.col(LAST).max(),
     )
     begin, end = (pl.col(name).dt.truncate("1m") for name in (FIRST, LAST))
-    most = (
+    largest = (
         asking.group_by(PRINCIPAL, begin.alias("begin"))
+        .agg(pl.len().alias("at_once"))
+        .sort("at_once", "begin", descending=[True, False])
+        .unique(PRINCIPAL, keep="first", maintain_order=True)
+    )
+    many = every.join(largest, on=PRINCIPAL).filter(
+        (pl.col("names") >= MANY) | (pl.col("at_once") >= MANY)
+    )
+    most = (
+        asking.with_columns(begin.alias("begin"))
+        .join(many.select(PRINCIPAL, "begin"), on=[PRINCIPAL, "begin"], how="semi")
+        .group_by(PRINCIPAL)
         .agg(
-            pl.len().alias("at_once"),
             end.mode().min().alias("end"),
             end.value_counts().struct.field("count").max().alias("same_end"),
             pl.col(ROUNDS).median(),
         )
-        .sort("at_once", "begin", descending=[True, False])
-        .unique(PRINCIPAL, keep="first", maintain_order=True)
     )
-    found = every.join(most, on=PRINCIPAL).filter(
-        (pl.col("names") >= MANY) | (pl.col("at_once") >= MANY)
-    )
+    found = many.join(most, on=PRINCIPAL)
     asked = found.rename({FIRST: "first", LAST: "last"}).select(_Asking._fields)
     words = [_words(_Asking(*row)) for row in asked.iter_rows()]
     return found.select(PRINCIPAL).with_columns(pl.Series(RHYTHM, words, pl.String))

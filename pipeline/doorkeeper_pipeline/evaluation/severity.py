@@ -25,11 +25,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from functools import cache
 from typing import Final, NamedTuple
 
 from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
+    AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
@@ -85,6 +87,29 @@ _OF_TOKENS: Final = frozenset({AclOperation.ALL, AclOperation.CREATE_TOKENS})
 
 def opening_of(binding: AclBinding, around: ClusterContext) -> Opening:
     """Return the severity of the first rule that holds, and its words."""
+    (resource_type, name, pattern_type), entry = binding
+    is_one = pattern_type is PatternType.LITERAL and name != WILDCARD
+    if not is_one or name.startswith(around.sensitive or "\0"):
+        return _first(binding, around)
+    # No rule asks which other name it is, or whose.
+    principal = WILDCARD_PRINCIPAL if _is_for_all(binding) else ""
+    return _of_one_name(resource_type, principal, entry.operation, entry.permission_type, around)
+
+
+@cache
+def _of_one_name(
+    resource_type: ResourceType,
+    principal: str,
+    operation: AclOperation,
+    permission: AclPermissionType,
+    around: ClusterContext,
+) -> Opening:
+    pattern = ResourcePattern(resource_type, "", PatternType.LITERAL)
+    entry = AccessControlEntry(principal, WILDCARD, operation, permission)
+    return _first(AclBinding(pattern, entry), around)
+
+
+def _first(binding: AclBinding, around: ClusterContext) -> Opening:
     for _, severity, rule in RULES:
         opens = rule(binding, around)
         if opens:

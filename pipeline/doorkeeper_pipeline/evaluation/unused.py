@@ -108,7 +108,8 @@ def unused_bindings(
     policy: Policy,
 ) -> list[Unused]:
     """Return all that nothing hung on, in the order of the bindings."""
-    by_number = {row[BINDING]: row for row in totals.iter_rows(named=True)}
+    counts = totals.select(BINDING, USES, DECISIVE)
+    by_number = {row[BINDING]: row for row in counts.iter_rows(named=True)}
     kept: set[int] = set()
     covered: dict[int, set[int]] = {}
     for number, keeper in zip(
@@ -213,17 +214,23 @@ def _keepers_in(shared: Ranked, block: Block) -> pa.Table:
     second = np.full(size, _NOTHING, np.int32)
     np.minimum.at(second, asking[~is_first], ranks[bindings[~is_first]])
     has_second = is_first & (second[asking] != _NOTHING)
-    pairs = np.concatenate(
-        [
-            np.stack([bindings[is_first], bindings[is_first]], axis=1),
-            np.stack([bindings[~is_first], by_rank[first[asking[~is_first]]]], axis=1),
-            np.stack([bindings[has_second], by_rank[second[asking[has_second]]]], axis=1),
-        ]
+    width = max(index.size, 1)
+    pairs = np.unique(
+        np.concatenate(
+            [
+                _pairs(bindings[is_first], bindings[is_first], width),
+                _pairs(bindings[~is_first], by_rank[first[asking[~is_first]]], width),
+                _pairs(bindings[has_second], by_rank[second[asking[has_second]]], width),
+            ]
+        )
     )
-    pairs = np.unique(pairs, axis=0)
-    return pa.table(
-        [pa.array(pairs[:, 0], pa.int32()), pa.array(pairs[:, 1], pa.int32())], schema=KEPT
-    )
+    columns = [pa.array(pairs // width, pa.int32()), pa.array(pairs % width, pa.int32())]
+    return pa.table(columns, schema=KEPT)
+
+
+def _pairs(ones: NDArray[np.int32], others: NDArray[np.int32], width: int) -> NDArray[np.int64]:
+    """Return pairs of bindings as numbers, which sort ten times as fast."""
+    return ones.astype(np.int64) * width + others
 
 
 def _breadth(binding: AclBinding) -> tuple[int, int, int, int]:

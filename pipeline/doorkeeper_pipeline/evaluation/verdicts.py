@@ -468,5 +468,6 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
+@lru_cache(1 << 16)
 def _day(at: dt.datetime | None) -> str:
     return "an unknown day" if at is None else f"{at:%Y-%m-%d}"

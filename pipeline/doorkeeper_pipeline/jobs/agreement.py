@@ -32,9 +32,10 @@ from doorkeeper_pipeline.evaluation.questions import (
     LAST,
     PRINCIPAL,
 )
-from doorkeeper_pipeline.jobs.asking import Part, Question, ask
+from doorkeeper_pipeline.jobs.asking import Question, ask
 from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from doorkeeper_pipeline.jobs.clients import clients
+from doorkeeper_pipeline.jobs.distinct import Part
 from doorkeeper_pipeline.jobs.observed import days
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def outcomes(asked: GoldInput) -> Question:
     """Ask for recorded outcomes beside those that the ACLs in force at the end lead to."""
     frame = pl.from_arrow(asked.bindings)
     assert isinstance(frame, pl.DataFrame)
-    texts = frozenset(frame.select(text()).to_series().to_list())
+    texts = frame.select(text()).to_series().unique()
     return Question(compare, Given(asked.index(asked.acls.bindings), texts), PARTS)
 
 

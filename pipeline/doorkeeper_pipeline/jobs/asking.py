@@ -11,26 +11,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-from doorkeeper_pipeline.jobs.distinct import distinct, plain, scan
+from doorkeeper_pipeline.jobs.distinct import BUCKET, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from doorkeeper_pipeline.engines.contract import Engine
+    from doorkeeper_pipeline.jobs.distinct import Part
 
 KEPT_BYTES = 128 << 20
 """How much of the distinct decisions is kept between passes: a million of them. The answers of sets
 of ACLs to them, kept beside them, take as much again."""
-
-
-class Part(NamedTuple):
-    """Files of decisions that one task reads.
-
-    ``by`` are the columns that distinguish the rows; empty where the files have each once.
-    """
-
-    files: tuple[str, ...]
-    by: tuple[str, ...] = ()
 
 
 class Question(NamedTuple):
@@ -80,9 +71,8 @@ def _table(kept: dict[Part, DecisionTable], part: Part) -> DecisionTable:
     """Return the decisions of a part, and keep them; the oldest go where all would be too large."""
     found = kept.pop(part, None)
     if found is None:
-        rows = scan(part.files)
-        rows = distinct(rows, part.by) if part.by else rows.drop("span", "bucket")
-        found = DecisionTable(plain(rows.sort("principal").collect().to_arrow()))
+        rows = part.rows().drop("span", BUCKET, strict=False).sort("principal")
+        found = DecisionTable(plain(rows.to_arrow()))
     kept[part] = found
     while sum(each.rows.nbytes for each in kept.values()) > KEPT_BYTES:
         del kept[next(iter(kept))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
@@ -29,6 +29,33 @@ Jobs that could do with fewer of them ask for all: the decisions are brought tog
 """
 
 COUNTS = ("count", "first_ts", "last_ts")
+
+
+BUCKET = "bucket"
+"""The column with the number of a principal and a resource name."""
+
+
+class Part(NamedTuple):
+    """Distinct decisions that one task reads.
+
+    ``by`` are the columns that distinguish them; empty where the files have each once. ``first``
+    and ``end`` bound their numbers; where the end is 0 they are all that the files have.
+    """
+
+    files: tuple[str, ...]
+    by: tuple[str, ...] = ()
+    first: int = 0
+    end: int = 0
+
+    def rows(self) -> pl.DataFrame:
+        """Return the decisions, with their numbers where these are bounded."""
+        found = scan(self.files)
+        if self.end:
+            found = found.filter(pl.col(BUCKET).is_between(self.first, self.end, closed="left"))
+        if self.by:
+            number = (BUCKET,) if self.end else ()
+            found = distinct(found, (*number, *self.by))
+        return found.collect()
 
 
 def distinct(decisions: pl.LazyFrame, by: Sequence[str] = DISTINCT) -> pl.LazyFrame:

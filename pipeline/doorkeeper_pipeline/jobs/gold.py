@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.evaluation.acl_sets import AclSet
     from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
     from doorkeeper_pipeline.evaluation.index import Index
-    from doorkeeper_pipeline.jobs.asking import Part, Question
+    from doorkeeper_pipeline.jobs.asking import Question
+    from doorkeeper_pipeline.jobs.distinct import Part
 
     Asking = Callable[["GoldInput"], Question]
 
@@ -39,8 +40,7 @@ class GoldInput:
     Attributes:
         engine: The engine for large work.
         decisions: The Parquet files of the table decisions that are asked about, all of them.
-        sums: The files of their distinct decisions, a bucket each; empty where they are not summed
-            up.
+        sums: The parts of their distinct decisions; empty where they are not summed up.
         known_days: Rows of the table days that hold; None if nothing is known.
         undated: The files of decisions of the days that are not among them.
         bindings: The table bindings; ``current`` are those in force at the end.
@@ -66,7 +66,7 @@ class GoldInput:
 
     engine: Engine
     decisions: tuple[str, ...]
-    sums: tuple[str, ...] = ()
+    sums: tuple[Part, ...] = ()
     known_days: pa.Table | None = None
     undated: tuple[str, ...] = ()
     bindings: pa.Table
@@ -122,11 +122,9 @@ class GoldInput:
     def ask(self, *questions: Question) -> list[pa.Table]:
         """Return the answers of all parts of the distinct decisions to some questions."""
         from doorkeeper_pipeline.jobs import asking
-        from doorkeeper_pipeline.jobs.distinct import DISTINCT
+        from doorkeeper_pipeline.jobs.distinct import DISTINCT, Part
 
-        parts = [asking.Part((file,)) for file in self.sums]
-        if not parts and self.decisions:
-            parts = [asking.Part(self.decisions, DISTINCT)]
+        parts = self.sums or ((Part(self.decisions, DISTINCT),) if self.decisions else ())
         return asking.ask(self.engine, parts, questions, self.kept)
 
 

@@ -155,15 +155,13 @@ class GoldTables:
         """Return the input of the jobs; sum up the distinct decisions that are new."""
         self._around.tell("summing up distinct decisions")
         request, engine = self._request, self._around.engine
-        last = sums.covered_by(self._made)
-        files, covered = sums.up_to_date(
-            self._change, engine, self._started.date(), self._cluster, last
+        parts, self.digests[sums.TABLE] = sums.up_to_date(
+            self._change, engine, self._cluster, self._made.get(sums.TABLE, "")
         )
-        self.digests[sums.TABLE] = covered.text()
         asked = GoldInput(
             engine=engine,
             decisions=tuple(map(self._tables.place_of, self._own_decisions())),
-            sums=files,
+            sums=parts,
             bindings=bindings.to_arrow(),
             policy=request.policy,
             networks=request.networks,

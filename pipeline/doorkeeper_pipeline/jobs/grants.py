@@ -58,7 +58,6 @@ from doorkeeper_pipeline.jobs.observed import (
 from doorkeeper_pipeline.schemas import GRANT_USAGE, OVERBROAD_GRANTS, UNUSED_GRANTS
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Sequence
 
     import pyarrow as pa
@@ -92,16 +91,19 @@ def grants(asked: GoldInput) -> dict[str, pa.Table]:
 class GrantVerdict(NamedTuple):
     """The verdict about one binding in force, and the days of the history that it rests on.
 
-    ``opening`` is what the binding opens. ``narrowing`` says why a narrower grant may not stand in
-    its place, ``names`` why its names cannot be listed; empty where it may, and where they can.
+    ``opening`` is what the binding opens.
     """
 
     judged: Judged
-    known_from: dt.datetime | None
     days_known: int
     opening: Opening
-    narrowing: str = ""
-    names: str = ""
+    grant: Grant
+    known: Known
+
+    @property
+    def narrowing(self) -> str:
+        """Return why a narrower grant may not stand in its place; empty where it may."""
+        return doubt_about(self.grant, self.known)
 
 
 def verdicts(
@@ -111,7 +113,8 @@ def verdicts(
     acls, known, unlisted = asked.acls, known_in(asked), asked.once(generated_in)
     principals = {each.entry.principal for each in acls.bindings} - {WILDCARD_PRINCIPAL}
     around = ClusterContext(len(principals | known.activity.keys()), asked.sensitive)
-    used = {row[BINDING]: row for row in totals.iter_rows(named=True)}
+    times = totals.select(BINDING, USES, LAST)
+    used = {row[BINDING]: row for row in times.iter_rows(named=True)}
     reasons = {each.binding: each for each in unneeded}
     is_shut = shut_by_denies(acls.bindings, networks=asked.networks)
     found = []
@@ -129,16 +132,9 @@ def verdicts(
             shut=unused is not None and is_shut(binding),
             names=unlisted.get(number, ""),
         )
-        found.append(
-            GrantVerdict(
-                judge(grant, known),
-                grant.known_from,
-                int(known.days_of(grant)),
-                opening_of(binding, around),
-                doubt_about(grant, known),
-                grant.names,
-            )
-        )
+        opening = opening_of(binding, around)
+        days_known = int(known.days_of(grant))
+        found.append(GrantVerdict(judge(grant, known), days_known, opening, grant, known))
     return found
 
 
@@ -150,7 +146,7 @@ def columns_of(acls: AclSet, judged: Sequence[GrantVerdict]) -> pl.DataFrame:
             "verdict": [each.judged.verdict.value for each in judged],
             "rule": [each.judged.rule for each in judged],
             "why": [each.judged.why for each in judged],
-            "known_from": pl.Series([each.known_from for each in judged], dtype=_TIME),
+            "known_from": pl.Series([each.grant.known_from for each in judged], dtype=_TIME),
             "days_known": pl.Series([each.days_known for each in judged], dtype=pl.Int64),
             **_openings(judged),
         },
@@ -269,7 +265,7 @@ def _unused_table(
                 verdict.judged.verdict.value,
                 verdict.judged.rule,
                 verdict.judged.why,
-                verdict.known_from,
+                verdict.grant.known_from,
             )
             for each, verdict in zip(found, chosen, strict=True)
         ],

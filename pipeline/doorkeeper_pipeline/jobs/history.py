@@ -62,7 +62,7 @@ def history(
     return GoldInput(
         engine=engine,
         decisions=tuple(decisions),
-        sums=sums.files_of(tables, chosen),
+        sums=sums.parts_of(tables, chosen),
         known_days=days.to_arrow() if tables.parts("days") else None,
         bindings=bindings.to_arrow(),
         policy=policy,

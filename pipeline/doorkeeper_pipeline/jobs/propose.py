@@ -100,9 +100,9 @@ def _patterns(
 ) -> tuple[tuple[AclBinding, str], ...]:
     """Return the grants that would have been narrowed, were their names not generated."""
     return tuple(
-        (binding, each.names)
+        (binding, each.grant.names)
         for binding, each in sorted(judged.items(), key=lambda pair: pair[0])
-        if each.names and _is_for(wanted, binding)
+        if each.grant.names and _is_for(wanted, binding)
     )
 
 

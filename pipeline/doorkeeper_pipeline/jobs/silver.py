@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     FileRow = Mapping[str, Any]
 
-LINES_A_SPAN = 300_000
+LINES_A_SPAN = 25_000
 """Rows of the table ``lines`` that a span should have: so few are made anew for new ones."""
 
 LINES_MAX = 2_000_000

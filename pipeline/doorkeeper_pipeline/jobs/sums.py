@@ -1,48 +1,50 @@
 """Distinct decisions with their counts: the partial aggregates of which gold tables are made.
 
-The table ``distinct_decisions`` has them for three kinds of spans:
+The table ``distinct_decisions`` has them of two kinds:
 
-    days/2026-11-22/0000of0001-*   a file of decisions, made with it and named for it
-    before/0000of0004-*            all days before one, so that old days are not read again
-    all/0000of0004-*               the whole history
+    days/2026-11-22/0000of0004-*   a file of decisions, made with it and named for it
+    all/0000of0004-*               the whole history, cut by the numbers of its rows
+    all/news0000-*                 what came since these parts were made
 
-A file is of one cluster: that of a day as its decisions, and the others are in ``before~<mark>/``
-and ``all~<mark>/`` where the cluster has a name.
+A file is of one cluster: that of a day as its decisions, and the others are in ``all~<mark>/``
+where the cluster has a name.
 
-Rows have a number by principal and resource name, and stand in its order. Old days and the whole
-history are cut into equal parts of these numbers, a file and a task each, which reads of other
-files what has numbers of its part. Where days only came, they are added to the sum of the whole
-history: a part in which nothing is new stays as it is. Where one of the last two days has changed,
-these days are added to ``before``; where an older one has, the days are summed up anew. Decisions
-are not read again for that. What a sum covers is kept with the run (``Covered``): files of
-decisions have random names and never change, so a digest of their names says whether it still
-holds.
+Rows have a number by principal and resource name, and stand in its order. The history is cut into
+equal parts of these numbers: a task of a question reads a file, and of the news what has numbers of
+its part. Most parts have news at each run, for most principals do something each hour, while few of
+the news are decisions that were never seen. So news are not written into the parts before they are
+many.
+
+News are the difference between the files of decisions before and after: what came with new ones,
+and with those that were made anew in place of others. Where these lack something that the others
+had, the history is summed up anew, of its days; decisions are not read again for that. What the
+history covers is kept with the run: files of decisions have random names and never change, so a
+digest of their names says whether it still holds.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 import polars as pl
 
-from doorkeeper_pipeline.jobs.distinct import COUNTS, DISTINCT, distinct
+from doorkeeper_pipeline.jobs.distinct import BUCKET, COUNTS, DISTINCT, Part, distinct
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import DataFile, write_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from doorkeeper_pipeline.engines.contract import Engine, Task
     from doorkeeper_pipeline.jobs.belonging import Cluster
     from doorkeeper_pipeline.tables.delta import Change, Tables
 
 TABLE = "distinct_decisions"
-BUCKET = "bucket"
 BUCKETS = 4096
 """How many numbers of principals and resource names there are."""
 
@@ -52,28 +54,13 @@ ROWS_A_PART = 1 << 15
 ROWS_A_GROUP = 1 << 13
 """Rows of a group of a file: what a task reads at least of each file."""
 
-OPEN_DAYS = 1
-"""How many days before the newest one change so often that ``before`` leaves them out."""
+ROWS_OF_NEWS = 1 << 19
+"""How many rows of files a task makes into a file of news, about."""
 
-_DAYS = "days/"
-_BEFORE, _ALL = "before", "all"
+NEWS_MAX = 8
+"""Files of news that are read beside the parts."""
 
-
-class Covered(NamedTuple):
-    """The day before which the sum of old days is, and digests of what the two sums cover."""
-
-    day: str = ""
-    before: str = ""
-    all: str = ""
-
-    def text(self) -> str:
-        """Return it as it is kept with a run."""
-        return " ".join(self)
-
-
-def covered_by(digests: Mapping[str, str]) -> Covered:
-    """Return what the sums of a run cover, by the digests that are kept with it."""
-    return Covered(*digests.get(TABLE, "  ").split(" "))
+_DAYS, _ALL, _NEWS = "days/", "all", "news"
 
 
 class DecisionsFile(NamedTuple):
@@ -84,28 +71,30 @@ class DecisionsFile(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SumTask:
-    """A part of a sum: what it was, files of which some rows are added, and the name of its file.
+class NewsTask:
+    """Files of distinct decisions that came, those that they stand for, and the name of the news.
 
-    ``was`` is empty, or the file of the same part, which stays where nothing is added to it.
+    The latter are of the same day.
     """
 
-    was: str
-    files: tuple[str, ...]
-    span: str
+    came: tuple[str, ...]
+    went: tuple[str, ...]
     name: str
-    first: int
-    end: int
 
 
-class _Sum(NamedTuple):
-    """Files of distinct decisions, and the paths of the decisions that they cover."""
+class News(NamedTuple):
+    """A file of news, if there are any; ``loses``: what went had decisions that did not come."""
 
-    parts: tuple[DataFile, ...]
-    covered: frozenset[str]
+    part: DataFile | None
+    loses: bool = False
 
 
-_NOTHING = _Sum((), frozenset())
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumTask:
+    """A part of the history: what is added up, and the name of its file."""
+
+    part: Part
+    name: str
 
 
 def write_distinct(out: str, decisions: pl.LazyFrame, path: str) -> DataFile:
@@ -122,45 +111,63 @@ def sum_file(out: str, file: DecisionsFile) -> DataFile:
     return write_distinct(out, contents.scan("decisions", [file.place]), file.path)
 
 
+def news_of(out: str, task: NewsTask) -> News:
+    """Write what came: the function of the tasks."""
+    by = [BUCKET, *DISTINCT]
+    if not task.came:
+        return News(None, loses=True)
+    rows = distinct(contents.scan(TABLE, task.came), by)
+    if task.went:
+        was = distinct(contents.scan(TABLE, task.went), by)
+        both = was.join(rows, on=by, how="left", nulls_equal=True, suffix="_now")
+        same = [pl.col(name) == pl.col(f"{name}_now") for name in COUNTS]
+        grown = (
+            (pl.col("count") < pl.col("count_now"))
+            & (pl.col("first_ts") >= pl.col("first_ts_now"))
+            & (pl.col("last_ts") <= pl.col("last_ts_now"))
+        )
+        is_there = grown | pl.all_horizontal(same)
+        if both.select(~is_there.fill_null(value=False).all()).collect().item():
+            return News(None, loses=True)
+        rows = (
+            rows.join(was, on=by, how="left", nulls_equal=True, suffix="_was")
+            .with_columns(pl.col("count") - pl.col("count_was").fill_null(0))
+            .filter(pl.col("count") > 0)
+        )
+    found = rows.select(*by, *COUNTS).collect()
+    return News(None if found.is_empty() else _write(out, found, _ALL, task.name))
+
+
 def sum_part(out: str, task: SumTask) -> DataFile | None:
-    """Write a part of a sum, or nothing where it stays: the function of the tasks."""
-    columns = (BUCKET, *DISTINCT, *COUNTS)
-    of_it = pl.col(BUCKET).is_between(task.first, task.end, closed="left")
-    rows = contents.scan(TABLE, task.files).filter(of_it).select(columns).collect()
-    if rows.is_empty():
-        return None
-    if task.was:
-        rows = pl.concat([contents.scan(TABLE, [task.was]).select(columns).collect(), rows])
-    found = distinct(rows.lazy(), (BUCKET, *DISTINCT)).collect()
-    return _write(out, found, task.span, task.name)
+    """Write a part of the history, or nothing where it has no rows: the function of the tasks."""
+    found = task.part.rows()
+    return None if found.is_empty() else _write(out, found, _ALL, task.name)
 
 
 def up_to_date(
-    change: Change, engine: Engine, today: dt.date, cluster: Cluster, last: Covered
-) -> tuple[tuple[str, ...], Covered]:
-    """Return the files of the distinct decisions of a cluster's whole history; make missing ones.
+    change: Change, engine: Engine, cluster: Cluster, last: str
+) -> tuple[tuple[Part, ...], str]:
+    """Return the distinct decisions of a cluster's whole history; make what is missing.
 
-    ``today`` is the last day (UTC) that may be in the past: later ones are mistakes of clocks.
-    ``last`` is what the sums of the last run cover, and the result says it of those of this one.
+    ``last`` says what those of the last run cover, and the result what they cover now.
     """
-    decisions = cluster.files_of(change.parts("decisions"))
-    found = change.parts(TABLE, _folder_of(_ALL, cluster.name))
-    if last.all != _digest(part.path for part in decisions) or (decisions and not found):
-        sums = _Sums(change, engine, today, cluster, last)
-        found, last = sums.renew(), sums.covered
-    return tuple(change.tables.place_of(part) for part in found), last
+    covered = _digest(part.path for part in cluster.files_of(change.parts("decisions")))
+    folder = _folder_of(cluster)
+    if covered != last or not change.parts(TABLE, folder):
+        _Sums(change, engine, cluster).renew(last)
+    return _parts_of(change.tables, change.parts(TABLE, folder)), covered
 
 
-def files_of(tables: Tables, cluster: Cluster) -> tuple[str, ...]:
-    """Return the files of the distinct decisions of a cluster's whole history.
+def parts_of(tables: Tables, cluster: Cluster) -> tuple[Part, ...]:
+    """Return the distinct decisions of a cluster's whole history.
 
     There are none if they are not up to date: where the last run was for another cluster.
     """
     decisions = _digest(part.path for part in cluster.files_of(tables.parts("decisions")))
     kept = cluster.own(tables.read("runs"))["digests"].drop_nulls().to_list()
-    if not kept or covered_by(json.loads(kept[-1])).all != decisions:
+    if not kept or json.loads(kept[-1]).get(TABLE) != decisions:
         return ()
-    return tuple(tables.files(TABLE, _folder_of(_ALL, cluster.name)))
+    return _parts_of(tables, tables.parts(TABLE, _folder_of(cluster)))
 
 
 def drop(change: Change, paths: Iterable[str]) -> None:
@@ -174,24 +181,101 @@ def drop(change: Change, paths: Iterable[str]) -> None:
 class _Sums:
     """Makes the sums that a change of a cluster's decisions asks for."""
 
-    def __init__(
-        self, change: Change, engine: Engine, today: dt.date, cluster: Cluster, last: Covered
-    ) -> None:
+    def __init__(self, change: Change, engine: Engine, cluster: Cluster) -> None:
         self._change = change
         self._engine = engine
         self._cluster = cluster
-        self.covered = last
-        self._files = self._renew_files()
-        self._days = sorted({places.day_of(path) for path in self._files})
-        self._today = today.isoformat()
+        self._folder = _folder_of(cluster)
 
-    def renew(self) -> list[DataFile]:
-        """Return the files of the sum of the whole history, which are made."""
-        before = self._renew_before()
-        beginning = max(self._last_all(), before, key=lambda each: len(each.covered))
-        paths = sorted(self._files)
-        self.covered = self.covered._replace(all=_digest(paths))
-        return self._replace(_ALL, "all", beginning, paths)
+    def renew(self, last: str) -> None:
+        """Add news to the history, or sum it up anew."""
+        files = self._renew_files()
+        before = self._last_files(last)
+        if before is None or not self._add_news(files, before):
+            self._remove()
+            self._add_news(files, {})
+        parts = self._change.parts(TABLE, self._folder)
+        news = [part for part in parts if _is_news(part)]
+        old = sum(part.rows for part in parts) - sum(part.rows for part in news)
+        if len(news) > NEWS_MAX or 2 * sum(part.rows for part in news) > old:
+            self._merge(parts)
+
+    def _last_files(self, last: str) -> dict[str, DataFile] | None:
+        """Return the files that the history of the last run covers; None where it is not known."""
+        tables = self._change.tables
+        covered = [part.path for part in self._cluster.files_of(tables.parts("decisions"))]
+        if last != _digest(covered) or not tables.parts(TABLE, self._folder):
+            return None
+        there = {_before_random(part.path): part for part in tables.parts(TABLE, _DAYS)}
+        names = {path: _name_of(path) for path in covered}
+        known = there.keys() >= set(names.values())
+        return {path: there[name] for path, name in names.items()} if known else None
+
+    def _add_news(self, files: Mapping[str, DataFile], before: Mapping[str, DataFile]) -> bool:
+        """Add what came since other files; return whether nothing that these had is gone."""
+        came = [files[path] for path in sorted(files.keys() - before.keys())]
+        went = [before[path] for path in sorted(before.keys() - files.keys())]
+        tasks = list(self._news_tasks(came, went))
+        found = list(self._engine.map(news_of, tasks, self._change.tables.root))
+        made = [each.part for each in found if each.part is not None]
+        self._change.add(made)
+        holds = not any(each.loses for each in found)
+        if not holds:
+            self._change.withdraw(made)
+        return holds
+
+    def _news_tasks(self, came: Sequence[DataFile], went: Sequence[DataFile]) -> Iterator[NewsTask]:
+        """Yield tasks about days that were made anew in part, and about other files together."""
+        anew: dict[str, list[DataFile]] = defaultdict(list)
+        for part in went:
+            anew[_day_of(part)].append(part)
+        groups: dict[str, list[DataFile]] = defaultdict(list)
+        rows = 0
+        for part in came:
+            day = _day_of(part)
+            groups[day if day in anew else f"{rows // ROWS_OF_NEWS}"].append(part)
+            rows += 0 if day in anew else part.rows
+        place_of = self._change.tables.place_of
+        for number, group in enumerate(sorted(groups.keys() | anew.keys())):
+            yield NewsTask(
+                came=tuple(map(place_of, groups[group])),
+                went=tuple(map(place_of, anew.get(group, ()))),
+                name=f"{self._folder}{_NEWS}{number:04}",
+            )
+
+    def _merge(self, parts: Sequence[DataFile]) -> None:
+        """Add the news to the parts."""
+        old = {_before_random(each.path): each for each in parts if not _is_news(each)}
+        news = [each for each in parts if _is_news(each)]
+        rows = sum(part.rows for part in parts)
+        cut = places.spans_of(next(iter(old))) if old else 0
+        count = cut if rows <= 2 * cut * ROWS_A_PART else _power_of_two(rows / ROWS_A_PART)
+        place_of = self._change.tables.place_of
+        tasks = []
+        for number in range(count):
+            name = f"{self._folder}{number:04}of{count:04}"
+            those = [part for own, part in old.items() if count != cut or own == name]
+            files = tuple(map(place_of, (*those, *news)))
+            tasks.append(SumTask(part=_part(files, number, count), name=name))
+        made = list(self._map(sum_part, tasks))
+        self._remove()
+        self._change.withdraw(news)
+        self._change.add(made)
+
+    def _remove(self) -> None:
+        """Remove the history, but for that of other clusters.
+
+        Those of the time when the cluster had another name, or none, go too.
+        """
+        others = {
+            _folder_of(self._cluster._replace(name=name))
+            for name in self._cluster.ids
+            if name != self._cluster.name
+        }
+        for part in self._change.tables.parts(TABLE):
+            folder = f"{part.path.partition('/')[0]}/"
+            if folder != _DAYS and folder not in others:
+                self._change.remove(TABLE, part.path)
 
     def _renew_files(self) -> dict[str, DataFile]:
         """Return the distinct decisions of each file of decisions, by its path; make new ones.
@@ -208,85 +292,17 @@ class _Sums:
             for name, part in decisions.items()
             if name not in there
         ]
-        made = self._map(sum_file, missing)
+        made = list(self._map(sum_file, missing))
+        change.add(made)
         there.update((_before_random(part.path), part) for part in made)
         own = self._cluster.files_of(change.parts("decisions"))
         return {part.path: there[_name_of(part.path)] for part in own}
 
-    def _last_all(self) -> _Sum:
-        """Return the sum of the last run if each file that it covers is as it was."""
-        tables = self._change.tables
-        covered = [part.path for part in self._cluster.files_of(tables.parts("decisions"))]
-        parts = tables.parts(TABLE, _folder_of(_ALL, self._cluster.name))
-        as_it_was = self.covered.all == _digest(covered) and self._files.keys() >= set(covered)
-        return _Sum(tuple(parts), frozenset(covered)) if parts and as_it_was else _NOTHING
-
-    def _renew_before(self) -> _Sum:
-        """Return the sum of all days before one, with another day if that is too long ago."""
-        day = self.covered.day
-        last = self._last_before(day)
-        past = [each for each in self._days if each <= self._today]
-        newest = dt.date.fromisoformat(past[-1] if past else self._today)
-        wanted = (newest - dt.timedelta(days=OPEN_DAYS)).isoformat()
-        paths = self._paths_before(wanted)
-        if (last.parts and day >= wanted) or not paths:
-            return last
-        self.covered = self.covered._replace(day=wanted, before=_digest(paths))
-        parts = self._replace(_BEFORE, f"before {wanted}", last, paths)
-        return _Sum(tuple(parts), frozenset(paths))
-
-    def _last_before(self, day: str) -> _Sum:
-        """Return the sum of old days if it still holds."""
-        paths = self._paths_before(day)
-        parts = self._change.tables.parts(TABLE, _folder_of(_BEFORE, self._cluster.name))
-        holds = parts and self.covered.before == _digest(paths)
-        return _Sum(tuple(parts), frozenset(paths)) if holds else _NOTHING
-
-    def _paths_before(self, day: str) -> list[str]:
-        return sorted(path for path in self._files if places.day_of(path) < day)
-
-    def _replace(self, kind: str, span: str, beginning: _Sum, paths: list[str]) -> list[DataFile]:
-        """Make the sum of a kind that of the files of some paths; return its files."""
-        folder = _folder_of(kind, self._cluster.name)
-        more = [self._files[path] for path in paths if path not in beginning.covered]
-        rows = sum(part.rows for part in (*beginning.parts, *more))
-        own = {_before_random(each.path): each for each in beginning.parts}
-        cut = places.spans_of(beginning.parts[0].path) if _is_in(folder, beginning) else 0
-        count = cut if rows <= 2 * cut * ROWS_A_PART else _power_of_two(rows / ROWS_A_PART)
-        stays = own if count == cut else {}
-        added = more if stays else [*beginning.parts, *more]
-        files = tuple(map(self._change.tables.place_of, added))
-        tasks = []
-        for number in range(count):
-            name = f"{folder}{number:04}of{count:04}"
-            was = self._change.tables.place_of(stays[name]) if name in stays else ""
-            first, end = (BUCKETS * each // count for each in (number, number + 1))
-            tasks.append(SumTask(was=was, files=files, span=span, name=name, first=first, end=end))
-        made = self._map(sum_part, tasks)
-        new = {_before_random(part.path) for part in made}
-        self._remove(kind, stays.keys() - new)
-        return self._change.parts(TABLE, folder)
-
-    def _remove(self, kind: str, staying: Iterable[str]) -> None:
-        """Remove sums of a kind, but for parts that stay, and for those of other clusters.
-
-        Those of the time when the cluster had another name, or none, go too.
-        """
-        others = {
-            _folder_of(kind, name) for name in self._cluster.ids if name != self._cluster.name
-        }
-        for part in self._change.tables.parts(TABLE, kind):
-            is_other = f"{part.path.partition('/')[0]}/" in others
-            if not is_other and _before_random(part.path) not in staying:
-                self._change.remove(TABLE, part.path)
-
     def _map(
         self, function: Callable[[str, Task], DataFile | None], tasks: Sequence[Task]
-    ) -> list[DataFile]:
+    ) -> Iterator[DataFile]:
         found = self._engine.map(function, tasks, self._change.tables.root)
-        made = [part for part in found if part is not None]
-        self._change.add(made)
-        return made
+        return (part for part in found if part is not None)
 
 
 def _write(out: str, rows: pl.DataFrame, span: str, name: str) -> DataFile:
@@ -301,10 +317,6 @@ def _numbers(texts: pl.Series) -> pl.Series:
     return texts.replace_strict(values, numbers)
 
 
-def _is_in(folder: str, beginning: _Sum) -> bool:
-    return bool(beginning.parts) and beginning.parts[0].path.startswith(folder)
-
-
 def _power_of_two(least: float) -> int:
     count = 1
     while count < min(least, BUCKETS):
@@ -312,8 +324,38 @@ def _power_of_two(least: float) -> int:
     return count
 
 
-def _folder_of(kind: str, cluster: str) -> str:
-    return f"{kind}{places.mark_of(cluster)}/"
+def _folder_of(cluster: Cluster) -> str:
+    return f"{_ALL}{places.mark_of(cluster.name)}/"
+
+
+def _parts_of(tables: Tables, files: Sequence[DataFile]) -> tuple[Part, ...]:
+    """Return the parts of a history of some files, each with all news."""
+    news = tuple(tables.place_of(file) for file in files if _is_news(file))
+    old = {_number_of(file): tables.place_of(file) for file in files if not _is_news(file)}
+    if not news:
+        return tuple(Part((place,)) for place in old.values())
+    count = next((places.spans_of(file.path) for file in files if not _is_news(file)), 1)
+    return tuple(
+        _part((*([old[number]] if number in old else []), *news), number, count)
+        for number in range(count)
+    )
+
+
+def _part(files: tuple[str, ...], number: int, count: int) -> Part:
+    first, end = (BUCKETS * each // count for each in (number, number + 1))
+    return Part(files, DISTINCT, first, end)
+
+
+def _is_news(part: DataFile) -> bool:
+    return part.path.rpartition("/")[2].startswith(_NEWS)
+
+
+def _number_of(part: DataFile) -> int:
+    return int(part.path.rpartition("/")[2][:4])
+
+
+def _day_of(part: DataFile) -> str:
+    return part.path.removeprefix(_DAYS).partition("/")[0]
 
 
 def _name_of(path: str) -> str:

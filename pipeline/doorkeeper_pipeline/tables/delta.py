@@ -166,6 +166,14 @@ class Change:
         for part in parts:
             self._added.setdefault(part.table, {})[part.path] = part
 
+    def withdraw(self, parts: Iterable[DataFile]) -> None:
+        """Take files back that were added, and delete them; others stay."""
+        for part in parts:
+            if self._added.get(part.table, {}).pop(part.path, None) and not places.is_address(
+                self.tables.root
+            ):
+                Path(self.tables.place_of(part)).unlink(missing_ok=True)
+
     def write(self, table: str, frame: pl.DataFrame, name: str) -> None:
         """Write rows as a file whose name begins so, and add it."""
         self.add([write_part(self.tables.root, table, frame, name)])

@@ -13,7 +13,7 @@ from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.jobs import sums
 from doorkeeper_pipeline.jobs.belonging import Cluster
 from doorkeeper_pipeline.jobs.distinct import COUNTS, DISTINCT, distinct
-from doorkeeper_pipeline.jobs.sums import TABLE, Covered, files_of, up_to_date
+from doorkeeper_pipeline.jobs.sums import TABLE, NewsTask, SumTask, parts_of, up_to_date
 from doorkeeper_pipeline.tables import contents, delta, places
 from doorkeeper_pipeline.tables.delta import Change, Tables, write_part
 from testkit.report_tables import table_of
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-TODAY = dt.date(2026, 11, 22)
 UNNAMED = Cluster("")
 
 
@@ -34,7 +33,7 @@ class History(LocalEngine):
         super().__init__()
         self.out = str(out)
         self.asked: list[Any] = []
-        self.covered: dict[str, Covered] = {}
+        self.covered: dict[str, str] = {}
 
     def map(self, function: Any, tasks: Any, shared: Any) -> Any:
         """Carry out tasks, and note them."""
@@ -69,21 +68,27 @@ class History(LocalEngine):
             frame = contents.as_frame("decisions", table_of("decisions", rows).collect())
             change.add([write_part(self.out, "decisions", frame, name)])
         if summed:
-            last = self.covered.get(cluster.name, Covered())
-            _, self.covered[cluster.name] = up_to_date(change, self, TODAY, cluster, last)
-        digests = {TABLE: self.covered.get(cluster.name, Covered()).text()}
+            last = self.covered.get(cluster.name, "")
+            _, self.covered[cluster.name] = up_to_date(change, self, cluster, last)
+        digests = {TABLE: self.covered.get(cluster.name, "")}
         row = {"cluster": cluster.name, "digests": json.dumps(digests)}
         before = change.tables.read("runs")
         runs = pl.concat([before, contents.as_frame("runs", table_of("runs", [row]).collect())])
         change.replace("runs", contents.as_frame("runs", runs))
         change.commit()
 
-    def files_read(self, folder: str) -> list[str]:
-        """Return the names of the spans of files of a folder that were added up."""
-        task = next(each for each in self.asked if getattr(each, "name", "").startswith(folder))
+    def news(self) -> list[tuple[list[str], list[str]]]:
+        """Return the spans of files that came and went, of each task about news."""
+        tasks = [each for each in self.asked if isinstance(each, NewsTask)]
+        return [(self._spans(each.came), self._spans(each.went)) for each in tasks]
+
+    def _spans(self, files: Sequence[str]) -> list[str]:
         root = f"{self.out}/{places.folder_of(TABLE)}/"
-        files = [task.was, *task.files] if task.was else task.files
         return [name.removeprefix(root).rpartition("/")[0] for name in files]
+
+    def merges(self) -> bool:
+        """Return whether the parts of the history were written."""
+        return any(isinstance(each, SumTask) for each in self.asked)
 
 
 @pytest.fixture
@@ -92,93 +97,102 @@ def history(tmp_path: Path) -> History:
     return History(tmp_path)
 
 
+def rows_of(out: str, cluster: Cluster = UNNAMED) -> pl.DataFrame:
+    """Return the distinct decisions of the whole history."""
+    columns = (*DISTINCT, *COUNTS)
+    found = [part.rows().select(columns) for part in parts_of(Tables(out), cluster)]
+    return pl.concat(found) if found else contents.empty(TABLE).select(columns)
+
+
 def counts(out: str, cluster: Cluster = UNNAMED) -> dict[str, int]:
     """Return how often each name was refused, by the sum of the whole history."""
-    rows = contents.read_files(out, TABLE, files_of(Tables(out), cluster))
-    assert set(rows["span"]) <= {"all"}
+    rows = rows_of(out, cluster)
     return dict(rows.group_by("resource_name").agg(pl.col("count").sum()).iter_rows())
 
 
-def spans(out: str, folder: str) -> set[str]:
-    """Return the spans of sums in a folder."""
-    tables = Tables(out)
-    return set(contents.read_files(out, TABLE, tables.files(TABLE, f"{folder}/"))["span"])
-
-
-def cuts(out: str) -> set[int]:
-    """Return into how many parts the sum of the whole history is cut."""
-    return set(map(places.spans_of, files_of(Tables(out), UNNAMED)))
+def cuts(out: str) -> int:
+    """Return into how many parts the whole history is cut."""
+    return len(parts_of(Tables(out), UNNAMED))
 
 
 def is_whole(out: str) -> bool:
     """Return whether the sum is what all decisions add up to."""
     decisions = delta.read(out, "decisions").lazy()
     wanted = distinct(decisions, DISTINCT).sort(DISTINCT).select(*DISTINCT, *COUNTS).collect()
-    found = contents.read_files(out, TABLE, files_of(Tables(out), UNNAMED)).select(
-        *DISTINCT, *COUNTS
-    )
-    return bool(found.sort(DISTINCT).equals(wanted))
+    return bool(rows_of(out).sort(DISTINCT).equals(wanted))
+
+
+def files(out: str, cluster: Cluster = UNNAMED) -> set[str]:
+    """Return the files of the whole history."""
+    return {file for part in parts_of(Tables(out), cluster) for file in part.files}
 
 
 def test_new_days_are_added(history: History) -> None:
-    """The sum of the last run and the new day are read, and no older day."""
-    history.change({f"2026-11-1{day}": ["a", "b"] for day in range(5)})
+    """The new day is read, and nothing of the history is read or written."""
+    history.change({f"2026-11-1{day}": [f"{day}{name}" for name in "abcd"] for day in range(5)})
+    before = files(history.out)
 
-    history.change({"2026-11-22": ["a", "c"]})
+    history.change({"2026-11-22": ["0a", "c"]})
 
-    assert counts(history.out) == {"a": 6, "b": 5, "c": 1}
-    [beginning, new] = history.files_read("all/")
-    assert (beginning, new) == ("all", "days/2026-11-22")
+    assert history.news() == [(["days/2026-11-22"], [])]
+    assert not history.merges()
+    assert before < files(history.out)
+    assert counts(history.out)["0a"] == 2
     assert is_whole(history.out)
 
 
-def test_one_of_the_last_two_days_changes(history: History) -> None:
-    """What was before these days is not read again."""
-    history.change({f"2026-11-{day}": ["a"] for day in range(10, 23)})
+@pytest.mark.parametrize("day", ["2026-11-12", "2026-11-22"])
+def test_a_day_grows(history: History, day: str) -> None:
+    """What it had is taken from what it has: the rest are the news, however old the day."""
+    history.change({f"2026-11-{day}": [f"{day}{name}" for name in "abcd"] for day in range(10, 23)})
 
-    history.change({"2026-11-21": ["b"]})
+    history.change({day: [f"{day[-2:]}{name}" for name in "abcd"] + ["new"]})
 
-    assert counts(history.out) == {"a": 12, "b": 1}
-    assert history.files_read("all/")[1:] == ["days/2026-11-21", "days/2026-11-22"]
-    assert history.files_read("all/")[0] == "before"
-    assert spans(history.out, "before") == {"before 2026-11-21"}
+    assert history.news() == [([f"days/{day}"], [f"days/{day}"])]
+    assert counts(history.out)["new"] == 1
+    assert set(counts(history.out).values()) == {1}
     assert is_whole(history.out)
 
 
-def test_an_old_day_changes(history: History) -> None:
-    """All days are added up again, of their sums and not of their decisions."""
+def test_a_day_loses_decisions(history: History) -> None:
+    """All days are added up anew, of their sums and not of their decisions."""
     history.change({f"2026-11-{day}": ["a"] for day in range(10, 23)})
 
     history.change({"2026-11-12": ["b"], "2026-11-13": []})
 
     assert counts(history.out) == {"a": 11, "b": 1}
-    assert len(history.files_read("before/")) == 10
+    assert history.news()[-1] == (
+        [f"days/2026-11-{day}" for day in (*range(10, 13), *range(14, 23))],
+        [],
+    )
     assert not any(
         isinstance(each, sums.DecisionsFile) and "11-10" in each.path for each in history.asked
     )
     assert is_whole(history.out)
 
 
-def test_days_go_into_the_past(history: History) -> None:
-    """A day later the sum of old days gets the day that became old, and no other."""
-    history.change({f"2026-11-{day}": ["a"] for day in range(10, 22)})
+def test_fewer_of_a_decision(history: History) -> None:
+    """A count that falls is no news that could be added."""
+    history.change({"2026-11-21": ["a", "a", "b"], "2026-11-22": ["a"]})
 
-    history.change({"2026-11-22": ["b"]})
+    history.change({"2026-11-21": ["a", "b", "c"]})
 
-    [beginning, new] = history.files_read("before/")
-    assert (beginning, new) == ("before", "days/2026-11-20")
+    assert counts(history.out) == {"a": 2, "b": 1, "c": 1}
     assert is_whole(history.out)
 
 
-def test_a_time_in_the_future_makes_nothing_old(history: History) -> None:
-    """A forged line of another century would make today an old day for ever."""
-    history.change({"2126-01-01": ["x"], "2026-11-20": ["a"], "2026-11-22": ["a"]})
+def test_many_news_are_merged(history: History) -> None:
+    """They go into the parts when there are many files of them, or half as many rows."""
+    history.change({"2026-11-01": list("abcdefghij") * 3})
 
-    history.change({"2026-11-22": ["b"]})
+    merged = []
+    for day in range(2, 13):
+        history.change({f"2026-11-{day:02}": ["a"]})
+        merged.append(history.merges())
+        assert is_whole(history.out)
 
-    assert history.files_read("all/")[0] == "before"
-    assert spans(history.out, "before") == {"before 2026-11-21"}
-    assert is_whole(history.out)
+    assert merged.index(True) < len(merged) - 1
+    assert merged[:3] == [False] * 3
 
 
 def test_decisions_that_no_sum_knows(history: History) -> None:
@@ -186,7 +200,7 @@ def test_decisions_that_no_sum_knows(history: History) -> None:
     taken for them."""
     history.change({"2026-11-21": ["a"]})
     history.change({"2026-11-21": ["b"], "2026-11-22": ["a"]}, summed=False)
-    assert files_of(Tables(history.out), UNNAMED) == ()
+    assert parts_of(Tables(history.out), UNNAMED) == ()
 
     history.change({})
 
@@ -198,23 +212,12 @@ def test_large_sums_are_cut(history: History, monkeypatch: pytest.MonkeyPatch) -
     """Each part is a task and a file; together they have each decision once."""
     monkeypatch.setattr(sums, "ROWS_A_PART", 10)
 
-    history.change({f"2026-11-2{day}": list("abcdefghij") for day in range(3)})
+    names = [f"{letter}{number}" for letter in "abcdefghij" for number in range(4)]
 
-    assert cuts(history.out) == {4}
-    assert counts(history.out) == dict.fromkeys("abcdefghij", 3)
-    assert is_whole(history.out)
+    history.change({f"2026-11-2{day}": names for day in range(3)})
 
-
-def test_parts_without_news_stay(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the part that a new decision is in is written anew."""
-    monkeypatch.setattr(sums, "ROWS_A_PART", 10)
-    history.change({f"2026-11-2{day}": list("abcdefghij") for day in range(3)})
-    before = files_of(Tables(history.out), UNNAMED)
-
-    history.change({"2026-11-23": ["a"]})
-
-    assert len({*before} - {*files_of(Tables(history.out), UNNAMED)}) == 1
-    assert counts(history.out) == {**dict.fromkeys("abcdefghij", 3), "a": 4}
+    assert cuts(history.out) == 4
+    assert counts(history.out) == dict.fromkeys(names, 3)
     assert is_whole(history.out)
 
 
@@ -224,9 +227,9 @@ def test_a_sum_that_grows_is_cut_anew(history: History, monkeypatch: pytest.Monk
     history.change({"2026-11-20": list("abcdefghij")})
 
     cut: list[int] = []
-    for day, names in ((21, "klmnopqrst"), (22, "a"), (23, "uvwxyz")):
+    for day, names in ((21, "klmnopqrst"), (22, "uvwxyzABCDEFG"), (23, "a")):
         history.change({f"2026-11-{day}": list(names)})
-        cut += cuts(history.out)
+        cut.append(cuts(history.out))
         assert is_whole(history.out)
 
     assert cut == [1, 4, 4]
@@ -236,14 +239,13 @@ def test_sums_are_by_cluster(history: History) -> None:
     """News of one cluster are added to its sum, and that of the other stays."""
     first, second = (Cluster(name, ("lkc-1", "lkc-2")) for name in ("lkc-1", "lkc-2"))
     for cluster, name in ((first, "a"), (second, "b")):
-        days = {f"2026-11-{day}": [name] for day in range(18, 23)}
+        days = {f"2026-11-{day}": [name, f"{name}2", f"{name}3"] for day in range(18, 23)}
         history.change(days, cluster=cluster)
-    other = files_of(Tables(history.out), second)
+    other = files(history.out, second)
 
     history.change({"2026-11-23": ["c"]}, cluster=first)
 
-    assert counts(history.out, first) == {"a": 5, "c": 1}
-    assert counts(history.out, second) == {"b": 5}
-    assert files_of(Tables(history.out), second) == other
-    assert len(history.files_read("all~")) == 2
-    assert len(delta.Tables(history.out).files(TABLE, "before~")) == 2
+    assert counts(history.out, first) == {"a": 5, "a2": 5, "a3": 5, "c": 1}
+    assert counts(history.out, second) == {"b": 5, "b2": 5, "b3": 5}
+    assert files(history.out, second) == other
+    assert len(history.news()) == 1

@@ -1,0 +1,77 @@
+"""Runs over a log that comes in pieces end with the tables of one run over all of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from testkit.pipeline_runs import Output, record, silver_and_gold
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LISTING = """\
+KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host
+User:alice,TOPIC,LITERAL,x,READ,ALLOW,*
+User:alice,TOPIC,PREFIXED,p,READ,ALLOW,*
+User:bob,TOPIC,LITERAL,*,ALL,ALLOW,*
+User:*,TOPIC,LITERAL,p1,READ,DENY,10.0.0.7
+"""
+BEGIN = dt.datetime(2026, 11, 19, 23, 58, tzinfo=dt.UTC)
+FILES = ("a.log", "b.log", "c.log")
+
+lines = st.builds(
+    lambda minutes, name, user, is_allowed: (
+        BEGIN + dt.timedelta(minutes=minutes),
+        record(name, f"{BEGIN + dt.timedelta(minutes=minutes):%Y-%m-%d %H:%M:%S},000", user)
+        .replace("is Denied", "is Allowed" if is_allowed else "is Denied")
+        .replace("DefaultDeny", "DefaultAllow" if is_allowed else "DefaultDeny"),
+    ),
+    st.sampled_from((0, 1, 3, 700, 1500, 3000)),
+    st.sampled_from(("x", "y", "p1", "p2", "order 1")),
+    st.sampled_from(("alice", "bob", "eve")),
+    st.booleans(),
+)
+"""Lines of three days with their times."""
+
+pieces = st.lists(
+    st.tuples(st.sampled_from(FILES), st.lists(lines, min_size=1, max_size=8), st.booleans()),
+    min_size=2,
+    max_size=4,
+)
+"""What happens to the log before each run: a file grows, or is written anew with other lines."""
+
+
+@settings(max_examples=6, deadline=None)
+@given(steps=pieces)
+def test_pieces_are_the_whole(
+    steps: Sequence[tuple[str, list[tuple[dt.datetime, str]], bool]],
+) -> None:
+    """Whatever grows, comes late or is lost again: each table has the rows of a single run."""
+    with tempfile.TemporaryDirectory() as folder:
+        logs, listing = Path(folder, "logs"), Path(folder, "acls.csv")
+        logs.mkdir()
+        listing.write_text(LISTING)
+        site = Output(Path(folder, "out"), str(logs))
+        texts: dict[str, list[tuple[dt.datetime, str]]] = {}
+        for name, more, is_anew in steps:
+            before = [] if is_anew else texts.get(name, [])
+            texts[name] = sorted([*before, *more])
+            (logs / name).write_text("".join(text for _, text in texts[name]))
+            site.run(acls=(str(listing),))
+
+        site.run(out=Path(folder, "whole"), acls=(str(listing),))
+
+        assert rows(site.out) == rows(Path(folder, "whole"))
+
+
+def rows(out: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of silver and gold, but for findings that are gone."""
+    found = silver_and_gold(out)
+    found["findings"] = [row for row in found["findings"] if row["gone"] is None]
+    return found
