@@ -65,7 +65,10 @@ class LocalEngine(Engine):
 
 @cache
 def leave_pandas_out() -> None:
-    """Let Arrow find no pandas, which it imports with the first array: 0.3 s that nothing needs."""
+    """Let Arrow find no pandas, which it imports with the first array: 0.3 s that nothing needs.
+
+    It looks for it twice: when it makes an array of one of NumPy's, and the other way.
+    """
     import numpy as np
 
     absent = _Absent()
@@ -73,7 +76,7 @@ def leave_pandas_out() -> None:
     try:
         import pyarrow as pa
 
-        pa.array(np.zeros(1))
+        pa.array(np.zeros(1)).to_numpy(zero_copy_only=False)
     finally:
         sys.meta_path.remove(absent)
 

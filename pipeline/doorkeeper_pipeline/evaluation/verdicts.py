@@ -70,9 +70,9 @@ class Grant(NamedTuple):
     ``known_from`` is the time from which it is known to be there; None where nothing says it.
     ``given`` says that it is the time at which the grant was given, not that of a listing.
     ``unused`` is the reason of ``evaluation.unused``; empty where it was decisive.
-    ``removable``: all that are so can go together without a change of any decision. ``shut``: a
-    DENY refuses all that it allows. ``names`` says why the names that it was used for cannot be
-    listed (``evaluation.generated``); empty where they can.
+    ``removable``: all that are so can go together without a change of any decision. ``names`` says
+    why the names that it was used for cannot be listed (``evaluation.generated``); empty where they
+    can.
     """
 
     binding: AclBinding
@@ -83,7 +83,6 @@ class Grant(NamedTuple):
     unused: str
     removable: bool
     covered: int = 0
-    shut: bool = False
     names: str = ""
 
 
@@ -100,7 +99,8 @@ class Known(NamedTuple):
     ``begin`` and ``end`` are the first and the last allowed decision, ``activity`` has all
     principals of the history, ``lost_lines`` says that lines of the log are missing, and
     ``brokers_missing`` which logs are. ``controllers_seen``: the history has a request that
-    controllers decide, or needs none. ``networks``: hosts may be networks.
+    controllers decide, or needs none. ``networks``: hosts may be networks. ``is_shut`` says whether
+    a DENY refuses all that an ALLOW allows.
     """
 
     begin: dt.datetime | None
@@ -116,6 +116,7 @@ class Known(NamedTuple):
     controllers_seen: bool = True
     super_users: frozenset[str] = frozenset()
     networks: bool = True
+    is_shut: Callable[[AclBinding], bool] = lambda _: False
 
     def days_of(self, grant: Grant) -> float:
         """Return the days of the history in which the grant is known to have been there."""
@@ -370,10 +371,10 @@ def _period(grant: Grant, known: Known) -> _Found:
     )
 
 
-def _deny_first(grant: Grant, _known: Known) -> _Found:
+def _deny_first(grant: Grant, known: Known) -> _Found:
     if grant.unused == NEVER_USED:
         refused = "requests that it allows were refused by a DENY"
-    elif grant.shut:
+    elif known.is_shut(grant.binding):
         refused = "nothing asked for it, and a DENY would refuse all that it allows"
     else:
         return None

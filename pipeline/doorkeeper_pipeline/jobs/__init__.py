@@ -1,15 +1,19 @@
 """The jobs that make tables out of tables.
 
+request    the request of a run, its results and its surroundings
+seen       what the last run saw: where nothing is new, its tables stay
+inputs     which inputs are new, how they are read, and their manifest
 read       files to bronze: the decisions of each input file, and its unreadable parts
 topics     the ranges of topics that a run reads
 belonging  inputs that must not be together in a folder are refused; the cluster of a run
 copies     decisions of several files, each counted once
 merged     small files of lines that become few
 silver     bronze to decisions, partitioned by day
-sums       distinct decisions of days, of old days and of the whole history, by key, kept and
-           added to
+sums       distinct decisions of spans and of the whole history, kept, and news added to them
 succession ACL sets and change logs to bindings, with when each came and went
 gold       the list of the jobs that make gold tables, and their input
+gold_tables
+           which of them run, and what becomes of their tables
 distinct   equal decisions as one row
 asking     questions to the distinct decisions, several in one pass
 totals     the question for decisions by some columns only

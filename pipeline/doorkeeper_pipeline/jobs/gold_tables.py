@@ -33,6 +33,7 @@ EMPTY_SET = (
     "the set of ACLs that was given is empty, as a listing that failed: leave out --acls if the"
     " cluster has none"
 )
+_BASIS = ("days", "clients", "agreement")
 
 
 class GoldTables:
@@ -93,17 +94,11 @@ class GoldTables:
         for job in gold.BASIS_JOBS:
             rows.update(self._make(job, for_basis, values))
         found = {
-            name: self._cluster.own(self._change.read(name)).drop(CLUSTER.name)
-            for job in gold.BASIS_JOBS
-            for name in job.tables
+            name: self._cluster.own(self._change.read(name)).drop(CLUSTER.name) for name in _BASIS
         }
-        basis = Basis(
-            found["days"].to_dicts(),
-            found["clients"].to_dicts(),
-            found["agreement"].to_dicts(),
-            bindings["valid_to"].null_count() > 0,
-            logs,
-        )
+        has_acls = bindings["valid_to"].null_count() > 0
+        days, clients, agreement = (found[name].to_dicts() for name in _BASIS)
+        basis = Basis(days, clients, agreement, has_acls, logs)
         proof = evidence_in(basis, request.policy, request.thresholds, self._started)
         if empty_set:
             # As a listing is that failed: then nothing is known about grants.

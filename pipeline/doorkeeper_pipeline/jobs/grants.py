@@ -116,7 +116,6 @@ def verdicts(
     times = totals.select(BINDING, USES, LAST)
     used = {row[BINDING]: row for row in times.iter_rows(named=True)}
     reasons = {each.binding: each for each in unneeded}
-    is_shut = shut_by_denies(acls.bindings, networks=asked.networks)
     found = []
     for number, binding in enumerate(acls.bindings):
         row, unused = used.get(number), reasons.get(number)
@@ -129,7 +128,6 @@ def verdicts(
             unused="" if unused is None else unused.reason,
             removable=unused is not None and unused.removable,
             covered=0 if unused is None else len(unused.covered_by),
-            shut=unused is not None and is_shut(binding),
             names=unlisted.get(number, ""),
         )
         opening = opening_of(binding, around)
@@ -184,6 +182,7 @@ def known_in(asked: GoldInput) -> Known:
         controllers_seen=brokers is None or brokers.controllers_seen,
         super_users=asked.policy.super_users,
         networks=asked.networks,
+        is_shut=shut_by_denies(asked.acls.bindings, networks=asked.networks),
     )
 
 

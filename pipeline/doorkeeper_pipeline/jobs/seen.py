@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -87,7 +86,7 @@ def keep(out: Path | str, seen: Seen | None, started: dt.datetime, *, contradict
         return
     last = Unchanged(started.isoformat(timespec="seconds"), contradicts)
     kept = {"run": last, "seen": seen, "tables": _versions(out)}
-    new = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    new = path.with_suffix(".new")
     new.write_text(json.dumps(kept), encoding="utf-8")
     new.replace(path)
 

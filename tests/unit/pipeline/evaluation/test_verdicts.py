@@ -132,7 +132,7 @@ def at(host: str) -> Grant:
         (of("*")._replace(known_from=after(9)), {}, "unneeded", "REMOVE"),
         (UNUSED._replace(known_from=after(9)), {}, "unneeded", "REMOVE"),
         (UNUSED._replace(unused=NEVER_USED), {}, "deny-first", "ASK"),
-        (UNUSED._replace(shut=True), {}, "deny-first", "ASK"),
+        (UNUSED, {"is_shut": lambda _: True}, "deny-first", "ASK"),
         (of("shut"), {}, "refused", "ASK"),
         (of("stuck"), {}, "refused", "ASK"),
         (of("CN=billing,OU=pay,O=acme"), {}, "renamed", "ASK"),
