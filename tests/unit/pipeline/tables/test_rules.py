@@ -10,7 +10,10 @@ from doorkeeper_pipeline.tables import contents
 
 def test_every_table_has_a_key_or_may_repeat_rows() -> None:
     """Keys speak of columns that there are; the lines of a file may repeat."""
-    assert [name for name, table in TABLES.items() if not table.key] == ["distinct_decisions", "lines"]
+    assert [name for name, table in TABLES.items() if not table.key] == [
+        "distinct_decisions",
+        "lines",
+    ]
     assert all(set(table.key) <= set(table.names) for table in TABLES.values())
 
 
