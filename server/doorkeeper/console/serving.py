@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import socket
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import uvicorn
@@ -25,6 +26,10 @@ def serve(locations: Sequence[Location], options: dict[str, Any]) -> None:
             asyncio.run(Oidc(exposure.oidc).provider())
     except (ValueError, OSError, Refused) as error:
         fail([error])
+    try:
+        sockets = list(_sockets(exposure.host, exposure.port))
+    except OSError as error:
+        fail([f"port {exposure.port}: {error.strerror}; --port chooses another"])
     sets = Sets(locations)
     sets.start()
     console = Console(sets, settings_of(options))
@@ -42,9 +47,20 @@ def serve(locations: Sequence[Location], options: dict[str, Any]) -> None:
     config.ssl = exposure.tls
     say(f"the console is at {exposure.url}; Ctrl-C stops it")
     try:
-        uvicorn.Server(config).run()
+        uvicorn.Server(config).run(sockets)
     finally:
         console.close()
+
+
+def _sockets(host: str, port: int) -> Iterator[socket.socket]:
+    """Yield a socket for each address of a host.
+
+    Raises:
+        OSError: the host is not known, or the port is taken.
+    """
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    for family, address in {(one[0], one[4]) for one in found}:
+        yield socket.create_server(address[:2], family=family)
 
 
 def settings_of(options: dict[str, Any]) -> Settings:

@@ -60,6 +60,11 @@ class SetState(Struct):
         return self.address.is_store or self.address.kind is AddressKind.BACKUP
 
     @property
+    def names_clusters(self) -> bool:
+        """Say whether it is the configuration of a server, which may name clusters."""
+        return self.address.kind is AddressKind.CONFIG
+
+    @property
     def acls(self) -> int:
         """Return the number of ACLs."""
         return 0 if self.reading is None else len(self.reading.contents.bindings)
@@ -83,15 +88,15 @@ class Sets:
         self._pool = ThreadPoolExecutor(READERS, "doorkeeper-console")
         self._lock = threading.Lock()
         self._past: dict[str, Reading] = {}
-        self._first: list[Future[None]] = []
+        self._readings: list[Future[None]] = []
 
     def start(self) -> None:
         """Read all sets in threads."""
-        self._first = [self._pool.submit(self._load, state) for state in self.states.values()]
+        self._readings = [self._pool.submit(self._load, state) for state in self.states.values()]
 
     def wait(self) -> None:
-        """Return when the first reading of each set has ended."""
-        wait(self._first)
+        """Return when all readings that have begun have ended."""
+        wait(self._readings)
 
     def close(self) -> None:
         """Stop reading; threads that are busy end with the process."""
@@ -117,7 +122,9 @@ class Sets:
             self._load(state)
             return
         state.is_changed = not state.is_live
-        self._pool.submit(self._load, state)
+        with self._lock:
+            self._readings = [one for one in self._readings if not one.done()]
+            self._readings.append(self._pool.submit(self._load, state))
 
     def reading_of(self, location: Location) -> Reading:
         """Return the ACLs at a location; those of other addresses are read anew.

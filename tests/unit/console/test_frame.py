@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from starlette.testclient import TestClient
 
+from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.console.pages import PAGES
 from doorkeeper.console.rendering import ROWS, Rows
 from doorkeeper.console.texts import KEPT_MAX, Texts
@@ -165,3 +168,14 @@ def test_texts_are_forgotten_in_order() -> None:
         texts.text(marks[0])
     assert not any("secret" in mark for mark in marks)
     texts.close()
+
+
+def test_a_taken_port_is_named(acls: Path) -> None:
+    """The process ends with the port and the option that chooses another one."""
+    with socket.create_server(("localhost", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = CliRunner().invoke(doorkeeper, ["console", str(acls), "--port", str(port)])
+
+    assert result.exit_code == 1
+    assert f"port {port}: " in result.stderr
+    assert "--port" in result.stderr

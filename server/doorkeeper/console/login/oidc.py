@@ -17,19 +17,20 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from ssl import SSLContext
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_plus, urlencode, urlsplit
 
-import aiohttp
 from msgspec import Struct
 
 from doorkeeper.console.login.sessions import Role
 from doorkeeper.server.config.http import is_loopback
 from doorkeeper.server.security.handlers_contract import TokenRefused, ValidatedToken
 from doorkeeper.server.security.oauth.json_text import json_object
-from doorkeeper.server.security.oauth.jwks import KeySet, parse
-from doorkeeper.server.security.oauth.signed import ClaimRules, SignedTokens
 
+if TYPE_CHECKING:
+    from doorkeeper.server.security.oauth.jwks import KeySet
+
+# aiohttp and the signatures are half of a start, and only a provider needs them.
 PENDING_S: Final = 600.0
 """How long a person may take at the provider."""
 
@@ -186,6 +187,9 @@ class Oidc:
         return token
 
     async def _validated(self, keys_url: str, token: str, nonce: str) -> Mapping[str, object]:
+        from doorkeeper.server.security.oauth.jwks import parse
+        from doorkeeper.server.security.oauth.signed import ClaimRules, SignedTokens
+
         try:
             keys = parse(await self._read(keys_url))
         except ValueError as error:
@@ -215,6 +219,8 @@ class Oidc:
     async def _read(
         self, url: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] = {}
     ) -> bytes:
+        import aiohttp
+
         timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
         tls: Any = True if self._client.tls is None else self._client.tls
         try:

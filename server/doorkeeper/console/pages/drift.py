@@ -23,6 +23,8 @@ def commands(asked: Asked) -> Sequence[Command]:
         if has_login and (other.address.is_live or wanted.address.is_live):
             words.append(f"--command-config={asked.settings.command_config}")
         found.append(asked.command("acls", "diff", *words))
+    if asked.get("clusters") and wanted.names_clusters:
+        found.append(asked.command("clusters", "drift", asked.address_word(wanted)))
     return found
 
 
@@ -40,14 +42,17 @@ def show(asked: Asked, answers: Sequence[Answer]) -> dict[str, Any]:
     """Return the addresses with their differences; the rows of the one that was chosen."""
     wanted = asked.set_state() if asked.sets.states else None
     if wanted is None:
-        return {"compared": [], "unread": [], "rows": None}
+        return {"compared": [], "unread": [], "rows": None, "clusters": None, "wanted": None}
     compared = list(zip(others(asked, wanted), answers, strict=False))
     values: dict[str, Any] = {
         "wanted": wanted,
         "compared": [(state, answer.record) for state, answer in compared if answer.record],
         "unread": [state for state in asked.sets.states.values() if state.reading is None],
         "rows": None,
+        "clusters": None,
     }
+    if asked.get("clusters") and len(answers) > len(compared):
+        values["clusters"] = answers[-1].record["clusters"]
     if asked.get("with") and values["compared"]:
         record = values["compared"][0][1]
         rows = [("add", row) for row in record["added"]]
