@@ -16,7 +16,7 @@ def commands(asked: Asked) -> Sequence[Command]:
     if not asked.get("file"):
         return []
     file = asked.file("file", "proposed.yaml")
-    words = ["--effective", "--fail-on=unowned"]
+    words = ["--effective"]
     if asked.get("whole"):
         words.append("--whole")
     if asked.settings.rules is not None:

@@ -109,6 +109,12 @@ def test_json_is_what_the_command_line_prints(asked: TestClient, page: Page) -> 
     assert lines or page.answers
 
 
+RULES = """\
+version: 1
+rules:
+  - {rule: never, principal: "User:eve", operation: READ, resourceType: TOPIC, name: orders}
+  - {rule: never, principal: "User:eve", operation: WRITE, resourceType: TOPIC, name: orders}
+"""
 OF_COMMANDS = [page for page in PAGES if page.answers is None]
 
 
@@ -231,3 +237,15 @@ def test_the_matrix_has_a_table_with_the_same(asked: TestClient) -> None:
     assert re.findall(r'class="cell (\w+)"', page) == ["prefixed", "deny"]
     assert page.count('<span class="op no">WRITE') == 1
     assert "denied WRITE; allowed DESCRIBE" in page
+
+
+def test_a_review_checks_the_rules_of_the_console(acls: Path, tmp_path: Path) -> None:
+    """A rule that the proposed file breaks is named, with who breaks it."""
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(RULES, encoding="utf-8")
+    with console_over(sets_at(acls), Settings(rules=rules)) as console:
+        page = console.get("/review", params={"file": PROPOSED}).text
+
+    assert page.count('<span class="verdict no">broken') == 1
+    assert page.count('<span class="verdict yes">holds') == 1
+    assert "User:eve" in page[page.index("broken") :]
