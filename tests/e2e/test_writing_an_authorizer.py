@@ -68,6 +68,6 @@ def test_one_whose_updates_take_their_time(folder: Path) -> None:
     """Threads answer, and none of them is left."""
     with serving(folder, "authorizer.class.name=slow_store.SlowStore") as server:
         assert created(server, "User:a") == (0, "")
-        assert created(server, "User:*") == (44, "Not for everybody.")
+        assert created(server, "User:*") == (44, "Name a user.")
         assert server.stop() == 0
         assert not server.of("threads outlive the authorizer")
