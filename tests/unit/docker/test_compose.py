@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 import yaml
 
+from doorkeeper.console.login.exposure import exposure_of
 from doorkeeper.server.app.config_check import check_configuration
+from doorkeeper.server.security.password_records import parse as parse_record
 from testkit.checkout import ROOT
+from testkit.consoles import options as console_options
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.postgres_image import made_database
 
@@ -133,6 +136,24 @@ def test_a_server_can_start_with_the_file_of_each_node(
     assert SERVICES[node]["ports"] == [f"127.0.0.1:{outside.port}:{outside.port}"]
     mounted = {target: source for source, target in mounts(SERVICES[node])}
     assert mounted["/etc/doorkeeper/server.properties"] == f"./{node}.properties"
+
+
+def test_the_console_starts_with_its_secrets(secrets: Path) -> None:
+    """Certificate, key and users fit: other machines reach it with TLS and a login."""
+    service = SERVICES["console"]
+    words = [word.replace("/run/secrets/", f"{secrets}/") for word in service["command"][1:]]
+
+    exposure = exposure_of(console_options(*words))
+
+    assert service["command"][0] == "console"
+    assert exposure.tls is not None
+    assert exposure.has_login
+    assert service["ports"] == [f"127.0.0.1:{exposure.port}:{exposure.port}"]
+    password = (secrets / "console.password").read_text().strip()
+    (record,) = (secrets / "console.users").read_text().splitlines()
+    name, _, text = record.partition(":")
+    assert name == "admin"
+    assert parse_record(text).matches(password.encode())
 
 
 def test_the_database_takes_tls_alone(secrets: Path) -> None:
