@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from enum import Enum
 from types import TracebackType
 from typing import Final, Self
 
+from doorkeeper.acls.formats.names import suggestion
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.server.api import registry
 from doorkeeper.server.app.data_path import data_path_keys
@@ -174,16 +174,9 @@ def key_of(api: str) -> int:
     keys = (*registry.apis(optional=True), *data_path_keys())
     names: dict[str, int] = {API_NAMES[key]: key for key in keys}
     if api not in names:
-        near = _nearest(api, names)
-        hint = f"did you mean {near}?" if near else f"allowed: {', '.join(names)}"
-        raise ValueError(f"api: found {api!r}; {hint}")
+        hint = suggestion(api, names) or f"; allowed: {', '.join(names)}"
+        raise ValueError(f"api: found {api!r}{hint}")
     return names[api]
-
-
-def _nearest(name: str, names: Iterable[str]) -> str | None:
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(name, names, n=1)), None)
 
 
 def code_of(code: ErrorCode | int | str) -> ErrorCode:
@@ -195,9 +188,8 @@ def code_of(code: ErrorCode | int | str) -> ErrorCode:
     if isinstance(code, int):
         return ErrorCode(code)
     if code not in ErrorCode.__members__:
-        near = _nearest(code, ErrorCode.__members__)
-        hint = f"did you mean {near}?" if near else "allowed: the names in Kafka's Errors"
-        raise ValueError(f"error: found {code!r}; {hint}")
+        hint = suggestion(code, ErrorCode.__members__) or "; allowed: the names in Kafka's Errors"
+        raise ValueError(f"error: found {code!r}{hint}")
     return ErrorCode[code]
 
 

@@ -6,6 +6,7 @@ The command under observation is a child process, which gets the signals of this
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import time
@@ -27,10 +28,10 @@ from doorkeeper.acls.recorded_access import RecordedAccess
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.cli.learn.recorder import Recorder
 from doorkeeper.server.app.stores import initial_rows
-from doorkeeper.server.config.keys import LOG_FORMAT, LOG_LEVELS
 from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.net import new_runner
+from doorkeeper.server.operations.logs.command_log import command_logs
 from doorkeeper.server.resources.topics.initial import initial_topics
 from doorkeeper.server.schema.acls import BindingIds, StoredBinding
 from doorkeeper.server.schema.change import Change, edit
@@ -39,7 +40,6 @@ from doorkeeper.server.state.memory import MemoryStore
 
 _STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _LEARNING = "doorkeeper.cli.learn.authorizer.LearningAuthorizer"
-_STDERR = 2
 
 
 ADDRESS_VARIABLES: Final = (
@@ -132,18 +132,8 @@ def observe(
     }
     initial = {**_stored_acls(acls or ()), **edit(TOPIC, set=initial_topics(entities, os.urandom))}
     settings = load_values(keys, "learn").settings
-    logs = Logs(
-        descriptor=_STDERR,
-        form=settings[LOG_FORMAT],
-        terminal=os.isatty(_STDERR),
-        levels=settings[LOG_LEVELS],
-        now_ns=time.time_ns,
-    )
-    try:
-        with new_runner() as runner:
-            return runner.run(_observe(settings, logs, initial, words))
-    finally:
-        logs.close()
+    with command_logs(logging.ERROR) as logs, new_runner() as runner:
+        return runner.run(_observe(settings, logs, initial, words))
 
 
 def _stored_acls(acls: Iterable[AclBinding]) -> Change:

@@ -18,7 +18,7 @@ STDERR: Final = 2
 
 
 @contextmanager
-def command_logs() -> Iterator[Logs]:
+def command_logs(least_level: int = logging.WARNING) -> Iterator[Logs]:
     """Log events of plug-ins and parts of the server until the end of the block."""
     root, configuration = logging.root, structlog.get_config()
     handlers, level = root.handlers, root.level
@@ -26,7 +26,7 @@ def command_logs() -> Iterator[Logs]:
         descriptor=STDERR,
         form="console",
         terminal=os.isatty(STDERR),
-        levels={"root": logging.WARNING},
+        levels={"root": least_level},
         now_ns=time.time_ns,
     )
     try:
