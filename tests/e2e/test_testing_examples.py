@@ -37,8 +37,8 @@ def test_the_page_says_what_is_so(tmp_path: Path) -> None:
     for number, block in enumerate(blocks):
         (tmp_path / f"test_{number}.py").write_text(block, encoding="utf-8")
 
-    assert len(blocks) == 5
-    assert run_example(tmp_path, tmp_path) == {"passed": 6}
+    assert len(blocks) == 4
+    assert run_example(tmp_path, tmp_path) == {"passed": 5}
 
 
 def test_the_readme_says_what_is_so(tmp_path: Path) -> None:

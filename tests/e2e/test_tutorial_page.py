@@ -44,7 +44,7 @@ def reasons(found: list[Command]) -> list[set[str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "count"), [(TUTORIAL, 7), ("learn.md", 8)])
+@pytest.mark.parametrize(("name", "count"), [(TUTORIAL, 6), ("learn.md", 7)])
 def test_what_is_shown_is_printed(name: str, count: int, tmp_path: Path) -> None:
     """Letter by letter, stderr too; of reasons, at least the requests that are shown."""
     shown = commands(page(name))
