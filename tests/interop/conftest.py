@@ -36,11 +36,13 @@ QUICK = (
     "brokers/test_config_rules.py",
     "brokers/test_same_random_requests.py",
     "logins/test_whoami.py",
+    "pages/test_console_answers.py",
     "pipeline/test_pipeline_evaluation.py",
 )
-"""What ``make interop`` runs: a broker, Kafka's tools and clients, and Spark; at most 12 minutes.
+"""What ``make interop`` runs: a broker, Kafka's tools and clients, Spark, the console.
 
-All other files of this folder are slow. Their folders are parts of ``make test-all``.
+It takes at most 12 minutes. All other files of this folder are slow. Their folders are parts of
+``make test-all``.
 """
 
 

@@ -6,8 +6,11 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from socket import socket
+from threading import Thread
 from typing import Any
 
+import uvicorn
 from starlette.testclient import TestClient
 
 from doorkeeper.cli.acls.addresses import Location
@@ -53,6 +56,27 @@ def console_over(
             yield client
     finally:
         console.close()
+
+
+@contextmanager
+def served_over(sets: Sets, settings: Settings | None = None) -> Iterator[str]:
+    """Serve a console at a free port, for browsers, and return its address."""
+    with socket() as opened:
+        opened.bind(("127.0.0.1", 0))
+        exposure = exposure_of(options(f"--port={opened.getsockname()[1]}"))
+        sets.start()
+        sets.wait()
+        console = Console(sets, settings or Settings())
+        config = uvicorn.Config(console.app(exposure), log_level="warning", lifespan="off")
+        server = uvicorn.Server(config)
+        thread = Thread(target=server.run, args=([opened],))
+        thread.start()
+        try:
+            yield exposure.url
+        finally:
+            server.should_exit = True
+            thread.join()
+            console.close()
 
 
 def sets_at(*addresses: Path | str) -> Sets:

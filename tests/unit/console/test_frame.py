@@ -32,6 +32,8 @@ def test_pages_have_security_headers_and_no_inline_code(console: TestClient, pat
     assert "unsafe" not in policy
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["cache-control"] == "no-store"
+    # With no-referrer browsers send "Origin: null" with forms, and each would be refused.
+    assert answer.headers["referrer-policy"] == "same-origin"
     assert re.search(r"<script(?! src=\"/static/)|<style|\sstyle=|\son\w+=", answer.text) is None
     assert re.search(r"(?:src|href|action)=\"(?:https?:)?//", answer.text) is None
 

@@ -1,0 +1,86 @@
+"""The console in a browser: a console with a history, a second file and advice, and its pages."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.console.page import Settings
+from testkit.browser import Tab, opened
+from testkit.console_questions import QUESTIONS
+from testkit.consoles import ACLS, HEAD, served_over, sets_at, write_advice
+from website.node import node_file
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+AUDIT = """axe.run(document, {preload: false,
+    runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
+    .then((found) => found.violations.map((each) =>
+        `${each.id}: ${each.nodes.length} times, as ${each.nodes[0].html.slice(0, 150)}`))"""
+
+OTHER = f"{HEAD}User:alice,Topic,LITERAL,orders,Read,Allow,*\nUser:x,Group,LITERAL,g,Read,Allow,*\n"
+
+
+@contextmanager
+def example_console(folder: Path) -> Iterator[str]:
+    """Serve a store with a history and two files that differ, with the advice of the pipeline."""
+    (folder / "acls.csv").write_text(ACLS, encoding="utf-8")
+    (folder / "other.csv").write_text(OTHER, encoding="utf-8")
+    write_advice(folder / "advice")
+    words = ["acls", "import", str(folder / "acls.csv"), f"store:{folder / 'data'}"]
+    assert CliRunner().invoke(doorkeeper, words).exit_code == 0
+    sets = sets_at(f"store:{folder / 'data'}", folder / "acls.csv", folder / "other.csv")
+    with served_over(sets, Settings(advice=folder / "advice")) as url:
+        yield url
+
+
+@asynccontextmanager
+async def looking(console: str, width: int, *, scripts: bool) -> AsyncIterator[Tab]:
+    """Open a browser; at the end check that its pages asked nobody else and ran nothing."""
+    async with opened(width=width, phone=width < 500, scripts=scripts) as tab:
+        yield tab
+        assert [url for url in tab.requests if not url.startswith(f"{console}/")] == []
+        # HTMX logs a request that a newer one replaces.
+        assert [text for text in tab.complaints if not text.startswith("htmx:")] == []
+        assert tab.dialogs == []
+
+
+async def faults(tab: Tab, width: int) -> list[str]:
+    """Return what is wrong with the page that is open, all details open."""
+    await tab.page.evaluate(
+        "document.querySelectorAll('main details').forEach((e) => { e.open = true; })"
+    )
+    axe = node_file("axe-core/axe.min.js").read_text(encoding="utf-8")
+    await tab.page.evaluate(f"{axe}; 0")
+    found: list[str] = await tab.page.evaluate(AUDIT)
+    wide = await tab.page.evaluate("document.documentElement.scrollWidth")
+    if wide != width:
+        found.append(f"the page is {wide} wide")
+    if "\u202e" in await tab.page.content():
+        found.append("a direction mark is in the page")
+    return [f"{tab.page.url[:200]}: {one}" for one in found]
+
+
+async def ask(tab: Tab, console: str, name: str) -> None:
+    """Ask the question of a page by its form; with a link where it is none of the form."""
+    await tab.page.goto(f"{console}/{name}")
+    question = QUESTIONS[name]
+    form = tab.page.locator("form.question")
+    for field, value in question.items():
+        one = form.locator(f"[name={field}]:not([type=hidden])")
+        if await one.count() == 0:
+            query = "&".join(f"{key}={text}" for key, text in question.items())
+            await tab.page.goto(f"{console}/{name}?{query}")
+            break
+        if await one.evaluate("(e) => e.tagName") == "SELECT":
+            await one.select_option(value)
+        else:
+            await one.fill(value)
+    else:
+        await form.locator("button.ask").click()
+    await tab.page.locator("#answer textarea.command").first.wait_for()
