@@ -384,10 +384,10 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     ),
     "--tls-key": Meaning(OPTIONS, "FILE", "The private key of https as PEM, not encrypted."),
     "--viewers": Meaning(
-        OPTIONS, "FILE", "Users who may ask: name:password a line, as doorkeeper.http.users.file."
+        OPTIONS, "FILE", "Users who may ask: a file that doorkeeper users-file writes."
     ),
     "--operators": Meaning(
-        OPTIONS, "FILE", "Users who may change too: name:password a line, as --viewers."
+        OPTIONS, "FILE", "Users who may change too: a file that doorkeeper users-file writes."
     ),
     "--oidc-issuer": Meaning(
         OPTIONS, "URL", "The issuer of OpenID Connect, where people log in, such as a realm."

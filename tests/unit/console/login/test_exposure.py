@@ -15,6 +15,7 @@ from doorkeeper.console.login.exposure import exposure_of
 from doorkeeper.console.login.routes import local_path
 from doorkeeper.console.login.sessions import SESSION_S, Role, Sessions
 from doorkeeper.console.login.users import FAILURES_MAX, UsersLogin
+from doorkeeper.server.security.users_file_changes import set_user
 from testkit.certificates import world
 from testkit.consoles import PORT, console_over, options, sets_at
 
@@ -32,8 +33,11 @@ def tls(tmp_path: Path) -> list[str]:
 
 @pytest.fixture
 def users(tmp_path: Path) -> list[str]:
-    for role, line in (("viewers", "vera:secret v"), ("operators", "olga:secret o")):
-        (tmp_path / role).write_text(f"# {role}\n{line}\n", encoding="utf-8")
+    for role, name, password in (
+        ("viewers", "vera", "secret v"),
+        ("operators", "olga", "secret o"),
+    ):
+        set_user(tmp_path / role, name, password, bytes(16))
     return [f"--{role}={tmp_path / role}" for role in ("viewers", "operators")]
 
 
@@ -180,7 +184,7 @@ def test_sessions_end() -> None:
 def test_the_higher_role_counts(tmp_path: Path) -> None:
     """Of a user in both files."""
     file = tmp_path / "users"
-    file.write_text("olga:x\n", encoding="utf-8")
+    set_user(file, "olga", "x", bytes(16))
 
     assert UsersLogin({Role.VIEWER: file}).role_of("olga", "x") is Role.VIEWER
     assert UsersLogin(dict.fromkeys(Role, file)).role_of("olga", "x") is Role.OPERATOR
