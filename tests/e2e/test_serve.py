@@ -103,6 +103,7 @@ def test_one_store_and_one_port_serve_one_process(tmp_path: Path) -> None:
 
     assert f"in use by process {server.process.pid}" in store_error
     assert f"cannot bind localhost:{port}: the port is in use by another process" in port_error
+    assert list(other.iterdir()) == []
 
 
 def test_sigterm_under_load_answers_what_it_has(tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ async def commit(assembly: Assembly, plan: Plan[R], origin: Origin) -> R:
     """
     with _hinting():
         assembly.open_audit_log()
+    assembly.keeps_files = True
     audit_log = assembly.audit_log
     if audit_log is not None and (refusal := audit_log.refusal()) is not None:
         raise StartError(str(refusal))

@@ -53,6 +53,7 @@ from doorkeeper.server.app.stores import check_release, log_credentials, open_st
 from doorkeeper.server.authorizer.awaitables import forget
 from doorkeeper.server.authorizer.contract import Endpoint
 from doorkeeper.server.authorizer.guard import GuardedAuthorizer
+from doorkeeper.server.config.audit_keys import AUDIT_DIR
 from doorkeeper.server.config.keys import (
     ACKNOWLEDGE,
     ACKNOWLEDGE_CLUSTERS,
@@ -66,7 +67,7 @@ from doorkeeper.server.config.keys import (
     UPDATE_TIMEOUT_MS,
 )
 from doorkeeper.server.config.loading import with_stored_values
-from doorkeeper.server.config.store_keys import STORE_MAX_AGE_MS
+from doorkeeper.server.config.store_keys import DATA_DIR, STORE_MAX_AGE_MS
 from doorkeeper.server.net import BindError, Server
 from doorkeeper.server.net.limits import limits_of
 from doorkeeper.server.net.protocol.connection import Connection
@@ -77,10 +78,12 @@ from doorkeeper.server.runtime.metrics.requests import RequestMeter
 from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper.server.security.provider import Sources
 from doorkeeper.server.state.log import StateLog
+from doorkeeper.server.state.storage.files import missing_folders, remove_empty
 from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from doorkeeper.base.credentials import ScramCredential
     from doorkeeper.server.api.node import AuthorizerUpdates
@@ -141,6 +144,8 @@ class Assembly:
         self.operations_port: OperationsPort | None = None
         """The operations port, if enabled."""
         self._draining = False
+        self.keeps_files = False
+        """Whether a client could change something; until then, the end removes new files."""
         self._authorizer_started = False
         self.audit_log: AuditLog | None = None
         """The audit log, if enabled."""
@@ -163,7 +168,8 @@ class Assembly:
         """Open everything.
 
         Raises:
-            StartError: it failed; closing the assembly closes the open parts.
+            StartError: it failed; closing the assembly closes the open parts, and removes the files
+                that this start has created.
         """
         try:
             await self._start()
@@ -212,6 +218,7 @@ class Assembly:
             self._start_authorizer(self.guarded, endpoints)
             for wait in self._waits.values():
                 await self._wait_for(wait)
+        self.keeps_files = True
 
     async def connect_operator(self) -> socket.socket:
         """Return the client's end of a connection inside the process, in single-user mode."""
@@ -345,8 +352,19 @@ class Assembly:
             self.log.subscribe(self.audit_log.record_commit)
 
     def _close_audit_log(self) -> None:
-        if self.audit_log is not None:
+        if self.audit_log is None:
+            return
+        if self.keeps_files:
             self.audit_log.close(serves=not self._single_user)
+        else:
+            self.audit_log.discard()
+
+    def _remove_new_folders(self, missing: Sequence[Path]) -> None:
+        if not self.keeps_files:
+            remove_empty(missing)
+
+    async def _close_log(self) -> None:
+        await self.log.aclose(discard=not self.keeps_files)
 
     async def _open_operations(self, settings: Settings) -> None:
         if settings.http is None:
@@ -464,6 +482,10 @@ class Assembly:
             StorageError: a server uses the store, there is none, or it cannot be opened.
         """
         settings = self._settings
+        missing = missing_folders(
+            folder for folder in (settings[DATA_DIR], settings[AUDIT_DIR]) if folder is not None
+        )
+        self._opened.callback(self._remove_new_folders, missing)
         # Closed last: closing the state log may still commit changes.
         self._opened.callback(self._close_audit_log)
         store = self._store
@@ -484,12 +506,14 @@ class Assembly:
             self._logs.logger("doorkeeper.state"),
             max_age_s=max_age_ms / 1000 if max_age_ms >= 0 else None,
         )
-        self._opened.push_async_callback(self.log.aclose)
+        self._opened.push_async_callback(self._close_log)
         log_credentials(self.log, self._log)
 
     def _authorizer_log(self, settings: Settings) -> AuthorizerLog:
         def close_later(file: AuthorizerFile) -> None:
-            self._opened.callback(file.close, CLOSE_TIMEOUT_S)
+            self._opened.callback(
+                lambda: (file.close if self.keeps_files else file.discard)(CLOSE_TIMEOUT_S)
+            )
 
         path = settings[AUTHORIZER_LOG_FILE]
         return authorizer_log_of(path, self._logs.authorizer_log, self._log, close_later)
@@ -549,7 +573,7 @@ class Assembly:
         """Start the authorizer; open each listener when it permits, and wait for the last."""
         if authorizer is None:
             for endpoint in endpoints:
-                await self.edge.open(endpoint.listener_name)
+                await self._open_listener(endpoint)
             return
         self._start_authorizer(authorizer, endpoints)
         try:
@@ -568,6 +592,10 @@ class Assembly:
         # An endpoint that the authorizer does not return opens at once, as in Kafka.
         if wait is not None:
             await self._wait_for(wait)
+        await self._open_listener(endpoint)
+
+    async def _open_listener(self, endpoint: Endpoint) -> None:
+        self.keeps_files = True
         await self.edge.open(endpoint.listener_name)
 
     async def _wait_for(self, wait: asyncio.Future[None]) -> None:

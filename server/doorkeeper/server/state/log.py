@@ -256,8 +256,8 @@ class StateLog:
             pause_s = STALE_CHECK_S if is_stale else min(max_age_s - age_s, AGE_CHECK_S)
             await asyncio.sleep(pause_s)
 
-    async def aclose(self) -> None:
-        """Write the submitted changes, then close the store; idempotent."""
+    async def aclose(self, *, discard: bool = False) -> None:
+        """Write the submitted changes, then close the store, or discard it; idempotent."""
         if self._closing:
             return
         if self._tasks and self.loaded.done() and self.loaded.exception() is None:
@@ -280,7 +280,7 @@ class StateLog:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._submissions.fail_all(StoreUnavailable("the store is closed"))
-        await self.store.aclose()
+        await (self.store.discard() if discard else self.store.aclose())
 
     def submit(self, plan: Plan[R], origin: Origin) -> asyncio.Future[CompletedPlan[R]]:
         """Plan, commit and publish a change; the future completes when it is visible.

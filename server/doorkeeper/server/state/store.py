@@ -244,6 +244,10 @@ class Store(ABC):
     async def aclose(self) -> None:
         """Release the database; idempotent."""
 
+    async def discard(self) -> None:
+        """Release the database, and remove the files that opening it has created."""
+        await self.aclose()
+
 
 def change_from(rows: Iterable[tuple[Kind, bool, Any]]) -> Change:
     """Return the change of one revision from its rows: kind, whether deleted, decoded row."""

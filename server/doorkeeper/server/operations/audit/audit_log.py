@@ -256,10 +256,19 @@ class AuditLog:
         """Write the queued events, with that of the end if it ``serves``; close the file."""
         if self._stopping:
             return
+        self._end(Stop() if serves else None)
+        self._folder.release()
+
+    def discard(self) -> None:
+        """Close the file as ``close``; remove all files if this process has created the folder."""
+        if not self._stopping:
+            self._end(None)
+            self._folder.discard()
+
+    def _end(self, last: Event | None) -> None:
         self._stopping = True
         self._merging.close()
-        if serves:
-            self._put(Stop())
+        if last is not None:
+            self._put(last)
         if not self._queue.close(CLOSE_TIMEOUT_S):
             self._log.error("the audit log was not closed in time", dir=str(self._folder.path))
-        self._folder.release()

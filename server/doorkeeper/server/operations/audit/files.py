@@ -25,7 +25,12 @@ from doorkeeper.server.operations.audit.names import (
     open_name,
     whole_name,
 )
-from doorkeeper.server.state.storage.files import open_private, sync_file, sync_folder
+from doorkeeper.server.state.storage.files import (
+    make_folder,
+    open_private,
+    sync_file,
+    sync_folder,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,14 +72,13 @@ class AuditFolder:
         self.node = node
         self._compress = compress
         self._lock = -1
+        self._lock_path = path / f"audit-{node}.lock"
+        self._created = False
         try:
-            if not path.is_dir():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.mkdir(mode=0o700)
+            self._created = make_folder(path)
+            if self._created:
                 sync_folder(path.parent)
-            self._lock = open_private(
-                path / f"audit-{node}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
-            )
+            self._lock = open_private(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             self.release()
@@ -90,6 +94,13 @@ class AuditFolder:
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
+
+    def discard(self) -> None:
+        """Release the lock; remove all files if this process has created the folder."""
+        if self._created:
+            for path in (*self._all(), self._lock_path):
+                path.unlink(missing_ok=True)
+        self.release()
 
     # --- at the start
 

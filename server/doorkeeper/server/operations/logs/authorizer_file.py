@@ -19,6 +19,7 @@ Source: ``config/log4j.properties`` and ``config/log4j2.yaml`` of the releases.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -60,6 +61,7 @@ class AuthorizerFile:
         self.threshold = levels.threshold
         self._now_ns = now_ns
         self._failed: Callable[[OSError], None] | None = failed
+        self._is_new = not path.exists()
         self._descriptor = _open(path)
         self._hour = hour_of(os.fstat(self._descriptor).st_mtime_ns)
         self._queue = BoundedQueue[tuple[int, bytes]](queued_bytes_max)
@@ -79,6 +81,13 @@ class AuthorizerFile:
     def close(self, timeout_s: float) -> None:
         """Write the queued lines within the time-out."""
         self._queue.close(timeout_s)
+
+    def discard(self, timeout_s: float) -> None:
+        """Close the file, and remove it if it is new and empty."""
+        self.close(timeout_s)
+        with suppress(OSError):
+            if self._is_new and not self._path.stat().st_size:
+                self._path.unlink()
 
     # --- the thread
 

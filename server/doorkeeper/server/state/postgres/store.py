@@ -501,6 +501,12 @@ class PostgresStore(Store):
         if self._identity_file is not None:
             self._identity_file.close()
 
+    async def discard(self) -> None:
+        """Close the store; remove a new identity file. Tables stay: other nodes may use them."""
+        await self.aclose()
+        if self._identity_file is not None and self._identity_file.is_new:
+            self._identity_file.path.unlink(missing_ok=True)
+
 
 class SharedReader(LogReader):
     """A connection of the store, used by one task."""

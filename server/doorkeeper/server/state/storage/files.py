@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from doorkeeper.server.state.store import StorageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 DATABASE_NAME = "doorkeeper.db"
@@ -31,7 +33,7 @@ _FILE_MODE = 0o600
 def prepare_folder(folder: Path) -> None:
     """Create the folder and its parents if missing."""
     try:
-        made = _make(folder)
+        made = make_folder(folder)
     except (FileExistsError, NotADirectoryError) as error:
         raise StorageError(f"{folder}: the data folder is not a folder") from error
     except OSError as error:
@@ -42,12 +44,31 @@ def prepare_folder(folder: Path) -> None:
         raise StorageError(f"{folder}: the data folder is not writable")
 
 
-def _make(folder: Path) -> bool:
+def make_folder(folder: Path) -> bool:
+    """Create a private folder and its parents; return False if it exists.
+
+    Raises:
+        OSError: it cannot be created.
+    """
     if folder.is_dir():
         return False
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=_FOLDER_MODE)
     return True
+
+
+def missing_folders(folders: Iterable[Path]) -> list[Path]:
+    """Return those that do not exist, and their missing parents, the innermost first."""
+    chains = (chain for folder in folders for chain in (folder, *folder.parents))
+    missing = {path for path in chains if not path.exists()}
+    return sorted(missing, key=lambda path: len(path.parts), reverse=True)
+
+
+def remove_empty(folders: Iterable[Path]) -> None:
+    """Remove the folders that exist and are empty, in this order."""
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def open_private(path: Path, flags: int) -> int:

@@ -47,6 +47,8 @@ class IdentityFile:
 
     def __init__(self, path: Path, descriptor: int, expected: ExpectedStore) -> None:
         self.path = path
+        self.is_new = False
+        """Whether ``write`` has created it."""
         self._descriptor = descriptor
         self._expected = expected
         self._revision_at = len(_text(expected)) - _REVISION_BYTES - 1
@@ -60,6 +62,7 @@ class IdentityFile:
     @classmethod
     def write(cls, path: Path, expected: ExpectedStore) -> Self:
         """Write the file durably, and keep it open."""
+        is_new = not path.exists()
         descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
         try:
             # In this order a full disk or a power cut leaves either the old text or this one.
@@ -70,7 +73,9 @@ class IdentityFile:
             os.close(descriptor)
             raise StorageError(f"{path}: cannot write: {error.strerror}") from error
         sync_folder(path.parent)
-        return cls(path, descriptor, expected)
+        file = cls(path, descriptor, expected)
+        file.is_new = is_new
+        return file
 
     def acknowledge(self, revision: int) -> None:
         """Record a durable revision before its change is acknowledged.

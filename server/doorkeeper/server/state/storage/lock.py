@@ -33,17 +33,11 @@ class DataLock:
             StorageError: the file system has no locks.
         """
         path = folder / LOCK_NAME
-        descriptor = open_private(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
-        try:
-            # flock, not lockf: POSIX locks are lost when the process closes any descriptor of the
-            # file.
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            holder = _holder(descriptor)
+        descriptor = _locked(path)
+        while not _is_of(path, descriptor):
+            # A start that failed has removed the file, with its new store.
             os.close(descriptor)
-            if error.errno in _HELD_ELSEWHERE:
-                raise StoreInUse(f"{path}: the store is in use by {holder}") from error
-            raise StorageError(f"{path}: cannot lock: {error.strerror}") from error
+            descriptor = _locked(path)
         _sign(descriptor)
         return cls(path, descriptor)
 
@@ -53,10 +47,35 @@ class DataLock:
     def __exit__(self, *_exception: object) -> None:
         self.release()
 
+    def remove(self) -> None:
+        """Remove the file; the lock is still held."""
+        self._path.unlink(missing_ok=True)
+
     def release(self) -> None:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def _locked(path: Path) -> int:
+    descriptor = open_private(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
+    try:
+        # flock, not lockf: POSIX locks are lost when the process closes any descriptor of the file.
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        holder = _holder(descriptor)
+        os.close(descriptor)
+        if error.errno in _HELD_ELSEWHERE:
+            raise StoreInUse(f"{path}: the store is in use by {holder}") from error
+        raise StorageError(f"{path}: cannot lock: {error.strerror}") from error
+    return descriptor
+
+
+def _is_of(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _sign(descriptor: int) -> None:

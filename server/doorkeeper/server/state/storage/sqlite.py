@@ -12,7 +12,7 @@ import time
 from contextlib import ExitStack, closing, nullcontext, suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import apsw
 
@@ -28,6 +28,7 @@ from doorkeeper.server.state.storage.files import (
     DATABASE_NAME,
     companions,
     prepare_folder,
+    remove_database,
     sync_folder,
 )
 from doorkeeper.server.state.storage.identity import (
@@ -90,8 +91,10 @@ class SqliteStore(Store):
         now_ms: Callable[[], int],
         retention_days: int,
         meter: StoreMeter,
+        created: _Created | None,
     ) -> None:
         """See ``open``."""
+        self._created = created
         self._lock = lock
         self._path = path
         self._identity_file = identity_file
@@ -141,6 +144,10 @@ class SqliteStore(Store):
         with ExitStack() as undo, sqlite_errors(path):
             lock = DataLock.acquire(data_dir)
             undo.callback(lock.release)
+            created = None
+            if expected is None and not path.exists():
+                created = _Created(path, identity_path)
+                undo.callback(created.remove, lock)
             connection = connect(path)
             undo.callback(connection.close)
             if schema.is_new(connection):
@@ -169,6 +176,7 @@ class SqliteStore(Store):
                 now_ms=now_ms,
                 retention_days=retention_days,
                 meter=meter or StoreMeter(),
+                created=created,
             )
             undo.pop_all()
         return store
@@ -213,16 +221,38 @@ class SqliteStore(Store):
 
     def close(self) -> None:
         """Write the queued commits, then release the database. Blocks; idempotent."""
+        self._close(None)
+
+    def _close(self, created: _Created | None) -> None:
         if self._closed:
             return
         self._closed = True
         self._writer.close()
         self._identity_file.close()
+        if created is not None:
+            created.remove(self._lock)
         self._lock.release()
 
     async def aclose(self) -> None:
         """Close the store; this blocks the loop during the last commit."""
         self.close()
+
+    async def discard(self) -> None:
+        """Close the store; remove its files if ``open`` has created it."""
+        self._close(self._created)
+
+
+class _Created(NamedTuple):
+    """The files of a store that this process has created."""
+
+    database: Path
+    identity_file: Path
+
+    def remove(self, lock: DataLock) -> None:
+        """Remove the files under the lock."""
+        remove_database(self.database)
+        self.identity_file.unlink(missing_ok=True)
+        lock.remove()
 
 
 def execute(connection: apsw.Connection, statements: list[Statement]) -> None:
