@@ -19,7 +19,7 @@ from msgspec import Struct
 from doorkeeper.acls.access import unnamed_principal
 from doorkeeper.acls.cases import hosts_about
 from doorkeeper.acls.decision import Question, permissions_mask
-from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL, ResourceType
+from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS, operations_of
 from doorkeeper.acls.partition import (
     Extents,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.index import Cell, Names
-    from doorkeeper.acls.model import AclOperation, PatternType
+    from doorkeeper.acls.model import PatternType
     from doorkeeper.acls.partition import HostClass, NameClass
     from doorkeeper.acls.regions import NameSet
     from doorkeeper.acls.snapshot import Snapshot
@@ -58,13 +58,14 @@ class DecisionState(NamedTuple):
 class ComparisonScope(Struct, frozen=True):
     """The questions that are compared: all, or those about some names and clients.
 
-    ``principals`` None is all of them.
+    ``principals`` None is all of them, and ``operation`` None all operations.
     """
 
     resource_types: tuple[ResourceType, ...] = tuple(SUPPORTED_OPERATIONS)
     names: Extent = ALL_NAMES
     host: str = WILDCARD
     principals: frozenset[str] | None = None
+    operation: AclOperation | None = None
 
 
 EVERYTHING = ComparisonScope()
@@ -136,6 +137,7 @@ class _Comparison:
         self._sides = (before, after)
         self._scope = scope
         self._kind = kind
+        self._operations = -1 if scope.operation is None else 1 << scope.operation
         # The cluster has a single name.
         every = CLUSTER if kind is ResourceType.CLUSTER else ALL_NAMES
         self._names = common_extent(scope.names, every)
@@ -301,7 +303,7 @@ class _Comparison:
             permissions_mask(policy, snapshot, principal, client, self._kind, name)
             for policy, snapshot in self._sides
         )
-        return after & ~before, before & ~after
+        return after & ~before & self._operations, before & ~after & self._operations
 
     def _host_classes(self, principal: str, name: str) -> list[HostClass]:
         both = (principal, WILDCARD_PRINCIPAL)

@@ -63,13 +63,18 @@ def names_words(binding: AclBinding) -> str:
 def region_words(change: EffectiveChange) -> str:
     """Return a region in a line: principal, operations, names, and hosts where not all."""
     operations = ", ".join(operation.name for operation in change.operations)
+    return f"{change.principal}  {operations}  {names_and_hosts_words(change)}"
+
+
+def names_and_hosts_words(change: EffectiveChange) -> str:
+    """Return the names of a region, and its hosts where not all."""
     where = ""
     if change.host != WILDCARD or change.other_hosts:
         where = f", from {'all hosts' if change.host == WILDCARD else change.host}"
         if change.other_hosts:
             where += f" except {', '.join(change.other_hosts)}"
     names = _names_words(change.resource_type, change.names, change.other_names)
-    return f"{change.principal}  {operations}  {names}{where}"
+    return f"{names}{where}"
 
 
 def _names_words(kind: ResourceType, names: NameSet, others: Sequence[Extent]) -> str:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from msgspec.structs import replace
 
@@ -45,6 +45,19 @@ if TYPE_CHECKING:
     from doorkeeper.acls.plan import Plan
 
     Sections = Mapping[str, Iterable[Mapping[str, Any]]]
+
+
+class AclRecord(TypedDict):
+    """An ACL as a record with all fields; its words are Kafka's."""
+
+    resourceType: str
+    name: str
+    patternType: str
+    principal: str
+    host: str
+    operation: str
+    permissionType: str
+
 
 VERSION = 1
 ORIGIN = ("place", "revision")
@@ -133,7 +146,7 @@ def _all_but_operation(binding: AclBinding) -> object:
 
 def _short_record(bindings: Sequence[AclBinding]) -> dict[str, str | list[str]]:
     operations = [binding.entry.operation.name for binding in bindings]
-    record = next(records(bindings))
+    record: Mapping[str, Any] = next(records(bindings))
     return {
         word: operations if word == "operation" and len(operations) > 1 else value
         for word, value in record.items()
@@ -141,7 +154,7 @@ def _short_record(bindings: Sequence[AclBinding]) -> dict[str, str | list[str]]:
     }
 
 
-def records(bindings: Iterable[AclBinding]) -> Iterator[dict[str, str]]:
+def records(bindings: Iterable[AclBinding]) -> Iterator[AclRecord]:
     """Yield each binding as a record with all fields."""
     for (resource_type, name, pattern_type), entry in bindings:
         yield {
