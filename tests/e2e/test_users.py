@@ -115,7 +115,7 @@ def test_from_the_first_administrator_on(site: Site) -> None:
     other = site.online("list", user="alice", login="new-secret", mechanism="SCRAM-SHA-512")
 
     assert added.stdout == "alice: added for SCRAM-SHA-256 and SCRAM-SHA-512\n"
-    assert [tuple(row.values()) for row in json.loads(listed.stdout)] == [
+    assert [tuple(row.values()) for row in json.loads(listed.stdout)["users"]] == [
         ("admin", "SCRAM-SHA-256", 4096),
         ("admin", "SCRAM-SHA-512", 4096),
         ("alice", "SCRAM-SHA-256", 8192),

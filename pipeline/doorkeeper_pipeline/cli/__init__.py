@@ -3,7 +3,7 @@
 commands  the list of subcommands
 options   the options that several of them have
 failures  how a command that cannot go on says so, and the exit statuses
-progress  lines on stderr that a person can follow
+json_records  the JSON that commands print
 starting  the engine that was asked for
 run, backtest, propose, why, report, maintain, completion
           the subcommands; they import heavy modules when they are called

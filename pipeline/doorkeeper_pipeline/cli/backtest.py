@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from doorkeeper.base.garbage_collection import collection_paused
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.progress import progress
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
-from doorkeeper_pipeline.cli import options, starting
+from doorkeeper_pipeline.cli import json_records, options, starting
 from doorkeeper_pipeline.cli.failures import (
     CONTRADICTED,
     HELP,
@@ -22,7 +23,7 @@ from doorkeeper_pipeline.cli.failures import (
     printable,
     show,
 )
-from doorkeeper_pipeline.cli.progress import Progress
+from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.evaluation.evidence import NOTHING_ALLOWED
 
@@ -39,6 +40,7 @@ ROWS_SHOWN = 50
 @named_option("--limit", "rows", type=click.IntRange(0), default=ROWS_SHOWN, show_default=True)
 @options.last_policy
 @options.engine
+@json_output(json_records.Backtest)
 @click.pass_context
 # A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
 @collection_paused()
@@ -59,6 +61,7 @@ def command(
     conf: tuple[tuple[str, str], ...],
     packages: tuple[str, ...],
     quiet: bool,
+    output: str,
 ) -> None:
     """Decide the whole history again under another set of ACLs.
 
@@ -76,15 +79,17 @@ def command(
     from doorkeeper_pipeline.jobs.history import history, keep
     from doorkeeper_pipeline.sources.acl_sets import read_bindings
 
-    tell = Progress(time.monotonic, quiet=quiet)
     proposed = read_bindings(proposal)
     given = starting.run_options(
         out, super_users, allow_everyone=allow_everyone, release=release, cluster=cluster
     )
-    with starting.engine(
-        engine_name, master, tell, Settings(conf=conf, packages=packages)
-    ) as engine:
-        tell(f"asking the history about {len(proposed):,} proposed ACLs")
+    with (
+        progress("starting", quiet=quiet) as shown,
+        starting.engine(
+            engine_name, master, shown.tell, Settings(conf=conf, packages=packages)
+        ) as engine,
+    ):
+        shown.tell(f"asking the history about {len(proposed):,} proposed ACLs")
         asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
         proof = evidence(asked, given.thresholds)
         found = backtest(asked, proposed)
@@ -92,12 +97,25 @@ def command(
     for each in proof.causes:
         click.echo(f"warning: {printable(each)}", err=True)
     # First the answer: it took time, and what comes now may find a full disk.
-    show(text_of(turned, rows, allowed=proof.observed.allowed))
+    if output == "json":
+        show_record(record_of(turned, allowed=proof.observed.allowed))
+    else:
+        show(text_of(turned, rows, allowed=proof.observed.allowed))
     keep(out, {"backtest": found}, cluster)
     if any(row["turn"] == "ALLOW_TO_DENY" for row in turned):
         context.exit(LOSES)
     if not proof.observed.allowed:
         context.exit(CONTRADICTED)
+
+
+def record_of(turned: Sequence[dict[str, Any]], *, allowed: int) -> Mapping[str, Any]:
+    """Return the decisions that change, for JSON."""
+    return {
+        "newly_denied": sum(row["count"] for row in turned if row["turn"] == "ALLOW_TO_DENY"),
+        "newly_allowed": sum(row["count"] for row in turned if row["turn"] == "DENY_TO_ALLOW"),
+        "allowed": allowed,
+        "decisions": list(turned),
+    }
 
 
 def text_of(turned: Sequence[dict[str, Any]], rows: int, *, allowed: int) -> str:

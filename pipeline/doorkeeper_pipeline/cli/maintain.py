@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.progress import progress
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
-from doorkeeper_pipeline.cli import options, starting
+from doorkeeper_pipeline.cli import json_records, options, starting
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, printable, show
-from doorkeeper_pipeline.cli.progress import Progress
+from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.tables.places import is_address
 
@@ -48,6 +49,7 @@ def _names(
 @named_option("--forget", multiple=True, callback=_names)
 @named_option("--vacuum-hours", type=click.IntRange(0), default=VACUUM_HOURS, show_default=True)
 @options.engine
+@json_output(json_records.Maintained)
 def command(
     *,
     out: Path | str,
@@ -59,6 +61,7 @@ def command(
     conf: tuple[tuple[str, str], ...],
     packages: tuple[str, ...],
     quiet: bool,
+    output: str,
 ) -> None:
     """Remove old days and forgotten names from the tables, merge small files, delete unused ones.
 
@@ -78,9 +81,11 @@ def command(
             f"--vacuum-hours: found {vacuum_hours}; in an object store at least {VACUUM_HOURS_MIN}:"
             " no lock keeps a run from writing there"
         )
-    tell = Progress(time.monotonic, quiet=quiet)
     settings = Settings(conf=conf, packages=packages)
-    with starting.engine(engine_name, master, tell, settings) as engine:
+    with (
+        progress("starting", quiet=quiet) as shown,
+        starting.engine(engine_name, master, shown.tell, settings) as engine,
+    ):
         done = maintain(
             MaintainRequest(out=out, keep_days=keep_days, forget=forget, vacuum_hours=vacuum_hours),
             Surroundings(
@@ -88,10 +93,27 @@ def command(
                 now=starting.now,
                 run_id=starting.run_id(starting.now()),
                 version=starting.version(),
-                tell=tell,
+                tell=shown.tell,
             ),
         )
-    show(as_text(done, vacuum_hours))
+    if output == "json":
+        show_record(record_of(done))
+    else:
+        show(as_text(done, vacuum_hours))
+
+
+def record_of(done: Maintained) -> json_records.Maintained:
+    """Return what was done, for JSON."""
+    return {
+        "before": None if done.before is None else str(done.before),
+        "expired": dict(done.expired),
+        "forgotten": {name: dict(counts) for name, counts in done.forgotten.items()},
+        "listed": list(done.listed),
+        "merged_files": done.merged[0],
+        "written_files": done.merged[1],
+        "deleted_files": done.deleted,
+        "waiting_files": done.waiting,
+    }
 
 
 def as_text(done: Maintained, vacuum_hours: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +11,13 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from doorkeeper.base.garbage_collection import collection_paused
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.progress import progress
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
-from doorkeeper_pipeline.cli import options, starting
+from doorkeeper_pipeline.cli import json_records, options, starting
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
-from doorkeeper_pipeline.cli.progress import Progress
+from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.errors import Conflicting, PipelineError
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
@@ -24,7 +25,7 @@ from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD
 from doorkeeper_pipeline.shell import word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
 
@@ -59,6 +60,7 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
 @options.last_evidence
 @named_option("--accept-lost-access", is_flag=True)
 @options.engine
+@json_output(json_records.Proposed)
 # A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
 @collection_paused()
 @inspects
@@ -83,6 +85,7 @@ def command(
     conf: tuple[tuple[str, str], ...],
     packages: tuple[str, ...],
     quiet: bool,
+    output: str,
     **limits: Any,
 ) -> None:
     """Propose ACLs that allow only the used accesses, checked against the whole history.
@@ -100,7 +103,6 @@ def command(
     from doorkeeper_pipeline.jobs.left_out import LeftOut
     from doorkeeper_pipeline.jobs.propose import propose
 
-    tell = Progress(time.monotonic, quiet=quiet)
     check_targets(to, changes)
     left_out = LeftOut(accepted=starting.accepted_findings(findings, cluster))
     wanted = ProposalOptions(
@@ -115,19 +117,48 @@ def command(
         cluster=cluster,
     )
     settings = Settings(conf=conf, packages=packages)
-    with starting.engine(engine_name, master, tell, settings) as engine:
+    with (
+        progress("starting", quiet=quiet) as shown,
+        starting.engine(engine_name, master, shown.tell, settings) as engine,
+    ):
         asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
-        tell("comparing recorded outcomes with the ACLs")
+        shown.tell("comparing recorded outcomes with the ACLs")
         proof = evidence(asked, given.thresholds, starting.now(), logs_of(out))
         check_evidence(proof, kinds, accept_lost_access=accept_lost_access)
-        tell("looking for what was used, and what is redundant")
+        shown.tell("looking for what was used, and what is redundant")
         asked = without_limits(asked) if accept_lost_access else limited(asked, proof, given)
         wanted = replace(wanted, accepted=asked.acls.with_ids(left_out.accepted_bindings()))
         risks = (*proof.causes, *proof.lacking, *given.thresholds.lowered())
         proposal = replace(propose(asked, wanted), risks=risks, allowed=proof.observed.allowed)
     keep(out, tables_of(proposal, kinds), cluster)
     write_files(proposal, to, changes)
-    show(text_of(proposal, to, changes))
+    show_proposal(proposal, to, changes, output)
+
+
+def show_proposal(proposal: Proposal, to: Path | None, changes: Path | None, output: str) -> None:
+    """Print a proposal as text or JSON."""
+    if output == "json":
+        show_record(record_of(proposal))
+    else:
+        show(text_of(proposal, to, changes))
+
+
+def record_of(proposal: Proposal) -> Mapping[str, Any]:
+    """Return a proposal for JSON."""
+    from doorkeeper.acls.formats.records import records
+    from doorkeeper.acls.words import region_words
+    from doorkeeper_pipeline.cli.backtest import record_of as record_of_backtest
+
+    backtest = record_of_backtest(proposal.backtest.to_pylist(), allowed=proposal.allowed or 0)
+    return {
+        "acls": len(proposal.bindings),
+        "added": list(records(proposal.added)),
+        "removed": list(records(proposal.removed)),
+        "newly_denied": backtest["newly_denied"],
+        "newly_allowed": backtest["newly_allowed"],
+        "wider": [region_words(region) for region in proposal.wider],
+        "risks": list(proposal.risks),
+    }
 
 
 def without_limits(asked: GoldInput) -> GoldInput:

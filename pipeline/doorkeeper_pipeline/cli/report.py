@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.progress import progress
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
-from doorkeeper_pipeline.cli import options, starting
+from doorkeeper_pipeline.cli import json_records, options, starting
 from doorkeeper_pipeline.cli.failures import (
     CONTRADICTED,
     HELP,
@@ -19,6 +21,7 @@ from doorkeeper_pipeline.cli.failures import (
     say,
     show,
 )
+from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -42,6 +45,7 @@ ROWS_MAX = 20_000
 @named_option("--findings", "register", type=click.Path(dir_okay=False, path_type=Path))
 @options.last_excluded
 @named_option("--data", type=click.Path(file_okay=False, path_type=Path))
+@json_output(json_records.Report)
 @inspects
 def command(
     *,
@@ -55,6 +59,7 @@ def command(
     register: Path | None,
     excluded: tuple[str, ...],
     data: Path | None,
+    output: str,
 ) -> None:
     """Write the report on the tables: one self-contained HTML file; or their events for a SIEM.
 
@@ -76,9 +81,13 @@ def command(
     for file in (target, events):
         if file is not None and not file.parent.is_dir():
             raise PipelineError(f"{file}: there is no folder {file.parent}")
-    if events is not None:
-        _write_events(out, events, cluster, since)
+    written = None if events is None else _write_events(out, events, cluster, since)
+    if written is not None and output == "text":
+        counts = f"{written['decisions']:,} decisions (6003), {written['changes']:,} changes (3005)"
+        show(f"{printable(written['file'])}: {counts}")
     if target is None:
+        if output == "json":
+            show_record({"report": None, "figures": [], "events": written})
         return
     from doorkeeper_pipeline.jobs.left_out import LeftOut
     from doorkeeper_pipeline.jobs.options import last_options
@@ -92,14 +101,24 @@ def command(
         rows_max=rows,
         left_out=LeftOut(excluded or last_options(out, cluster).excluded),
     )
-    report = write(out, target, about, cluster=cluster, register=register, data=data)
-    show(as_text(report, target))
+    with progress(f"writing {target}"):
+        report = write(out, target, about, cluster=cluster, register=register, data=data)
+    if output == "json":
+        figures = [
+            {"what": figure.what, "number": figure.exact or figure.number, "remark": figure.remark}
+            for figure in report.figures
+        ]
+        show_record({"report": str(target), "figures": figures, "events": written})
+    else:
+        show(as_text(report, target))
     if report.first_day is None:
         say(f"{out}: no decisions here: the report has no ground for any of its numbers")
         raise SystemExit(CONTRADICTED)
 
 
-def _write_events(out: Path | str, target: Path, cluster: str, since: dt.datetime | None) -> None:
+def _write_events(
+    out: Path | str, target: Path, cluster: str, since: dt.datetime | None
+) -> json_records.Events:
     from doorkeeper_pipeline.report import ocsf
     from doorkeeper_pipeline.report.writing import replace_file
 
@@ -112,7 +131,7 @@ def _write_events(out: Path | str, target: Path, cluster: str, since: dt.datetim
 
     replace_file(target, ocsf.lines_of(counted()))
     decisions, changes = counts.values()
-    show(f"{printable(str(target))}: {decisions:,} decisions (6003), {changes:,} changes (3005)")
+    return {"file": str(target), "decisions": decisions, "changes": changes}
 
 
 def as_text(report: Report, target: Path) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gc
-import json
 import signal
 import threading
-import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from doorkeeper.base.garbage_collection import collection_paused
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.progress import progress
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
-from doorkeeper_pipeline.cli import options, starting
+from doorkeeper_pipeline.cli import json_records, options, starting
 from doorkeeper_pipeline.cli.failures import (
     CONTRADICTED,
     HELP,
@@ -27,15 +27,16 @@ from doorkeeper_pipeline.cli.failures import (
     say,
     show,
 )
-from doorkeeper_pipeline.cli.progress import Progress
+from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.errors import Busy
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
+    from doorkeeper.cli.progress import Progress
     from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.jobs.request import RunRequest, RunSummary, Surroundings
 
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 @options.policy
 @options.evidence
 @options.engine
-@named_option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@json_output(json_records.Run)
 @inspects
 def command(
     *,
@@ -109,7 +110,6 @@ def command(
 
     options.check_inputs(inputs, is_spark=engine_name == "spark" or master is not None)
     options.check_config(inputs, command_config)
-    tell = Progress(time.monotonic, quiet=quiet)
     request = RunRequest(
         out=out,
         inputs=inputs,
@@ -131,15 +131,18 @@ def command(
         networks=options.RELEASES[release],
     )
     settings = Settings(conf=conf, packages=packages)
-    chosen = starting.engine(engine_name, master, tell, settings)
-    with chosen as engine, collection_paused():
-        _run(request, engine, tell, follow, is_json=output == "json")
+    with (
+        progress("starting", quiet=quiet) as shown,
+        starting.engine(engine_name, master, shown.tell, settings) as engine,
+        collection_paused(),
+    ):
+        _run(request, engine, shown, follow, is_json=output == "json")
 
 
 def _run(
     request: RunRequest,
     engine: Engine,
-    tell: Callable[[str], None],
+    shown: Progress,
     follow: float | None,
     *,
     is_json: bool,
@@ -155,10 +158,14 @@ def _run(
         return
     from doorkeeper_pipeline.jobs.run import run
 
-    summary = run(request, _surroundings(engine, tell))
-    show(as_json(summary) if is_json else as_text(summary, request.out))
+    summary = run(request, _surroundings(engine, shown.tell))
+    shown.close()
+    if is_json:
+        show_record(record_of(summary))
+    else:
+        show(as_text(summary, request.out))
     if follow is not None:
-        _follow(request, engine, follow, as_json if is_json else as_line)
+        _follow(request, engine, follow, is_json=is_json)
     elif summary.evidence.contradicts:
         raise SystemExit(CONTRADICTED)
 
@@ -175,9 +182,7 @@ def _max_quarantined(given: float | None, follow: float | None) -> float:
     return MAX_QUARANTINED if follow is None else 100.0
 
 
-def _follow(
-    request: RunRequest, engine: Engine, every_s: float, describe: Callable[[RunSummary], str]
-) -> None:
+def _follow(request: RunRequest, engine: Engine, every_s: float, *, is_json: bool) -> None:
     """Show what each further run did that found something new, until the process is told to end."""
     from doorkeeper_pipeline.jobs.run import run_if_new
 
@@ -191,8 +196,10 @@ def _follow(
                 continue
             finally:
                 gc.collect()
-            if summary is not None:
-                show(describe(summary))
+            if summary is not None and is_json:
+                show_record(record_of(summary))
+            elif summary is not None:
+                show(as_line(summary))
 
 
 @contextmanager
@@ -221,10 +228,10 @@ def _surroundings(engine: Engine, tell: Callable[[str], None]) -> Surroundings:
     )
 
 
-def as_json(summary: RunSummary) -> str:
-    """Return the summary for programs."""
+def record_of(summary: RunSummary) -> Mapping[str, object]:
+    """Return the summary for JSON."""
     proof = summary.evidence
-    document = {
+    return {
         "run": summary.run,
         "rows": summary.rows,
         "gone": list(summary.gone),
@@ -242,7 +249,6 @@ def as_json(summary: RunSummary) -> str:
         "findings": [group._asdict() for group in summary.findings],
         "unread": [{"reason": why, "count": count} for why, count in summary.unread],
     }
-    return json.dumps(document, default=str, indent=2)
 
 
 def as_line(summary: RunSummary) -> str:

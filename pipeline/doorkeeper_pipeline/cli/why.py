@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import time
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from doorkeeper.base.garbage_collection import collection_paused
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.progress import progress
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
-from doorkeeper_pipeline.cli import options, starting
+from doorkeeper_pipeline.cli import json_records, options, starting
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
-from doorkeeper_pipeline.cli.progress import Progress
+from doorkeeper_pipeline.cli.json_records import show_record
 from doorkeeper_pipeline.engines.session import Settings
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _grant_options(function: options.F) -> options.F:
 @named_option(
     "--examples", "most", type=click.IntRange(0), default=EXAMPLES_SHOWN, show_default=True
 )
-@named_option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@json_output(json_records.ExplainedGrants)
 @options.engine
 # A run makes very many bindings, none of them in a cycle: it is a tenth of the processor time.
 @collection_paused()
@@ -98,15 +98,17 @@ def command(
     from doorkeeper_pipeline.jobs.why import explain
 
     wanted = filters_of(rows, **grants)
-    tell = Progress(time.monotonic, quiet=quiet)
     given = starting.run_options(out, (), allow_everyone=None, release=None, cluster=cluster)
     settings = Settings(conf=conf, packages=packages)
-    with starting.engine(engine_name, master, tell, settings) as engine:
+    with (
+        progress("starting", quiet=quiet) as shown,
+        starting.engine(engine_name, master, shown.tell, settings) as engine,
+    ):
         asked = history(out, engine, given.policy, networks=given.networks, cluster=cluster)
-        tell("looking for examples")
+        shown.tell("looking for examples")
         found = explain(out, asked, wanted, most=most, cluster=cluster)
     if output == "json":
-        show(json.dumps([as_record(each) for each in found], indent=2, default=str))
+        show_record({"explanations": [as_record(each) for each in found]})
     else:
         show("\n\n".join(map(as_text, found)))
 

@@ -8,14 +8,13 @@ from pathlib import Path
 import click
 
 from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.stores import AuditVerdict
+from doorkeeper.cli.progress import progress
 from doorkeeper.cli.terminal import FAILED, fail, paint, printable, show, show_json
 from doorkeeper.cli.vocabulary.commands import Group
-from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.operations.audit.verifying import Verdict, verify_log
 
-_output_option = named_option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
 _folder_argument = click.argument("folder", type=click.Path(path_type=Path))
 
 
@@ -49,12 +48,13 @@ Examples:
 """
 )
 @_folder_argument
-@_output_option
+@json_output(AuditVerdict)
 @inspects
 def verify(folder: Path, output: str) -> None:
     """Check that FOLDER has every event: no gaps, no torn lines, in order."""
     try:
-        verdict = verify_log(folder)
+        with progress(f"reading {folder}"):
+            verdict = verify_log(folder)
     except OSError as error:
         fail([f"{error.filename or folder}: {error.strerror}"])
     examined = _examined(folder, verdict)

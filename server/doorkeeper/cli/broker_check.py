@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from doorkeeper.base import properties
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.version import __version__
+from doorkeeper.cli.json_records.stores import BrokerCheck
 from doorkeeper.cli.terminal import fail, paint, show, show_json
 from doorkeeper.server.app.config_rules.checking import check, release_of
 from doorkeeper.server.app.config_rules.containers import NotCompose, files_of
@@ -128,9 +129,7 @@ def _path_of(finding: Finding) -> str:
     return finding.source.partition(" line ")[0].partition(" service ")[0] or finding.file
 
 
-def _json(
-    findings: Sequence[Finding], files: Sequence[ConfigFile], release: str
-) -> Mapping[str, object]:
+def _json(findings: Sequence[Finding], files: Sequence[ConfigFile], release: str) -> BrokerCheck:
     return {
         "kafka": release,
         "files": [file.name for file in files],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -12,6 +12,7 @@ from doorkeeper.sync.following import log_refusal
 from doorkeeper.sync.remote import ClusterError, RemoteCluster
 
 if TYPE_CHECKING:
+    from doorkeeper.cli.json_records.stores import ClusterState
     from doorkeeper.sync.config import ClusterConfig
     from doorkeeper.sync.drift import Bindings
     from doorkeeper.sync.remote import Answers
@@ -45,18 +46,18 @@ class ClusterComparison(Struct, frozen=True):
         all_read = len(self.drifts) == len(self.brokers) > 0
         return not self.failure and all_read and not any(self.drifts) and not self.ignored
 
-    def record(self, revision: int | None) -> dict[str, Any]:
+    def record(self, revision: int | None) -> ClusterState:
         """Return the comparison for JSON; ``revision`` is that of the desired ACLs."""
         drift = self.drift
         return {
             "name": self.config.name,
             "mode": self.config.mode.value,
             "revision": revision,
-            "in_force": self.is_in_force,
+            "inForce": self.is_in_force,
             "failure": self.failure or None,
-            "polls_because": self.polled_because or None,
+            "pollsBecause": self.polled_because or None,
             "held": self.refusal or None,
-            "not_honoured": [binding_text(binding) for binding in sorted(self.ignored)],
+            "notHonoured": [binding_text(binding) for binding in sorted(self.ignored)],
             "brokers": {str(broker): _broker_text(state) for broker, state in self.brokers.items()},
             "outside": len(drift.outside),
             "missing": [binding_text(binding) for binding in sorted(drift.missing)],

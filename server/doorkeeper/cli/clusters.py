@@ -21,7 +21,9 @@ from doorkeeper.cli.acls.plans import numbers_of_difference
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.cluster_comparison import ClusterComparison, compare_cluster
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.options import output_option
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.stores import Adoption, Adoptions, ClusterDrift, ClusterStates
+from doorkeeper.cli.progress import progress
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.stores import open_for_reading, place_of, settings_at
@@ -92,7 +94,7 @@ Examples:
 @clusters_options
 @named_option("--wait", "revision", type=click.IntRange(0))
 @named_option("--timeout", "timeout_s", type=click.FloatRange(0), default=60, show_default=True)
-@output_option
+@json_output(ClusterStates)
 @inspects
 def show_status(
     server: Address, names: tuple[str, ...], revision: int | None, timeout_s: float, output: str
@@ -116,7 +118,10 @@ def show_status(
 
     desired, comparisons = asyncio.run(look())
     if output == "json":
-        show_json({"clusters": [comparison.record(desired.revision) for comparison in comparisons]})
+        states: ClusterStates = {
+            "clusters": [comparison.record(desired.revision) for comparison in comparisons]
+        }
+        show_json(states)
     else:
         show(
             [
@@ -140,7 +145,7 @@ Examples:
 """,
 )
 @clusters_options
-@output_option
+@json_output(ClusterDrift)
 @inspects
 def show_drift(server: Address, names: tuple[str, ...], output: str) -> None:
     """List the ACLs of the scope that clusters lack (+), or have too many (-).
@@ -154,8 +159,11 @@ def show_drift(server: Address, names: tuple[str, ...], output: str) -> None:
         "nothing was compared: neither the store nor the clusters have ACLs of the scope",
     )
     if output == "json":
-        clusters = [comparison.record(desired.revision) for comparison in comparisons]
-        show_json({"clusters": clusters, **examined.record()})
+        record: ClusterDrift = {
+            "clusters": [comparison.record(desired.revision) for comparison in comparisons],
+            "examined": examined.number,
+        }
+        show_json(record)
     else:
         store = f"revision {desired.revision} of the store"
         for comparison, drift in zip(comparisons, numbers, strict=True):
@@ -193,7 +201,7 @@ Examples:
 """,
 )
 @clusters_options
-@output_option
+@json_output(Adoptions)
 def adopt(server: Address, names: tuple[str, ...], output: str) -> None:
     """Print the line that gives clusters to the store, and what it would change then."""
     desired, comparisons = asyncio.run(_compare(server, _clusters_of(server, names)))
@@ -201,7 +209,7 @@ def adopt(server: Address, names: tuple[str, ...], output: str) -> None:
         if comparison.failure or not comparison.drifts:
             fail(f"{comparison.config.name}: {text}" for text in _failures(comparison))
     if output == "json":
-        clusters = [
+        clusters: list[Adoption] = [
             {
                 "name": comparison.config.name,
                 "store": comparison.config.store or None,
@@ -211,7 +219,8 @@ def adopt(server: Address, names: tuple[str, ...], output: str) -> None:
             }
             for comparison in comparisons
         ]
-        show_json({"store": desired.store_id, "clusters": clusters})
+        record: Adoptions = {"store": desired.store_id, "clusters": clusters}
+        show_json(record)
         return
     show(
         [
@@ -237,10 +246,15 @@ class Desired(Struct, frozen=True):
 async def _compare(
     server: Address, clusters: Sequence[ClusterConfig]
 ) -> tuple[Desired, list[ClusterComparison]]:
-    desired = await _read_store(server)
-    comparisons = await asyncio.gather(
-        *(compare_cluster(cluster, desired.of(cluster), desired.store_id) for cluster in clusters)
-    )
+    with progress(f"reading {server}") as shown:
+        desired = await _read_store(server)
+        shown.tell("reading the clusters")
+        comparisons = await asyncio.gather(
+            *(
+                compare_cluster(cluster, desired.of(cluster), desired.store_id)
+                for cluster in clusters
+            )
+        )
     return desired, list(comparisons)
 
 

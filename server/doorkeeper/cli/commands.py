@@ -90,6 +90,9 @@ Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
 130 ended by Ctrl-C; of serve: 128 + n stopped at once by a second signal n.
 
 \b
+What takes longer than two seconds is reported on stderr, where that is a terminal.
+
+\b
 Examples:
   doorkeeper serve
   doorkeeper config init

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-from msgspec import to_builtins
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.files import write_whole
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.stores import (
+    BrokerCheck,
+    ConfigCheck,
+    ConfigValues,
+    ForgottenValues,
+)
 from doorkeeper.cli.options import (
     JAAS_FILE_KEY,
     load_settings,
-    output_option,
     override_option,
 )
 from doorkeeper.cli.origins import origins_of
@@ -150,9 +154,7 @@ Examples:
 @named_option("--no-stores", is_flag=True)
 @named_option("--compose", "environment", type=click.Path(path_type=Path))
 @named_option("--kafka", "release", type=click.Choice(RELEASES), default="4.3", show_default=True)
-@named_option(
-    "--output", type=click.Choice(["text", "json", "sarif"]), default="text", show_default=True
-)
+@json_output(ConfigCheck, BrokerCheck, others=("sarif",))
 def check(
     files: tuple[Path, ...],
     overrides: tuple[str, ...],
@@ -226,7 +228,12 @@ def _check_own(file: Path, overrides: tuple[str, ...], *, strict: bool, output: 
             getattr(error, "warnings", ()),
         )
     if output == "json":
-        show_json({"file": str(file), "errors": list(errors), "warnings": list(warnings)})
+        record: ConfigCheck = {
+            "file": str(file),
+            "errors": list(errors),
+            "warnings": list(warnings),
+        }
+        show_json(record)
     else:
         _show_warnings(warnings)
     if errors:
@@ -254,13 +261,24 @@ Examples:
 )
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @override_option
-@output_option
+@json_output(ConfigValues)
 def show(file: Path | None, overrides: tuple[str, ...], output: str) -> None:
     """Print every value of the configuration FILE, or of none, and its source."""
     # Values that have no effect are listed too: a file may be shared with brokers.
     rows = origins_of(load_settings(file, overrides))
     if output == "json":
-        click.echo(json.dumps(to_builtins(rows), indent=2, ensure_ascii=False))
+        values: ConfigValues = {
+            "values": [
+                {
+                    "key": row.key,
+                    "value": row.value,
+                    "source": row.source,
+                    "hasEffect": row.has_effect,
+                }
+                for row in rows
+            ]
+        }
+        show_json(values)
         return
     for row in rows:
         note = "" if row.has_effect else "; no effect"
@@ -285,8 +303,9 @@ Examples:
 @click.argument("keys", metavar="KEY...", nargs=-1)
 @named_option("--all", "every", is_flag=True)
 @override_option
+@json_output(ForgottenValues)
 def reset(
-    store: Address, keys: tuple[str, ...], overrides: tuple[str, ...], *, every: bool
+    store: Address, keys: tuple[str, ...], overrides: tuple[str, ...], output: str, *, every: bool
 ) -> None:
     """Forget the dynamic values of each KEY, which kafka-configs.sh has set."""
     # Without keys nothing is meant, rather than everything: an empty variable resets no key.
@@ -296,6 +315,12 @@ def reset(
     # Through the log of changes, so that the audit log and other nodes see the reset.
     settings = settings_at(store, overrides)
     forgotten = asyncio.run(forget(settings, None if every else keys))
+    if output == "json":
+        record: ForgottenValues = {
+            "forgotten": [{"key": row.name, "broker": row.broker or None} for row in forgotten]
+        }
+        show_json(record)
+        return
     for row in forgotten:
         where = f"broker {row.broker}" if row.broker else "the cluster"
         click.echo(f"forgotten: {row.name} of {where}")

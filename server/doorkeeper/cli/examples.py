@@ -7,8 +7,10 @@ from pathlib import Path
 import click
 
 from doorkeeper.cli.files import write_whole
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.stores import ExampleFiles, InstalledExamples
 from doorkeeper.cli.sample_files import EXAMPLES, files_of
-from doorkeeper.cli.terminal import fail, show
+from doorkeeper.cli.terminal import fail, show, show_json
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.options import named_option
 
@@ -44,10 +46,19 @@ Examples:
 """,
 )
 @click.argument("name", required=False, type=click.Choice(list(EXAMPLES)), metavar="[NAME]")
-def list_(name: str | None) -> None:
+@json_output(InstalledExamples, ExampleFiles)
+def list_(name: str | None, output: str) -> None:
     """Print all examples, or the files of one."""
     if name is not None:
-        show(path for path, _ in files_of(EXAMPLES[name]))
+        _show_files([path for path, _ in files_of(EXAMPLES[name])], output)
+        return
+    if output == "json":
+        record: InstalledExamples = {
+            "examples": [
+                {"name": name, "summary": example.summary} for name, example in EXAMPLES.items()
+            ]
+        }
+        show_json(record)
         return
     width = max(map(len, EXAMPLES))
     show(f"{name:{width}}  {example.summary}" for name, example in EXAMPLES.items())
@@ -69,7 +80,8 @@ Examples:
 @click.argument("name", type=click.Choice(list(EXAMPLES)), metavar="NAME")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 @named_option("--overwrite", is_flag=True)
-def copy(name: str, folder: Path, *, overwrite: bool) -> None:
+@json_output(ExampleFiles)
+def copy(name: str, folder: Path, output: str, *, overwrite: bool) -> None:
     """Copy the files of the example NAME into the folder DIR, and print their paths."""
     files = [(folder / path, source) for path, source in files_of(EXAMPLES[name])]
     # Found before the first is written, so that a refusal changes nothing.
@@ -82,4 +94,12 @@ def copy(name: str, folder: Path, *, overwrite: bool) -> None:
             write_whole(target, source.read_bytes())
         except OSError as error:
             fail([f"{target}: cannot be written: {error.strerror}"])
-    show(str(target) for target, _ in files)
+    _show_files([str(target) for target, _ in files], output)
+
+
+def _show_files(names: list[str], output: str) -> None:
+    if output == "json":
+        record: ExampleFiles = {"files": names}
+        show_json(record)
+    else:
+        show(names)

@@ -62,6 +62,16 @@ def require_yes(question: str) -> None:
         fail_without_yes()
 
 
+def require_no_question(output: str, *, asks: bool) -> None:
+    """Refuse ``--output json`` where a question would follow: it is about what is not shown.
+
+    Raises:
+        click.UsageError: the command would ask.
+    """
+    if asks and output == "json":
+        raise click.UsageError("--output json asks no question: give --yes")
+
+
 def fail_without_yes() -> NoReturn:
     """End the process because a question was not answered with yes: no question, no change."""
     fail([f"{NOTHING_CHANGED}: the answer was no"])

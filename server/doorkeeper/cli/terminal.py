@@ -1,4 +1,4 @@
-"""Output: data on stdout, messages and progress on stderr, an exit status.
+"""Output: data on stdout, messages on stderr, an exit status.
 
 Colours are for terminals, unless ``NO_COLOR`` is set (https://no-color.org) or ``TERM`` is dumb.
 Control characters in names that come from servers and files are escaped: they could move the
@@ -37,7 +37,7 @@ class Output(Struct):
     messages: list[str] = field(default_factory=list)
 
 
-def _output() -> Output | None:
+def collected_output() -> Output | None:
     """Return the output that the caller of the command collects; None with a terminal."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.meta.get(OUTPUT)
@@ -52,7 +52,7 @@ def has_colours(stream: TextIO, environment: Mapping[str, str]) -> bool:
 
 def paint(text: str, colour: str, *, bold: bool = False) -> str:
     """Return a text for stdout in a colour, where stdout has colours."""
-    if _output() is not None or not has_colours(sys.stdout, os.environ):
+    if collected_output() is not None or not has_colours(sys.stdout, os.environ):
         return text
     return click.style(text, fg=colour, bold=bold or None)
 
@@ -69,7 +69,7 @@ def printable(text: str) -> str:
 
 def show(lines: Iterable[str]) -> None:
     """Print lines on stdout; characters that its encoding lacks are escaped."""
-    if (output := _output()) is not None:
+    if (output := collected_output()) is not None:
         output.lines.extend(lines)
         return
     text = "\n".join(lines)
@@ -79,20 +79,15 @@ def show(lines: Iterable[str]) -> None:
 
 
 def show_json(record: object, *, indent: int | None = 2) -> None:
-    """Print JSON on stdout; in ASCII if stdout lacks characters."""
-    if (output := _output()) is not None:
+    """Print JSON on stdout."""
+    if (output := collected_output()) is not None:
         output.record = record
         return
-    text = json_text(record, indent=indent)
-    try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        text = json.dumps(record, indent=indent)
-    click.echo(text)
+    click.echo(json_text(record, indent=indent))
 
 
 def json_text(record: object, *, indent: int | None = 2) -> str:
-    """Return JSON without control characters."""
+    """Return JSON without control characters; in ASCII if stdout lacks characters."""
     text = json.dumps(record, indent=indent, ensure_ascii=False)
     # JSON escapes the control characters of ASCII only, not those of Unicode such as U+009B.
     if not text.replace("\n", "").isprintable():
@@ -100,12 +95,16 @@ def json_text(record: object, *, indent: int | None = 2) -> str:
             letter if letter == "\n" or letter.isprintable() else json.dumps(letter)[1:-1]
             for letter in text
         )
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(record, indent=indent)
     return text
 
 
 def say(text: str) -> None:
     """Print a message on stderr."""
-    if (output := _output()) is not None:
+    if (output := collected_output()) is not None:
         output.messages.append(printable(text))
         return
     click.echo(f"doorkeeper: {printable(text)}", err=True)
@@ -126,7 +125,7 @@ def say_once(text_of: Callable[[T], str]) -> Callable[[T], None]:
 
 def fail(problems: Iterable[object], status: int = FAILED) -> NoReturn:
     """Print each problem as one line on stderr and end the process."""
-    output = _output()
+    output = collected_output()
     # One line each, so that logs keep a message together: servers send texts with line breaks.
     for problem in problems:
         text = printable(" ".join(str(problem).split("\n")))
@@ -135,26 +134,3 @@ def fail(problems: Iterable[object], status: int = FAILED) -> NoReturn:
             continue
         sys.stderr.write(f"doorkeeper: {text}\n")
     raise SystemExit(status)
-
-
-def progress_on(stream: TextIO, verb: str) -> Callable[[int, int], None] | None:
-    """Return a function that shows a percentage, of done and total; None without a terminal."""
-    if not stream.isatty():
-        return None
-    shown = -1
-
-    def show_percentage(done: int, total: int) -> None:
-        nonlocal shown
-        percent = 100 if total <= 0 else done * 100 // total
-        # Hundreds of thousands of calls would otherwise cost more than the work itself.
-        if percent != shown:
-            shown = percent
-            end = "\n" if done >= total else ""
-            print(f"\r{verb}: {percent:3d} %", end=end, file=stream, flush=True)
-
-    return show_percentage
-
-
-def progress(verb: str) -> Callable[[int, int], None] | None:
-    """Return ``progress_on`` stderr."""
-    return progress_on(sys.stderr, verb)

@@ -102,7 +102,7 @@ def test_drift_is_listed_and_has_a_status(config: Path) -> None:
     code, text, _ = run("clusters", "drift", f"config:{config}", "--output", "json")
     (found,) = json.loads(text)["clusters"]
     assert code == 3
-    assert (found["in_force"], found["outside"]) == (False, 1)
+    assert (found["inForce"], found["outside"]) == (False, 1)
     assert found["brokers"] == {"1": "1 missing, 1 extra"}
 
 

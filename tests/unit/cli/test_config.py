@@ -98,7 +98,7 @@ def test_secrets_are_hidden_in_both_forms(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text(f"{SECRETS}super.users=User:a\n")
 
-    table, rows = shown(file), json.loads(shown(file, "--output", "json"))
+    table, rows = shown(file), json.loads(shown(file, "--output", "json"))["values"]
 
     assert "s3cret" not in table + json.dumps(rows)
     by_key = {row["key"]: row for row in rows}
@@ -107,7 +107,7 @@ def test_secrets_are_hidden_in_both_forms(tmp_path: Path) -> None:
         "key": "super.users",
         "value": "User:a",
         "source": f"{file} line 7",
-        "has_effect": True,
+        "hasEffect": True,
     }
 
 
@@ -226,7 +226,7 @@ def test_a_sample_for_containers(tmp_path: Path) -> None:
 
     assert "chown 10001" in written.stdout
     assert check(file, "--override", f"doorkeeper.data.dir={tmp_path}")[0] == 0
-    values = {each["key"]: each["value"] for each in json.loads(shown.stdout)}
+    values = {each["key"]: each["value"] for each in json.loads(shown.stdout)["values"]}
     assert values["listeners"] == "SASL://0.0.0.0:9092,CONTROLLER://0.0.0.0:9093"
     assert values["advertised.listeners"] == "SASL://localhost:9092"
     assert values["doorkeeper.data.dir"] == "/var/lib/doorkeeper"

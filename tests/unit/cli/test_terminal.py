@@ -12,7 +12,6 @@ from doorkeeper.cli.terminal import (
     has_colours,
     paint,
     printable,
-    progress_on,
     say,
     say_once,
     show,
@@ -80,15 +79,10 @@ def test_each_problem_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_what_is_said_again_and_again(capsys: pytest.CaptureFixture[str]) -> None:
-    """A message is said once, a percentage when it changes, and only where somebody looks."""
-    terminal = Terminal()
-    say_new, show_percentage = say_once(str), progress_on(terminal, "read")
-    assert show_percentage is not None
+    """A message is said once."""
+    say_new = say_once(str)
 
     for done in (0, 1, 300, 300):
         say_new(done)
-        show_percentage(done, 300)
 
     assert capsys.readouterr().err == "doorkeeper: 0\ndoorkeeper: 1\ndoorkeeper: 300\n"
-    assert terminal.getvalue() == "\rread:   0 %\rread: 100 %\n"
-    assert progress_on(io.StringIO(), "read") is None

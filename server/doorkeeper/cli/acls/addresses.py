@@ -19,7 +19,7 @@ import click
 from msgspec import Struct
 
 from doorkeeper.base.properties import KeptInput
-from doorkeeper.cli.acls.readings import read_at
+from doorkeeper.cli.acls.readings import read_at, reading_progress
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.options import JAAS_FILE_KEY, PROPERTIES_FILE, override_option
@@ -58,9 +58,6 @@ NO_ADDRESS: Final = (
 """The sentence of all commands that are not told where the ACLs are."""
 
 STDIN_ADDRESS: Final = Address(AddressKind.FILE, STDIN)
-
-_LARGE_BYTES: Final = 10_000_000
-"""The size of files whose ACLs take seconds to read."""
 
 
 def address_argument(
@@ -173,10 +170,7 @@ class Location(Struct, frozen=True):
 def _load_bytes(name: str) -> bytes:
     # A pipe or a terminal may never end, and the event loop would swallow the first Ctrl-C.
     with interruptible():
-        data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
-    if len(data) >= _LARGE_BYTES:
-        say(f"reading {name}: {len(data) / 1e6:.0f} MB")
-    return data
+        return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
 
 
 @contextmanager
@@ -370,7 +364,8 @@ def read_contents(location: Location, *, is_wanted: bool = False) -> AclContents
         RepositoryError: they cannot be read.
     """
     if is_wanted:
-        contents = asyncio.run(location.repository(is_wanted=True).read())
+        with reading_progress(location):
+            contents = asyncio.run(location.repository(is_wanted=True).read())
     else:
         contents = read_at(location).contents
     report_unknown(contents)

@@ -10,7 +10,6 @@ import click
 from doorkeeper.acls.effective_changes import DecisionState
 from doorkeeper.base.properties import PropertiesFile
 from doorkeeper.cli.acls.addresses import Location, read_contents
-from doorkeeper.cli.acls.plan_options import plan_output_option
 from doorkeeper.cli.acls.questions import (
     POLICY_HELP,
     AclState,
@@ -21,6 +20,8 @@ from doorkeeper.cli.acls.questions import (
 from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.inspection import inspects
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.questions import CheckedRules
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.terminal import show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
@@ -50,7 +51,7 @@ Examples:
 @click.argument("rules", metavar="RULES", type=click.Path(path_type=Path))
 @named_option("--before", type=address, shell_complete=complete_address)
 @state_options
-@plan_output_option
+@json_output(CheckedRules, others=("markdown",))
 @inspects
 def assert_(rules: Path, before: Address | None, output: str, **options: Any) -> None:
     """Check the rules of a file; of a broken one, show a counterexample and the deciding ACL."""
@@ -63,7 +64,8 @@ def assert_(rules: Path, before: Address | None, output: str, **options: Any) ->
         asserted.need_past("--before ADDRESS")
     checks = asserted.check(now, past)
     if output == "json":
-        show_json({"rules": checks.record(), **state.record()})
+        report: CheckedRules = {"rules": checks.record(), **state.record()}
+        show_json(report)
     elif output == "markdown":
         show(checks.markdown())
     else:

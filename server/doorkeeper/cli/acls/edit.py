@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from doorkeeper.acls.filters import known_bindings
+from doorkeeper.acls.formats.records import records
 from doorkeeper.acls.live_changes import LiveCluster
 from doorkeeper.acls.misleading_names import misleading_in
 from doorkeeper.acls.model import ANY_BINDING
@@ -54,21 +55,30 @@ from doorkeeper.cli.acls.printing import (
     resource_text,
     table,
 )
+from doorkeeper.cli.acls.readings import reading_progress
 from doorkeeper.cli.acls.removal_notes import removal_notes
 from doorkeeper.cli.interrupts import fail_without_yes
+from doorkeeper.cli.json_records.outputs import has_json, json_output
+from doorkeeper.cli.json_records.questions import AclSet
+from doorkeeper.cli.json_records.sets import Added, Removed
 from doorkeeper.cli.lazy import LazyGroup, Member
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import matching
-from doorkeeper.cli.terminal import fail, printable, say
+from doorkeeper.cli.terminal import fail, printable, say, show_json
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.client.errors import NotServed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
     from typing import TypeVar
 
     from doorkeeper.acls.live_changes import Rule
-    from doorkeeper.acls.model import AccessControlEntry, AclBinding, ResourcePatternFilter
+    from doorkeeper.acls.model import (
+        AccessControlEntry,
+        AclBinding,
+        ResourcePattern,
+        ResourcePatternFilter,
+    )
     from doorkeeper.acls.plan_application import Rules
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
@@ -167,12 +177,14 @@ Examples:
 @no_principal_option
 @no_force_option
 @accept_option("networks", "lock-out")
+@json_output(Added)
 @location_options(is_kafkas=True)
 @click.pass_context
 def add(
     context: click.Context,
     /,
     accepted: frozenset[Rule],
+    output: str,
     **options: Any,
 ) -> None:
     """Add ACLs at ADDRESS; existing ones are kept."""
@@ -187,18 +199,31 @@ def add(
             rules = await _permitted(session, present, plan, accepted)
             for misleading in misleading_in(plan.added):
                 say(f"note: {printable(misleading.reason)}; {printable(misleading.advice)}")
-            for resource, bindings in by_resource.items():
-                for binding in bindings:
-                    if binding in present:
-                        click.echo(f"Acl {binding_text(binding)} already exists.")
-                missing = [binding for binding in bindings if binding not in present]
-                if missing:
-                    entries = entries_text(binding.entry for binding in missing)
-                    shown = resource_text(resource)
-                    click.echo(f"Adding ACLs for resource `{shown}`: \n {entries}\n")
+            if output != "json":
+                _show_additions(by_resource, present)
             await _apply(plan, session, present, rules, location, _ADDING)
+            if output == "json":
+                existing = [binding for binding in added if binding in present]
+                record: Added = {
+                    "added": list(records(plan.added)),
+                    "existing": list(records(existing)),
+                }
+                show_json(record)
 
     _run(add_missing(), location, _ADDING)
+
+
+def _show_additions(
+    by_resource: Mapping[ResourcePattern, Sequence[AclBinding]], present: frozenset[AclBinding]
+) -> None:
+    for resource, bindings in by_resource.items():
+        for binding in bindings:
+            if binding in present:
+                click.echo(f"Acl {binding_text(binding)} already exists.")
+        missing = [binding for binding in bindings if binding not in present]
+        if missing:
+            entries = entries_text(binding.entry for binding in missing)
+            click.echo(f"Adding ACLs for resource `{resource_text(resource)}`: \n {entries}\n")
 
 
 @command.command(
@@ -219,16 +244,20 @@ Examples:
 @no_principal_option
 @force_option
 @accept_option("networks", "lock-out", "open")
+@json_output(Removed)
 @location_options(is_kafkas=True)
 @click.pass_context
 def remove(
     context: click.Context,
     /,
     accepted: frozenset[Rule],
+    output: str,
     **options: Any,
 ) -> None:
     """Remove ACLs at ADDRESS, after a question for each resource."""
     location, by_resource = _take_request(context, options, removals, changes=True)
+    if output == "json" and not options["force"]:
+        raise click.UsageError("--output json asks no question: give --force")
     # All questions come before the first connection: a user who thinks about an answer keeps
     # neither a store nor a session open.
     confirmed = {
@@ -257,6 +286,9 @@ def remove(
             await _apply(plan, session, present, rules, location, _REMOVING)
             for note in removal_notes(confirmed, present, removed):
                 say(note)
+            if output == "json":
+                record: Removed = {"removed": list(records(removed))}
+                show_json(record)
 
     _run(remove_matching(), location, _REMOVING)
 
@@ -320,6 +352,7 @@ Examples:
 @principal_option
 @no_force_option
 @named_option("--output", type=click.Choice(OUTPUTS), default=OUTPUTS[0], show_default=True)
+@has_json(AclSet)
 @at_option
 @location_options(is_kafkas=True)
 @click.pass_context
@@ -330,8 +363,10 @@ def list_acls(context: click.Context, /, output: str, **options: Any) -> None:
     async def find() -> tuple[list[AclBinding], int | None]:
         repository = location.repository()
         if not location.has_history:
-            return await repository.find(request.filters), None
-        contents = await repository.read()
+            with reading_progress(location):
+                return await repository.find(request.filters), None
+        with reading_progress(location):
+            contents = await repository.read()
         return matching(contents.bindings, request.filters), contents.revision
 
     bindings, revision = _run(find(), location, _LISTING)

@@ -32,6 +32,9 @@ from doorkeeper.cli.acls.question_options import (
     policy_options,
     release_option,
 )
+from doorkeeper.cli.json_records.questions import Names
+from doorkeeper.cli.json_records.sets import ChangedDecisions, Region
+from doorkeeper.cli.progress import progress
 from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import paint, printable
 from doorkeeper.cli.vocabulary.options import named_option
@@ -58,7 +61,9 @@ class States(NamedTuple):
 
     def difference(self) -> EffectiveDifference:
         """Return the decisions that change from one to the other."""
-        return EffectiveDifference(effective_changes(self.before, self.after), *self)
+        with progress("comparing decisions"):
+            changes = effective_changes(self.before, self.after)
+        return EffectiveDifference(changes, *self)
 
 
 class EffectiveDifference(Struct, frozen=True):
@@ -162,7 +167,7 @@ def markdown_of_difference(difference: EffectiveDifference) -> Iterator[str]:
     yield from ("", *code_block(block, "diff"))
 
 
-def record_of_difference(difference: EffectiveDifference) -> dict[str, Any]:
+def record_of_difference(difference: EffectiveDifference) -> ChangedDecisions:
     """Return the regions and the policies for JSON."""
     before, after = difference.policies
     return {
@@ -171,8 +176,9 @@ def record_of_difference(difference: EffectiveDifference) -> dict[str, Any]:
     }
 
 
-def _record(difference: EffectiveDifference, change: EffectiveChange) -> dict[str, Any]:
+def _record(difference: EffectiveDifference, change: EffectiveChange) -> Region:
     example = change.example
+    before, after = map(decision_record, difference.decisions(example))
     return {
         "allowed": change.allowed,
         "principal": change.principal,
@@ -188,18 +194,13 @@ def _record(difference: EffectiveDifference, change: EffectiveChange) -> dict[st
             "operation": example.operation.name,
             "resourceType": example.resource_type.name,
             "name": example.name,
-            **dict(
-                zip(
-                    ("before", "after"),
-                    map(decision_record, difference.decisions(example)),
-                    strict=True,
-                )
-            ),
+            "before": before,
+            "after": after,
         },
     }
 
 
-def names_record(names: NameSet) -> dict[str, str]:
+def names_record(names: NameSet) -> Names:
     """Return names as the pattern that covers them."""
     if not isinstance(names, Extent):
         return {"name": WILDCARD, "patternType": "LITERAL"}

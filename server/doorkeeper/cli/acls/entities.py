@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
+    from doorkeeper.cli.json_records.sets import EntityChange as EntityChangeRecord
+    from doorkeeper.cli.json_records.sets import EntityChanges
     from doorkeeper.cli.repositories.repository import AclRepository
     from doorkeeper.cli.repositories.sessions import ClusterSession
 
@@ -301,15 +303,16 @@ def summary_of(plan: EntityPlan) -> str:
 # --- in files of plans
 
 
-def record_of_plan(plan: EntityPlan) -> dict[str, Any]:
+def record_of_plan(plan: EntityPlan) -> EntityChanges:
     """Return the changes for JSON, by section; only sections that have any."""
-    sections: dict[str, Any] = {}
+    sections: EntityChanges = {}
     for change in plan.changes:
         section = record_of_entity(change.entity)[0]
         before, after = (
             None if entity is None else record_of_entity(entity)[1] for entity in change
         )
-        sections.setdefault(section, []).append({"before": before, "after": after})
+        rows: list[EntityChangeRecord] = sections.setdefault(section, [])  # type: ignore[misc]
+        rows.append({"before": before, "after": after})
     return sections
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from msgspec import Struct
 
@@ -17,7 +16,7 @@ from doorkeeper.acls.explanation import (
     split_size,
 )
 from doorkeeper.acls.formats.csv import COLUMNS
-from doorkeeper.acls.formats.records import records
+from doorkeeper.acls.formats.records import AclRecord, records
 from doorkeeper.acls.model import (
     ANY_HOST,
     WILDCARD,
@@ -34,6 +33,8 @@ from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.command_lines import commands_of
 from doorkeeper.cli.acls.near_misses import NearMisses, near_misses_in
 from doorkeeper.cli.acls.printing import row
+from doorkeeper.cli.json_records.questions import Decision as DecisionRecord
+from doorkeeper.cli.json_records.questions import Explanation as ExplanationRecord
 from doorkeeper.cli.terminal import paint, printable
 
 SHOWN_MAX = 40
@@ -225,7 +226,7 @@ def _flip_lines(answer: Answer, flip: Flip) -> list[str]:
 # --- as JSON
 
 
-def record_of(answer: Answer) -> dict[str, Any]:
+def record_of(answer: Answer) -> ExplanationRecord:
     """Return an explanation as a record."""
     explanation = answer.explanation
     question, decision, flip = explanation.question, explanation.decision, explanation.flip
@@ -262,12 +263,12 @@ def record_of(answer: Answer) -> dict[str, Any]:
     }
 
 
-def one_record(binding: AclBinding) -> dict[str, str]:
+def one_record(binding: AclBinding) -> AclRecord:
     """Return the record of a binding, as in a set of ACLs."""
     return next(records((binding,)))
 
 
-def decision_record(decision: Decision) -> dict[str, Any]:
+def decision_record(decision: Decision) -> DecisionRecord:
     """Return a decision for JSON."""
     binding = decision.binding
     return {

@@ -23,13 +23,16 @@ from doorkeeper.cli.acls.ownership import selector_of, selectors
 from doorkeeper.cli.acls.plan_options import STATUSES
 from doorkeeper.cli.acls.plans import side_of
 from doorkeeper.cli.files import write_whole
+from doorkeeper.cli.json_records.outputs import has_json
+from doorkeeper.cli.json_records.questions import AclSet
+from doorkeeper.cli.progress import progress
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
 
-_format_option = named_option(
+_format = named_option(
     "--output",
     "format_name",
     type=click.Choice([member.value for member in WRITTEN]),
@@ -49,7 +52,8 @@ Examples:
   doorkeeper acls export config:server.properties --output csv --out acls.csv
 """,
 )
-@_format_option
+@_format
+@has_json(AclSet)
 @named_option("--out", "out_file", type=click.Path(path_type=Path), default_text="stdout")
 @selectors
 @at_option
@@ -60,8 +64,9 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:
     location = take_location(options)
     # Sorted, so that exports of one set are equal byte by byte and can be kept in Git.
     contents = read_contents(location)
-    bindings = sorted(binding for binding in contents.bindings if owned.selects(binding))
-    text = write(bindings, Format(format_name))
+    with progress("writing"):
+        bindings = sorted(binding for binding in contents.bindings if owned.selects(binding))
+        text = write(bindings, Format(format_name))
     if contents.bindings and not bindings:
         say(f"note: --own-... selects none of the {len(contents.bindings)} ACLs of {location.name}")
     if out_file is None:
@@ -92,7 +97,8 @@ Examples:
     required=True,
     type=click.Path(),
 )
-@_format_option
+@_format
+@has_json(AclSet)
 def render(names: tuple[str, ...], format_name: str) -> None:
     """Write the plain ACLs of files and folders, with their roles expanded, sorted.
 
@@ -100,7 +106,8 @@ def render(names: tuple[str, ...], format_name: str) -> None:
     """
     first, *others = (Address(AddressKind.FILE, name) for name in names)
     contents = read_contents(Location(first, others=tuple(others)))
-    text = _render(contents, Format(format_name))
+    with progress("writing"):
+        text = _render(contents, Format(format_name))
     _write_stdout(text)
 
 

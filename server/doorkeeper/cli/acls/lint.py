@@ -25,7 +25,10 @@ from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.questions import POLICY_HELP, state_options, take_state
 from doorkeeper.cli.completion import files, several_of
 from doorkeeper.cli.inspection import inspects
-from doorkeeper.cli.options import output_option
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.questions import Finding as FindingRecord
+from doorkeeper.cli.json_records.questions import Findings
+from doorkeeper.cli.progress import progress
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
@@ -105,7 +108,7 @@ Examples:
     shell_complete=files,
     default_text="those of a store; otherwise not known",
 )
-@output_option
+@json_output(Findings)
 @named_option("--fix-file", type=click.Path(path_type=Path, dir_okay=False))
 @inspects
 def lint(
@@ -136,17 +139,21 @@ def lint(
         state.users if known_users is None else _names_in(known_users),
         state.topics if known_topics is None else _names_in(known_topics),
     )
-    findings = findings_of(
-        state.policy.policy,
-        state.snapshot,
-        codes,
-        implied=implied,
-        accepts=accepts if accepted else None,
-        known=known,
-    )
+    with progress("looking for findings"):
+        findings = findings_of(
+            state.policy.policy,
+            state.snapshot,
+            codes,
+            implied=implied,
+            accepts=accepts if accepted else None,
+            known=known,
+        )
     if output == "json":
-        rows = [_record(finding, state.location) for finding in findings]
-        show_json({"findings": rows, **state.record()})
+        report: Findings = {
+            "findings": [_record(finding, state.location) for finding in findings],
+            **state.record(),
+        }
+        show_json(report)
     else:
         for finding in findings:
             show(_lines(finding, state.location))
@@ -192,7 +199,7 @@ def _lines(finding: Finding, location: Location) -> list[str]:
     return lines + [f"  $ {line}" for line in (*kafkas, *ours)]
 
 
-def _record(finding: Finding, location: Location) -> dict[str, Any]:
+def _record(finding: Finding, location: Location) -> FindingRecord:
     fix = finding.fix
     kafkas, ours = commands_of(fix.added, fix.removed, location)
     return {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from doorkeeper.acls.model import ANY_BINDING, AclBindingFilter
 from doorkeeper.acls.near_misses import near_misses, principals_of
 from doorkeeper.acls.search import find
+from doorkeeper.cli.json_records.questions import NearMiss as NearMissRecord
 from doorkeeper.cli.terminal import printable
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class NearMisses:
         more = len(self._misses) - SHOWN_MAX
         return [*lines, f"  and {more} more; --output json has all"] if more > 0 else lines
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[NearMissRecord]:
         """Return them for JSON."""
         return [
             {

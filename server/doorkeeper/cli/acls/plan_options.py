@@ -22,6 +22,9 @@ from doorkeeper.cli.acls.effective import (
 )
 from doorkeeper.cli.acls.printing import code_block
 from doorkeeper.cli.completion import files
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.sets import EffectiveDifference as EffectiveDifferenceRecord
+from doorkeeper.cli.json_records.sets import Plan as PlanRecord
 from doorkeeper.cli.terminal import fail, printable, show, show_json
 from doorkeeper.cli.vocabulary.options import named_option
 
@@ -52,9 +55,7 @@ Exit statuses: 0 no changes; 1 failed, nothing to compare, a change of --fail-on
 apply refuses, or a broken rule of --assert, with the reason on stderr; 2 wrong usage;
 3 changes; 130 ended by Ctrl-C."""
 
-plan_output_option = named_option(
-    "--output", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True
-)
+plan_output_option = json_output(PlanRecord, EffectiveDifferenceRecord, others=("markdown",))
 
 
 def fail_on_option(*failures: str) -> Callable[[Command], Command]:
@@ -115,14 +116,15 @@ class PlanReport(Struct, frozen=True):
         if self.rules is not None and self.policy is not None:
             yield from ("", *self.rules.markdown(), "", *code_block(self.policy.lines(), "text"))
 
-    def _record(self) -> dict[str, Any]:
+    def _record(self) -> PlanRecord:
         document = acl_plans.document_of_plan(self.plan, *self.sides, self.entities)
         if self.unowned is not None:
             document["unowned"] = list(records(self.unowned))
         if self.effective is not None:
-            document |= record_of_difference(self.effective)
+            changed = record_of_difference(self.effective)
+            document["effective"], document["policies"] = changed["effective"], changed["policies"]
         if self.rules is not None and self.policy is not None:
-            document |= {"rules": self.rules.record(), "policy": self.policy.record()}
+            document["rules"], document["policy"] = self.rules.record(), self.policy.record()
         return document
 
 
@@ -140,8 +142,13 @@ def show_effective(
 ) -> None:
     """Print the decisions that change between two sides in a format of ``plan_output_option``."""
     if output == "json":
-        sides = {"before": before.record(), "after": after.record()}
-        show_json(sides | examined.record() | record_of_difference(difference))
+        record: EffectiveDifferenceRecord = {
+            "before": before.record(),
+            "after": after.record(),
+            "examined": examined.number,
+            **record_of_difference(difference),
+        }
+        show_json(record)
     else:
         show(
             markdown_of_difference(difference)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 from msgspec import Struct
@@ -45,10 +45,18 @@ from doorkeeper.cli.acls.entities import (
 )
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.inspection import Examined
-from doorkeeper.cli.interrupts import end_interrupted, require_yes
+from doorkeeper.cli.interrupts import end_interrupted, require_no_question, require_yes
+from doorkeeper.cli.progress import Progress, progress
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents, live_cluster_of
-from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, paint, printable, progress, say
+from doorkeeper.cli.terminal import (
+    NOTHING_CHANGED,
+    fail,
+    paint,
+    printable,
+    say,
+    show_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -59,11 +67,15 @@ if TYPE_CHECKING:
     from doorkeeper.acls.plan_application import Outcome
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
+    from doorkeeper.cli.json_records.sets import Applied, Changes, Failure
+    from doorkeeper.cli.json_records.sets import Plan as PlanRecord
+    from doorkeeper.cli.json_records.sets import Side as SideRecord
     from doorkeeper.cli.repositories.repository import AclRepository
     from doorkeeper.cli.repositories.sessions import ClusterSession
 
 
 # Of the format of the file; a reader refuses any other.
+_HELD_BACK: Final = "not removed, because other changes failed"
 
 
 def lines(changes: Iterable[str], summary: str) -> Iterator[str]:
@@ -149,6 +161,11 @@ def say_host_notes(plan: Plan, *, networks: bool | None) -> None:
             say(f"note: Kafka 4.4 refuses {row(binding)}: {error.message}")
 
 
+def record(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> Changes:
+    """Return a plan for JSON."""
+    return cast("Changes", {**record_of_changes(plan), **record_of_plan(entities)})
+
+
 class Side(Struct, frozen=True):
     """One of two sets of ACLs: its address, and the revision of its store, None without one.
 
@@ -163,7 +180,7 @@ class Side(Struct, frozen=True):
         text = printable(self.name)
         return text if self.revision is None else f"revision {self.revision} of {text}"
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> SideRecord:
         """Return the side for JSON."""
         return {"place": self.address, "revision": self.revision}
 
@@ -196,11 +213,15 @@ def text_of(plan: Plan, present: Side, goal: Side, entities: EntityPlan = NO_ENT
 
 def document_of_plan(
     plan: Plan, present: Side, goal: Side, entities: EntityPlan = NO_ENTITIES
-) -> dict[str, Any]:
+) -> PlanRecord:
     """Return the document in the file of a plan."""
-    sides = {**present.record(), "wanted": goal.record()}
-    number = examined(plan, entities, present, goal).record()
-    return {**sides, **record_of_changes(plan), **number, **record_of_plan(entities)}
+    document = {
+        **present.record(),
+        "wanted": goal.record(),
+        **record(plan, entities),
+        "examined": examined(plan, entities, present, goal).number,
+    }
+    return cast("PlanRecord", document)
 
 
 def plan_of(text: str) -> SavedPlan:
@@ -251,9 +272,12 @@ def apply_plan(
     *,
     dry_run: bool,
     asks: bool,
+    output: str = "text",
     planner: EntityPlanner = NO_PLANNER,
 ) -> None:
     """Plan with the present ACLs, show the plan, and apply it.
+
+    With ``output`` json, what was planned and made is printed afterwards, as one object.
 
     ``planner`` plans the topics, users and quotas beside them. What the rules refuse changes
     nothing, except for what ``acceptance`` accepts.
@@ -261,26 +285,30 @@ def apply_plan(
     An error ends the process; the message says how many changes were made, because the same
     command makes the remaining ones.
     """
+    require_no_question(output, asks=asks and not dry_run)
     progress_ = _Progress()
+    shows = output != "json"
 
-    async def apply_() -> _Outcome | None:
+    async def apply_() -> tuple[Plan, EntityPlan, _Outcome | None]:
         if dry_run:
-            contents = await repository.read()
+            with progress(f"reading {repository.address}"):
+                contents = await repository.read()
             report_unknown(contents)
             entities = await planner.plan_at(repository)
-            plan = _show_new_plan(make_plan, contents.bindings, entities)
+            plan = _new_plan(make_plan, contents.bindings, entities, shows=shows)
             (await verdict_of(repository, contents, plan, entities, acceptance)).require()
-            return None
+            return plan, entities, None
         # The session stays open during the question: in an embedded store no server starts
         # meanwhile, so that the plan that was shown is the plan that is applied.
         async with repository.change(create=True) as session:
-            present = await session.find([ANY_BINDING])
+            with progress(f"reading {repository.address}"):
+                present = await session.find([ANY_BINDING])
             known = known_bindings(present)
             report_unknown(AclContents(known, unknown=len(present) - len(known)))
             entities = await planner.plan(session)
-            plan = _show_new_plan(make_plan, known, entities)
+            plan = _new_plan(make_plan, known, entities, shows=shows)
             if not plan and not entities:
-                return None
+                return plan, entities, None
             cluster = await session.live_cluster(frozenset(known), plan)
             scram = await session.own_credential() if entities.removals else None
             say_host_notes(plan, networks=cluster.matches_networks)
@@ -290,20 +318,50 @@ def apply_plan(
             passwords = passwords_of(entities)
             if asks:
                 require_yes("Apply this plan?")
-            progress_.start(plan, entities)
             work = _Work(plan, entities, known, verdict.rules)
-            return await _apply_all(work, session, passwords, progress_)
+            with progress("applying") as shown:
+                progress_.start(plan, entities, shown)
+                return plan, entities, await _apply_all(work, session, passwords, progress_)
 
     try:
-        outcome = asyncio.run(apply_())
+        plan, entities, outcome = asyncio.run(apply_())
     except RepositoryError as error:
         fail([*error.problems, *progress_.lines()])
     except PlanError as error:
         fail_without_plan(error)
     except KeyboardInterrupt:
         end_interrupted(*(progress_.lines() or [NOTHING_CHANGED]))
+    if not shows:
+        show_json(record_of(plan, entities, outcome, dry_run=dry_run))
     if outcome is not None:
         _report(outcome)
+
+
+def record_of(
+    plan: Plan,
+    entities: EntityPlan = NO_ENTITIES,
+    outcome: _Outcome | None = None,
+    *,
+    dry_run: bool,
+) -> Applied:
+    """Return for JSON what was planned, and what was made of it."""
+    made = 0 if outcome is None else outcome.acls.added + outcome.acls.removed + outcome.entities
+    return {
+        **record(plan, entities),
+        "dryRun": dry_run,
+        "made": made,
+        "failed": [] if outcome is None else [*_failures(outcome)],
+    }
+
+
+def _failures(outcome: _Outcome) -> Iterator[Failure]:
+    for change, error in outcome.failed:
+        yield {"change": line_of(change), "error": str(error)}
+    for failure in outcome.acls.failed:
+        sign = "+" if failure.added else "-"
+        yield {"change": f"{sign} {row(failure.binding)}", "error": str(failure.error)}
+    for change in outcome.held_back:
+        yield {"change": line_of(change), "error": _HELD_BACK}
 
 
 class _Outcome(Struct, frozen=True):
@@ -335,10 +393,7 @@ def _report(outcome: _Outcome) -> None:
             for failure in acls.failed
         ]
     problems += [f"not changed after that: {held.reason}" for held in acls.held]
-    problems += [
-        f"{line_of(change)}: not removed, because other changes failed"
-        for change in outcome.held_back
-    ]
+    problems += [f"{line_of(change)}: {_HELD_BACK}" for change in outcome.held_back]
     if problems:
         fail(problems)
 
@@ -406,13 +461,16 @@ async def verdict_of(
     return judge(acceptance, cluster, contents.bindings, plan, entities, scram)
 
 
-def _show_new_plan(
+def _new_plan(
     make_plan: Callable[[list[AclBinding]], Plan],
     present: list[AclBinding],
     entities: EntityPlan,
+    *,
+    shows: bool,
 ) -> Plan:
     plan = make_plan(present)
-    show_plan(plan, entities)
+    if shows:
+        show_plan(plan, entities)
     say_staying(entities, (*set(present).difference(plan.removed), *plan.added))
     return plan
 
@@ -422,17 +480,18 @@ class _Progress:
 
     def __init__(self) -> None:
         self._acls, self._others, self._whole = 0, 0, 0
-        self._show = progress("applying")
+        self._shown: Progress | None = None
 
-    def start(self, plan: Plan, entities: EntityPlan) -> None:
+    def start(self, plan: Plan, entities: EntityPlan, shown: Progress) -> None:
+        self._shown = shown
         self._whole = len(plan.added) + len(plan.removed) + len(entities.changes)
 
     def update(self, done: int, whole: int) -> None:
         """Note that so many ACLs are changed of all."""
         del whole
         self._acls = done
-        if self._show is not None:
-            self._show(self._acls + self._others, self._whole)
+        if self._shown is not None:
+            self._shown.count(self._acls + self._others, self._whole)
 
     def add(self, count: int) -> None:
         """Note that so many more topics, users and quotas are changed."""

@@ -17,6 +17,7 @@ from doorkeeper.acls.networks import IPV4_BITS, network_of
 from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acls.super_users import remark_on
 from doorkeeper.cli.completion import one_of
+from doorkeeper.cli.json_records.questions import Policy as PolicyRecord
 from doorkeeper.cli.options import options_of_resources, principal, utf8
 from doorkeeper.cli.terminal import say
 from doorkeeper.cli.vocabulary.options import named_option
@@ -208,7 +209,7 @@ class EffectivePolicy(Struct, frozen=True):
             f"{ALLOW_EVERYONE_IF_NO_ACL_FOUND}: {everyone} ({self.allow_everyone_from})",
         ]
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> PolicyRecord:
         """Return the settings for JSON."""
         return {
             "superUsers": self.super_users,

@@ -67,18 +67,32 @@ from doorkeeper.cli.acls.question_options import (
 )
 from doorkeeper.cli.acls.readings import read_at
 from doorkeeper.cli.acls.tasks import (
+    client_of,
     lines_of_access,
     lines_of_answer,
     lines_of_needs,
     pattern_option,
     record_of_access,
     record_of_answer,
+    regions_of_access,
     take_needs,
     task_option,
 )
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.options import output_option
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.questions import (
+    Explained,
+    ExplainedTask,
+    Powers,
+    Principal,
+    Principals,
+    PrincipalVerdicts,
+    State,
+    TaskPowers,
+)
+from doorkeeper.cli.json_records.questions import Power as PowerRecord
+from doorkeeper.cli.progress import progress
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import PlacedAcceptance
@@ -142,10 +156,10 @@ class AclState(Struct, frozen=True):
         """Return the number of ACLs, for commands that check them."""
         return Examined(len(self.snapshot), f"{self.description}: no ACLs to check")
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> State:
         """Return the origin of an answer for JSON."""
         return {
-            **self.examined.record(),
+            "examined": self.examined.number,
             "source": self.description,
             "acls": len(self.snapshot),
             "revision": self.revision,
@@ -287,7 +301,7 @@ Examples:
 @named_option("--with", "added", multiple=True, shell_complete=files)
 @named_option("--without", "removed", multiple=True, shell_complete=files)
 @state_options
-@output_option
+@json_output(Explained, ExplainedTask)
 @named_option("--exit-status", is_flag=True)
 @inspects
 def explain(
@@ -308,11 +322,16 @@ def explain(
     policy = state.policy.policy
     if not asked.is_plain or "/" in host:
         snapshot = _change(state.snapshot, added, removed)
-        task = task_answer(policy, snapshot, principal, _client_of(host), asked.needs)
+        with progress("deciding"):
+            task = task_answer(policy, snapshot, principal, client_of(host), asked.needs)
         misses = near_misses_in(policy, snapshot, principal)
         if output == "json":
-            record = record_of_answer(task) | {"nearMisses": misses.records()}
-            show_json(record | state.record())
+            answer: ExplainedTask = {
+                **record_of_answer(task, principal, host, policy, snapshot),
+                "nearMisses": misses.records(),
+                **state.record(),
+            }
+            show_json(answer)
         else:
             lines = lines_of_answer(task, principal, host, policy, snapshot)
             show([*lines, *misses.lines(), *state.lines()])
@@ -326,7 +345,7 @@ def explain(
     if added or removed:
         after = _answer(state, _change(state.snapshot, added, removed), question)
     if output == "json":
-        record = record_of(after) | state.record()
+        record = {**record_of(after), **state.record()}
         if added or removed:
             record["before"] = record_of(before)
         show_json(record)
@@ -336,11 +355,6 @@ def explain(
     # Not the default: a denial is an answer, and set -e would end a script at it.
     if exit_status and not after.explanation.decision.allowed:
         raise SystemExit(DENIED)
-
-
-def _client_of(host: str) -> str | None:
-    """Return the host of a question as ``Space`` has it: the option's ``*`` is one client."""
-    return None if host == ANY_HOST else host
 
 
 def _question_of(need: TaskNeed, principal: str, host: str) -> Question:
@@ -394,7 +408,7 @@ Examples:
 @pattern_option
 @network_option
 @state_options
-@output_option
+@json_output(Principals, PrincipalVerdicts)
 @inspects
 def who_can(
     operation: AclOperation | None,
@@ -413,13 +427,20 @@ def who_can(
         _list_principals(state, asked.needs[0], output)
         return
     policy, snapshot = state.policy.policy, state.snapshot
-    client = WILDCARD if host is None else _client_of(host)
-    accesses = task_access(policy, snapshot, client, asked.needs)
+    client = WILDCARD if host is None else client_of(host)
+    with progress("deciding"):
+        accesses = task_access(policy, snapshot, client, asked.needs)
+        regions = regions_of_access(policy, snapshot, accesses, client, asked.needs)
     if output == "json":
-        rows = [record_of_access(access, policy, snapshot) for access in accesses]
-        show_json({"who": rows, **state.record()})
+        verdicts: PrincipalVerdicts = {
+            "who": [record_of_access(access, regions, policy, snapshot) for access in accesses],
+            **state.record(),
+        }
+        show_json(verdicts)
         return
-    lines = [line for access in accesses for line in lines_of_access(access, policy, snapshot)]
+    lines = [
+        line for access in accesses for line in lines_of_access(access, regions, policy, snapshot)
+    ]
     show([*(lines or ["none"]), "", *state.lines()])
 
 
@@ -434,7 +455,7 @@ def _list_principals(state: AclState, need: TaskNeed, output: str) -> None:
                 access.principal, access.client, need.operation, need.resource_type, name
             )
 
-        rows = [
+        rows: list[Principal] = [
             {
                 "principal": access.principal,
                 "everywhere": access.everywhere,
@@ -445,7 +466,8 @@ def _list_principals(state: AclState, need: TaskNeed, output: str) -> None:
             }
             for access in accesses
         ]
-        show_json({"who": rows, **state.record()})
+        principals: Principals = {"who": rows, **state.record()}
+        show_json(principals)
         return
     lines = [
         _access_line(access, is_super=access.principal in policy.super_users) for access in accesses
@@ -494,7 +516,7 @@ Examples:
 @resource_option
 @pattern_option
 @state_options
-@output_option
+@json_output(Powers, TaskPowers)
 @inspects
 def what_can(
     principal: str,
@@ -513,11 +535,16 @@ def what_can(
     policy, snapshot = state.policy.policy, state.snapshot
     if needs is not None:
         _say_if_prefix(snapshot, needs[0])
-        task = task_answer(policy, snapshot, principal, _client_of(host), needs)
+        with progress("deciding"):
+            task = task_answer(policy, snapshot, principal, client_of(host), needs)
         if output == "json":
-            show_json(record_of_answer(task) | state.record())
+            answer: TaskPowers = {
+                **record_of_answer(task, principal, host, policy, snapshot),
+                **state.record(),
+            }
+            show_json(answer)
         else:
-            of_needs = lines_of_needs(task, policy, snapshot)
+            of_needs = lines_of_needs(task, principal, host, policy, snapshot)
             show([*of_needs, "", f"permissions of {_subject(principal, host)}", *state.lines()])
         return
     kinds = [ResourceType[word.upper().replace("-", "_")] for word in resource_types]
@@ -527,7 +554,8 @@ def what_can(
         for power in permissions_of(policy, snapshot, principal, host, kind)
     ]
     if output == "json":
-        show_json({"can": _records(powers), **state.record()})
+        allowed: Powers = {"can": _records(powers), **state.record()}
+        show_json(allowed)
         return
     lines = [*map(_power_line, powers)] or ["none"]
     notes = []
@@ -579,7 +607,7 @@ def _power_line(power: Power) -> str:
     return f"{kind.name} {how.name} {paint(printable(name), 'cyan')}  {words}"
 
 
-def _records(powers: Iterable[Power]) -> list[dict[str, Any]]:
+def _records(powers: Iterable[Power]) -> list[PowerRecord]:
     return [
         {
             "resourceType": kind.name,

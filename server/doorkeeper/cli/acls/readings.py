@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import asyncio
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import click
 from msgspec import Struct
 
 from doorkeeper.acls.bulk import load
 from doorkeeper.acls.snapshot import Snapshot
+from doorkeeper.cli.progress import Progress, progress
 from doorkeeper.cli.repositories.repository import AclContents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
-    from doorkeeper.cli.acls.addresses import Location
+    from doorkeeper.cli.repositories.addresses import Address
+    from doorkeeper.cli.repositories.repository import AclRepository
 
 READER: Final = "doorkeeper.cli.reader"
 """The key of a function from a location to a reading in the ``meta`` of click's context."""
@@ -37,24 +40,42 @@ class Reading(Struct, frozen=True, dict=True):
         return load(("", binding) for binding in self.contents.bindings)
 
 
-def read_at(location: Location) -> Reading:
+class Readable(Protocol):
+    """As much of a ``Location`` as reading it takes."""
+
+    @property
+    def address(self) -> Address: ...
+
+    @property
+    def name(self) -> str: ...
+
+    def repository(self) -> AclRepository: ...
+
+
+def read_at(location: Readable) -> Reading:
     """Return the ACLs at a location.
 
     Raises:
         RepositoryError: they cannot be read.
     """
     context = click.get_current_context(silent=True)
-    read: Callable[[Location], Reading] | None = None
+    read: Callable[[Readable], Reading] | None = None
     if context is not None:
         read = context.meta.get(READER)
     return (read or read_anew)(location)
 
 
-def read_anew(location: Location) -> Reading:
+def read_anew(location: Readable) -> Reading:
     """Return the ACLs that are at a location now.
 
     Raises:
         RepositoryError: they cannot be read.
     """
     repository = location.repository()
-    return Reading(asyncio.run(repository.read()), repository.description)
+    with reading_progress(location):
+        return Reading(asyncio.run(repository.read()), repository.description)
+
+
+def reading_progress(location: Readable) -> AbstractContextManager[Progress]:
+    """Report that a location is read; not while somebody types its text."""
+    return progress(f"reading {location.name}", quiet=location.address.is_stdin)

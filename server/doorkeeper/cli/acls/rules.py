@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 from msgspec import Struct
@@ -27,6 +27,8 @@ from doorkeeper.acls.words import extent_words, resource_words
 from doorkeeper.base.encodings import not_utf8
 from doorkeeper.cli.acls.explanations import because, decision_record
 from doorkeeper.cli.acls.printing import code_block, row
+from doorkeeper.cli.json_records.questions import Rule as RuleRecord
+from doorkeeper.cli.progress import progress
 from doorkeeper.cli.terminal import fail, paint, printable
 
 _SHOWN_MAX: Final = 10
@@ -52,9 +54,11 @@ class Rules(Struct, frozen=True):
 
     def check(self, now: DecisionState, past: DecisionState | None) -> RuleChecks:
         """Return the questions that break each rule; see ``need_past`` for a past of None."""
-        checked = [
-            Checked(line, rule, counterexamples(now, rule, past)) for line, rule in self.rules
-        ]
+        checked = []
+        with progress("checking rules") as shown:
+            for line, rule in self.rules:
+                checked.append(Checked(line, rule, counterexamples(now, rule, past)))
+                shown.count(len(checked), len(self.rules))
         return RuleChecks(self.path, checked, now)
 
 
@@ -96,7 +100,7 @@ class RuleChecks(Struct, frozen=True):
         if lines:
             yield from ("", *code_block(lines, "text"))
 
-    def record(self) -> list[dict[str, Any]]:
+    def record(self) -> list[RuleRecord]:
         """Return the rules for JSON."""
         return [_record(checked, self.state) for checked in self.checked]
 
@@ -135,7 +139,7 @@ def _counterexample(question: Question, state: DecisionState) -> Iterator[str]:
         yield f"    {row(decision.binding)}"
 
 
-def _record(checked: Checked, state: DecisionState) -> dict[str, Any]:
+def _record(checked: Checked, state: DecisionState) -> RuleRecord:
     rule = checked.rule
     return {
         "rule": rule.kind.value,

@@ -66,6 +66,8 @@ from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import inspects
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.sets import Applied
 from doorkeeper.cli.options import PROPERTIES_FILE, utf8
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.cli.vocabulary.commands import Command
@@ -352,8 +354,10 @@ Examples:
 @new_password_option
 @selectors
 @whole_option
+@json_output(Applied)
 @location_options(has_wanted=True)
 def apply(
+    output: str,
     *,
     is_plan: bool,
     other_address: bool,
@@ -400,6 +404,7 @@ def apply(
         planner=planner,
         dry_run=dry_run,
         asks=not yes,
+        output=output,
     )
 
 
@@ -417,8 +422,9 @@ Examples:
 )
 @_dry_run
 @accept_option("networks", "lock-out")
+@json_output(Applied)
 @location_options(has_wanted=True)
-def import_acls(*, dry_run: bool, accepted: frozenset[Rule], **options: Any) -> None:
+def import_acls(output: str, *, dry_run: bool, accepted: frozenset[Rule], **options: Any) -> None:
     """Add the ACLs of WANTED, files or another address, to those at ADDRESS; remove none."""
     sources = take_wanted(options)
     location = take_location(options, *sources)
@@ -434,6 +440,7 @@ def import_acls(*, dry_run: bool, accepted: frozenset[Rule], **options: Any) -> 
         planner=planner,
         dry_run=dry_run,
         asks=False,
+        output=output,
     )
 
 

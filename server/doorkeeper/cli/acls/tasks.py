@@ -6,7 +6,7 @@ each answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import click
@@ -14,14 +14,24 @@ from msgspec import Struct
 
 from doorkeeper.acls.cases import Verdict
 from doorkeeper.acls.decision import Policy, Question, explain
+from doorkeeper.acls.effective_changes import EffectiveChange
 from doorkeeper.acls.model import ANY_HOST, AclOperation, ResourceType
+from doorkeeper.acls.open_regions import regions_of
 from doorkeeper.acls.regions import Extent, single
 from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.acls.tasks import TASKS, TaskAccess, TaskAnswer, TaskNeed
-from doorkeeper.acls.words import extent_words, noun, resource_words
+from doorkeeper.acls.words import (
+    extent_words,
+    names_and_hosts_words,
+    noun,
+    resource_words,
+)
+from doorkeeper.cli.acls.effective import names_record
 from doorkeeper.cli.acls.explanations import because, decision_record
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.question_options import check_name, take_resource
+from doorkeeper.cli.json_records.questions import PrincipalVerdict, VerdictRegion
+from doorkeeper.cli.json_records.questions import TaskAnswer as TaskAnswerRecord
 from doorkeeper.cli.terminal import paint, printable
 from doorkeeper.cli.vocabulary.options import named_option
 
@@ -32,6 +42,7 @@ _OPTIONS: Final = {
     ResourceType.TRANSACTIONAL_ID: "transactional_id",
 }
 _CASES_MAX: Final = 20
+_REGIONS_MAX: Final = 10
 COLOURS: Final = {Verdict.ALWAYS: "green", Verdict.NEVER: "red", Verdict.SOMETIMES: "yellow"}
 
 task_option = named_option("--task", type=click.Choice(list(TASKS)))
@@ -103,6 +114,40 @@ def need_words(need: TaskNeed) -> str:
     return printable(extent_words(need.resource_type, need.names))
 
 
+Regions = Mapping[str, Sequence[EffectiveChange]]
+"""The regions of principals that are allowed sometimes, see ``acls.open_regions``."""
+
+
+def regions_of_access(
+    policy: Policy,
+    snapshot: Snapshot,
+    accesses: Iterable[TaskAccess],
+    host: str | None,
+    needs: Sequence[TaskNeed],
+) -> Regions:
+    """Return the regions of those that may do a task sometimes, of all its needs with names."""
+    sometimes = [access.principal for access in accesses if access.verdict is Verdict.SOMETIMES]
+    regions: dict[str, list[EffectiveChange]] = {principal: [] for principal in sometimes}
+    for need in needs:
+        if need.names is not None and sometimes:
+            of_need = regions_of(policy, snapshot, sometimes, host, need)
+            for principal, changes in of_need.items():
+                regions[principal] += changes
+    return regions
+
+
+def region_lines(regions: Sequence[EffectiveChange], *, has_needs: bool) -> Iterator[str]:
+    """Yield where a permission is allowed and where it is not; ``has_needs``: of several."""
+    for allowed in (True, False):
+        chosen = [region for region in regions if region.allowed is allowed]
+        word = "allowed" if allowed else "denied"
+        for region in chosen[:_REGIONS_MAX]:
+            what = f"{region.operations[0].name} " if has_needs else ""
+            yield f"  {word}: {what}{printable(names_and_hosts_words(region))}"
+        if len(chosen) > _REGIONS_MAX:
+            yield f"  {word}: and {len(chosen) - _REGIONS_MAX} more; --output json has all"
+
+
 def lines_of_answer(
     task: TaskAnswer, principal: str, host: str, policy: Policy, snapshot: Snapshot
 ) -> Iterator[str]:
@@ -110,19 +155,41 @@ def lines_of_answer(
     where = "" if host == ANY_HOST else f" from {host}"
     head = f"{task.verdict.name}: {printable(principal)}{where}"
     yield paint(head, COLOURS[task.verdict], bold=True)
-    yield from lines_of_needs(task, policy, snapshot)
+    yield from lines_of_needs(task, principal, host, policy, snapshot)
 
 
-def lines_of_needs(task: TaskAnswer, policy: Policy, snapshot: Snapshot) -> Iterator[str]:
+def lines_of_needs(
+    task: TaskAnswer, principal: str, host: str, policy: Policy, snapshot: Snapshot
+) -> Iterator[str]:
     """Yield the verdict of each need, with its cases."""
     for need, cases, verdict in task.needs:
         yield f"{verdict.value}: {need.operation.name} {need_words(need)}"
+        regions = _regions_of_need(policy, snapshot, principal, host, need, verdict)
+        yield from region_lines(regions, has_needs=False)
         # The address of all cases is in the first line already.
         shows_host = len({case.question.host for case in cases}) > 1
         for case in cases[:_CASES_MAX]:
             yield from case_lines(policy, snapshot, case.question, shows_host=shows_host)
         if len(cases) > _CASES_MAX:
             yield f"  and {len(cases) - _CASES_MAX} more; --output json has all"
+
+
+def _regions_of_need(
+    policy: Policy,
+    snapshot: Snapshot,
+    principal: str,
+    host: str,
+    need: TaskNeed,
+    verdict: Verdict,
+) -> Sequence[EffectiveChange]:
+    if verdict is not Verdict.SOMETIMES or need.names is None:
+        return ()
+    return regions_of(policy, snapshot, (principal,), client_of(host), need)[principal]
+
+
+def client_of(host: str) -> str | None:
+    """Return the host of a question as ``Space`` has it: the option's ``*`` is one client."""
+    return None if host == ANY_HOST else host
 
 
 def case_lines(
@@ -138,18 +205,23 @@ def case_lines(
     return lines if decision.binding is None else [*lines, f"    {row(decision.binding)}"]
 
 
-def lines_of_access(access: TaskAccess, policy: Policy, snapshot: Snapshot) -> Iterator[str]:
-    """Yield the verdict of a principal, with an example of each answer."""
+def lines_of_access(
+    access: TaskAccess, regions: Regions, policy: Policy, snapshot: Snapshot
+) -> Iterator[str]:
+    """Yield the verdict of a principal, with its regions and an example of each answer."""
     note = "  (super user)" if access.principal in policy.super_users else ""
     verdict = paint(access.verdict.value, COLOURS[access.verdict])
     yield f"{printable(access.principal)}  {verdict}{note}"
+    yield from region_lines(regions.get(access.principal, ()), has_needs=len(access.allowed) > 1)
     examples = (*access.allowed, *(() if access.denied is None else (access.denied,)))
     shows_host = any(question.host != ANY_HOST for question in examples)
     for question in examples:
         yield from case_lines(policy, snapshot, question, shows_host=shows_host)
 
 
-def record_of_answer(task: TaskAnswer) -> dict[str, Any]:
+def record_of_answer(
+    task: TaskAnswer, principal: str, host: str, policy: Policy, snapshot: Snapshot
+) -> TaskAnswerRecord:
     """Return the verdicts and cases for JSON."""
     return {
         "verdict": task.verdict.value,
@@ -166,13 +238,19 @@ def record_of_answer(task: TaskAnswer) -> dict[str, Any]:
                     {"name": question.name, "host": question.host, **decision_record(decision)}
                     for question, decision in cases
                 ],
+                "regions": [
+                    _region_record(region)
+                    for region in _regions_of_need(policy, snapshot, principal, host, need, verdict)
+                ],
             }
             for need, cases, verdict in task.needs
         ],
     }
 
 
-def record_of_access(access: TaskAccess, policy: Policy, snapshot: Snapshot) -> dict[str, Any]:
+def record_of_access(
+    access: TaskAccess, regions: Regions, policy: Policy, snapshot: Snapshot
+) -> PrincipalVerdict:
     """Return the verdict of a principal for JSON."""
     denied = () if access.denied is None else (access.denied,)
     return {
@@ -189,4 +267,18 @@ def record_of_access(access: TaskAccess, policy: Policy, snapshot: Snapshot) -> 
             }
             for question in (*access.allowed, *denied)
         ],
+        "regions": [_region_record(region) for region in regions.get(access.principal, ())],
+    }
+
+
+def _region_record(region: EffectiveChange) -> VerdictRegion:
+    [operation] = region.operations
+    return {
+        "allowed": region.allowed,
+        "operation": operation.name,
+        "resourceType": region.resource_type.name,
+        **names_record(region.names),
+        "exceptNames": [names_record(names) for names in region.other_names],
+        "host": region.host,
+        "exceptHosts": list(region.other_hosts),
     }

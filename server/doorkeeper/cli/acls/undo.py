@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from doorkeeper.acls.live_changes import Rule
+from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     location_options,
@@ -17,13 +18,16 @@ from doorkeeper.cli.acls.addresses import (
     take_location,
 )
 from doorkeeper.cli.acls.change_rules import Acceptance, accept_option
-from doorkeeper.cli.acls.plans import apply_plan
+from doorkeeper.cli.acls.plans import apply_plan, record_of
 from doorkeeper.cli.addresses import address
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.history.commands import history_address, line_of, read_history
+from doorkeeper.cli.interrupts import require_no_question
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.sets import Applied
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.repositories.repository import AclRepository
-from doorkeeper.cli.terminal import say
+from doorkeeper.cli.terminal import say, show_json
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.state.history.moments import Moment
@@ -104,11 +108,13 @@ Examples:
 @named_option("--dry-run", is_flag=True)
 @named_option("--yes", is_flag=True)
 @accept_option()
+@json_output(Applied)
 @location_options()
 def undo(
     revisions: str | None,
     since: Moment | None,
     history: Address | None,
+    output: str,
     *,
     dry_run: bool,
     yes: bool,
@@ -116,6 +122,7 @@ def undo(
     **options: Any,
 ) -> None:
     """Take back the changes of ACLs by REVISION, by a range of revisions, or since a moment."""
+    require_no_question(output, asks=not (yes or dry_run))
     named = _take_revisions(revisions, since, options)
     location = take_location(options)
     refuse_file(location.address)
@@ -139,12 +146,21 @@ def undo(
     changes = read_history(history, read)
     if changes is None:
         say(f"nothing to undo: no change since {since}")
+        if output == "json":
+            show_json(record_of(Plan((), (), 0, 0), dry_run=dry_run))
         return
     for kind in changes.other_kinds:
         say(f"note: changes of the kind {kind} are not undone")
     for revision in changes.overlaps:
         say(f"note: a later change overlaps: {line_of(revision)}")
-    apply_plan(repository, changes.plan, Acceptance(accepted), dry_run=dry_run, asks=not yes)
+    apply_plan(
+        repository,
+        changes.plan,
+        Acceptance(accepted),
+        dry_run=dry_run,
+        asks=not yes,
+        output=output,
+    )
 
 
 async def _cluster_id(repository: AclRepository) -> str:

@@ -17,7 +17,12 @@ from doorkeeper.cli.acls.addresses import moment
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.options import STATUSES, output_option, principal
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.stores import Revision as RevisionRecord
+from doorkeeper.cli.json_records.stores import RevisionPage as RevisionPageRecord
+from doorkeeper.cli.json_records.stores import Verification as VerificationRecord
+from doorkeeper.cli.options import STATUSES, principal
+from doorkeeper.cli.progress import progress
 from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.cli.stores import STORE_ADDRESSES, open_history
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
@@ -70,7 +75,8 @@ def read_history(store: Address, work: Callable[[Portable], Awaitable[Result]]) 
         async with open_history(store) as portable:
             return await work(portable)
 
-    return asyncio.run(read())
+    with progress(f"reading {store}"):
+        return asyncio.run(read())
 
 
 @click.group(
@@ -110,7 +116,7 @@ Examples:
 @named_option("--author", "authors", multiple=True, type=principal)
 @named_option("--kind", "kinds", multiple=True, type=click.Choice(list(KINDS)))
 @named_option("--limit", type=click.IntRange(1), default=LIMIT, show_default=True)
-@output_option
+@json_output(RevisionPageRecord)
 def list_changes(store: Address, limit: int, output: str, **options: Any) -> None:
     """List the changes of a store, the newest first."""
 
@@ -177,7 +183,7 @@ Examples:
 )
 @history_argument
 @click.argument("revision", type=click.IntRange(1))
-@output_option
+@json_output(RevisionRecord)
 def show_revision(store: Address, revision: int, output: str) -> None:
     """Show everything that REVISION changed."""
 
@@ -272,7 +278,7 @@ Examples:
     callback=_take_files,
     shell_complete=files,
 )
-@output_option
+@json_output(VerificationRecord)
 @inspects
 def verify(
     store: Address,

@@ -15,7 +15,9 @@ from doorkeeper.cli.history.commands import (
     line_of,
 )
 from doorkeeper.cli.interrupts import INTERRUPTED
-from doorkeeper.cli.options import output_option, principal
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.stores import Revision as RevisionRecord
+from doorkeeper.cli.options import principal
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.stores import open_history
 from doorkeeper.cli.terminal import say_once, show, show_json
@@ -61,7 +63,7 @@ Examples:
 @named_option("--since", type=_revision, default_text="now")
 @named_option("--principal", "principals", multiple=True, type=principal)
 @named_option("--limit", type=click.IntRange(1), default_text="no limit")
-@output_option
+@json_output(RevisionRecord)
 def command(
     store: Address,
     since: int | None,

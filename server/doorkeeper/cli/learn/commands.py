@@ -20,10 +20,13 @@ from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import Examined, inspects
+from doorkeeper.cli.json_records.outputs import has_json
+from doorkeeper.cli.json_records.sets import Learnt
 from doorkeeper.cli.learn.present import NOT_COMPARED, PresentAcls, read_present, refuse
-from doorkeeper.cli.learn.printing import OUTPUTS, lines_of
+from doorkeeper.cli.learn.printing import OUTPUTS, lines_of, record_of
 from doorkeeper.cli.options import PROPERTIES_FILE
-from doorkeeper.cli.terminal import FAILED, fail, printable, say, show
+from doorkeeper.cli.progress import progress
+from doorkeeper.cli.terminal import FAILED, fail, json_text, printable, say, show
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
 
@@ -65,20 +68,23 @@ class _Report(Struct, frozen=True):
         The process ends where they allow more than the ACLs in force, unless that is permitted.
         """
         needed = least_acls(recorded)
-        lines = []
+        regions: list[str] | None = None
         if self.present is None:
             say(NOT_COMPARED)
         else:
-            regions = self.present.new_access(acl.binding for acl in needed)
+            regions = list(self.present.new_access(acl.binding for acl in needed))
             if not self.allow_wider:
                 refuse(regions)
-            lines = [f"# newly allows: {region}" for region in regions]
-        self.write(needed, lines)
+        self.write(needed, regions)
         return needed
 
-    def write(self, needed: Sequence[NeededAcl], head: Sequence[str] = ()) -> None:
-        """Print ACLs with their reasons, after some lines."""
-        lines = [*head, *lines_of(needed, self.output)]
+    def write(self, needed: Sequence[NeededAcl], regions: Sequence[str] | None = None) -> None:
+        """Print ACLs with their reasons, after the regions that they newly allow."""
+        if self.output == "json":
+            lines = [json_text(record_of(needed, regions))]
+        else:
+            head = (f"# newly allows: {region}" for region in regions or ())
+            lines = [*head, *lines_of(needed, self.output)]
         if self.out_file is None:
             if lines:
                 show(lines)
@@ -131,6 +137,7 @@ Examples:
     default_text=f"{ANONYMOUS}; with --check the only one of the file; with --log all",
 )
 @named_option("--output", type=click.Choice(OUTPUTS), default=OUTPUTS[0], show_default=True)
+@has_json(Learnt)
 @named_option(
     "--out",
     "out_file",
@@ -262,7 +269,8 @@ def _learn_from_logs(paths: Sequence[Path], principal: str | None, report: _Repo
 
     logged = LoggedRequests()
     for path in paths:
-        logged.read(path)
+        with progress(f"reading {path}"):
+            logged.read(path)
     if logged.unreadable:
         say(f"note: {len(logged.unreadable)} unreadable; the first: {logged.unreadable[0]}")
     logged_accesses = logged.accesses()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acls.formats.records import HEAD, write_yaml
+from doorkeeper.acls.formats.records import HEAD, records, write_yaml
 from doorkeeper.acls.recorded_access import reasons_text
 from doorkeeper.cli.acls.command_lines import kafka_acls_command
 from doorkeeper.cli.acls.printing import row
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.recorded_access import NeededAcl
+    from doorkeeper.cli.json_records.sets import Learnt
 
 
 def _command(binding: AclBinding) -> str:
@@ -31,12 +32,12 @@ _ITEMS: dict[str, Callable[[AclBinding], str]] = {
     "commands": _command,
     "yaml": _yaml_item,
 }
-OUTPUTS = tuple(_ITEMS)
+OUTPUTS = (*_ITEMS, "json")
 """The forms, the default first."""
 
 
 def lines_of(needed: Sequence[NeededAcl], output: str) -> Iterator[str]:
-    """Yield the lines of ACLs in one of ``OUTPUTS``, each behind its reasons."""
+    """Yield the lines of ACLs in one of ``OUTPUTS`` but json, each behind its reasons."""
     if output == "yaml":
         if not needed:
             yield from write_yaml(()).splitlines()
@@ -45,3 +46,14 @@ def lines_of(needed: Sequence[NeededAcl], output: str) -> Iterator[str]:
     for acl in needed:
         yield f"# {printable(reasons_text(acl.reasons))}"
         yield _ITEMS[output](acl.binding)
+
+
+def record_of(needed: Sequence[NeededAcl], regions: Sequence[str] | None) -> Learnt:
+    """Return ACLs with their reasons for JSON, and the regions that they newly allow."""
+    return {
+        "acls": [
+            {**record, "because": reasons_text(acl.reasons)}
+            for acl, record in zip(needed, records(acl.binding for acl in needed), strict=True)
+        ],
+        "newlyAllows": None if regions is None else list(regions),
+    }

@@ -13,15 +13,26 @@ from typing import Final
 import click
 from msgspec import Struct
 
+from doorkeeper.acls.formats.records import records
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.cli.acls.printing import row
-from doorkeeper.cli.interrupts import require_yes
+from doorkeeper.cli.interrupts import require_no_question, require_yes
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.stores import (
+    AcceptedStore,
+    Backup,
+    CreatedStore,
+    Restore,
+    StoreCheck,
+    StoreCopy,
+)
 from doorkeeper.cli.options import STATUSES
+from doorkeeper.cli.progress import progress
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.store import moves
 from doorkeeper.cli.store.release import release
 from doorkeeper.cli.stores import STORE_ADDRESSES, place_of, settings_at, store_argument
-from doorkeeper.cli.terminal import fail, progress, say, show
+from doorkeeper.cli.terminal import fail, say, show, show_json
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.app.stores import identity_file_of
@@ -92,11 +103,17 @@ Examples:
 @store_argument()
 @click.argument("target", metavar="FILE", type=click.Path(path_type=Path))
 @named_option("--overwrite", is_flag=True, default_text="refuse")
-def backup(store: Address, target: Path, *, overwrite: bool) -> None:
+@json_output(Backup)
+def backup(store: Address, target: Path, output: str, *, overwrite: bool) -> None:
     """Copy the store to FILE."""
     folder = _embedded(settings_at(store), "pg_dump backs it up")
-    back_up(folder, target, overwrite=overwrite, progress=progress("backup"))
-    click.echo(f"{target}: a backup of the store in {folder}")
+    with progress("backup") as shown:
+        back_up(folder, target, overwrite=overwrite, progress=shown.count)
+    if output == "json":
+        record: Backup = {"backup": str(target), "store": str(folder)}
+        show_json(record)
+    else:
+        click.echo(f"{target}: a backup of the store in {folder}")
 
 
 @command.command(
@@ -118,23 +135,35 @@ Examples:
 @store_argument()
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
 @named_option("--yes", is_flag=True)
-def restore(store: Address, source: Path, *, yes: bool) -> None:
+@json_output(Restore)
+def restore(store: Address, source: Path, output: str, *, yes: bool) -> None:
     """Replace the store by the backup FILE."""
     settings = settings_at(store)
+    require_no_question(output, asks=not yes)
     restored = _difference(_embedded(settings, "pg_restore restores it"), source)
-    if restored:
+    if restored and output != "json":
         show(lines_of(restored))
         if not yes:
             require_yes("Restore this backup?")
-    aside = put_back(
-        source,
-        settings[DATA_DIR],
-        now_ms=_now_ms,
-        progress=progress("restore"),
-        identity_file=identity_file_of(settings),
-    )
-    previous = "" if aside is None else f"; the previous one is {aside}"
-    click.echo(f"{settings[DATA_DIR]}: the store is that of {source}{previous}")
+    with progress("restore") as shown:
+        aside = put_back(
+            source,
+            settings[DATA_DIR],
+            now_ms=_now_ms,
+            progress=shown.count,
+            identity_file=identity_file_of(settings),
+        )
+    if output == "json":
+        record: Restore = {
+            "store": str(settings[DATA_DIR]),
+            "backup": str(source),
+            "previous": _text_of(aside),
+            "comesBack": None if restored is None else list(records(restored.back)),
+            "goes": None if restored is None else list(records(restored.gone)),
+        }
+        show_json(record)
+        return
+    click.echo(f"{settings[DATA_DIR]}: the store is that of {source}{_previous(aside)}")
 
 
 @command.command(
@@ -155,12 +184,16 @@ Examples:
 )
 @store_argument()
 @named_option("--overwrite", is_flag=True, default_text="refuse")
-def create(store: Address, *, overwrite: bool) -> None:
+@json_output(CreatedStore)
+def create(store: Address, output: str, *, overwrite: bool) -> None:
     """Create an empty store."""
     settings = settings_at(store)
     aside = asyncio.run(moves.create(settings, new=overwrite, now_ms=_now_ms))
-    previous = "" if aside is None else f"; the previous one is {aside}"
-    click.echo(f"{_store_name(settings)}: an empty store{previous}")
+    if output == "json":
+        record: CreatedStore = {"store": _store_name(settings), "previous": _text_of(aside)}
+        show_json(record)
+    else:
+        click.echo(f"{_store_name(settings)}: an empty store{_previous(aside)}")
 
 
 @command.command(
@@ -180,11 +213,21 @@ Examples:
 """
 )
 @store_argument()
-def accept(store: Address) -> None:
+@json_output(AcceptedStore)
+def accept(store: Address, output: str) -> None:
     """Accept a store that is not the one that the server knows, or an older one."""
     settings = settings_at(store)
     accepted = asyncio.run(moves.accept(settings, now_ms=_now_ms))
-    click.echo(f"{_store_name(settings)}: accepted: {accepted}")
+    if output == "json":
+        record: AcceptedStore = {
+            "store": _store_name(settings),
+            "clusterId": accepted.cluster_id,
+            "storeId": accepted.store_id,
+            "revision": accepted.revision,
+        }
+        show_json(record)
+    else:
+        click.echo(f"{_store_name(settings)}: accepted: {accepted}")
 
 
 @command.command(
@@ -203,12 +246,26 @@ Examples:
 """
 )
 @store_argument()
-def check(store: Address) -> None:
+@json_output(StoreCheck)
+def check(store: Address, output: str) -> None:
     """Check that a store is sound."""
     location = place_of(settings_at(store))
-    header, findings = asyncio.run(moves.check(location))
+    with progress(f"checking {location.display_name}"):
+        header, findings = asyncio.run(moves.check(location))
+    if output == "json":
+        record: StoreCheck = {
+            "store": location.display_name,
+            "clusterId": header.cluster_id,
+            "storeId": header.store_id,
+            "revision": header.revision,
+            "rows": dict(header.rows),
+            "problems": list(map(str, findings)),
+        }
+        show_json(record)
     if findings:
         fail(findings)
+    if output == "json":
+        return
     rows = ", ".join(f"{name} {number}" for name, number in header.rows.items())
     click.echo(
         f"{location.display_name}: sound; cluster {header.cluster_id}, store {header.store_id},"
@@ -237,17 +294,36 @@ Examples:
 @store_argument("source", "SOURCE")
 @store_argument("target", "TARGET")
 @named_option("--overwrite", is_flag=True, default_text="refuse")
-def copy(source: Address, target: Address, *, overwrite: bool) -> None:
+@json_output(StoreCopy)
+def copy(source: Address, target: Address, output: str, *, overwrite: bool) -> None:
     """Copy everything from the store SOURCE to the store TARGET, which are addresses."""
     places = place_of(settings_at(source)), place_of(settings_at(target))
-    header, aside = asyncio.run(
-        moves.copy(*places, overwrite=overwrite, now_ms=_now_ms(), progress=progress)
-    )
-    previous = "" if aside is None else f"; the previous one is {aside}"
+    with progress("copy") as shown:
+        header, aside = asyncio.run(
+            moves.copy(*places, overwrite=overwrite, now_ms=_now_ms(), progress=shown.counter)
+        )
+    if output == "json":
+        record: StoreCopy = {
+            "source": places[0].display_name,
+            "target": places[1].display_name,
+            "revision": header.revision,
+            "rows": dict(header.rows),
+            "previous": _text_of(aside),
+        }
+        show_json(record)
+        return
     click.echo(
         f"{places[1].display_name}: {sum(header.rows.values())} rows of"
-        f" {places[0].display_name}, revision {header.revision}; compared{previous}"
+        f" {places[0].display_name}, revision {header.revision}; compared{_previous(aside)}"
     )
+
+
+def _previous(aside: Path | str | None) -> str:
+    return "" if aside is None else f"; the previous one is {aside}"
+
+
+def _text_of(aside: Path | str | None) -> str | None:
+    return None if aside is None else str(aside)
 
 
 def _embedded(settings: Settings, instead: str) -> Path:

@@ -15,11 +15,17 @@ from msgspec import Struct
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.effective_changes import DecisionState, effective_changes
 from doorkeeper.cli import interrupts
-from doorkeeper.cli.acls.effective import EffectiveDifference, lines_of_difference
+from doorkeeper.cli.acls.effective import (
+    EffectiveDifference,
+    lines_of_difference,
+    record_of_difference,
+)
 from doorkeeper.cli.acls.question_options import effective_policy
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.stores import StoreRelease
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.stores import settings_at, store_argument
-from doorkeeper.cli.terminal import show
+from doorkeeper.cli.terminal import show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.config.settings import Settings
@@ -66,19 +72,29 @@ Examples:
 @store_argument()
 @click.argument("release", type=click.Choice(list(LEVELS)), required=False)
 @named_option("--yes", is_flag=True)
-def release(store: Address, release: str | None, *, yes: bool) -> None:
+@json_output(StoreRelease)
+def release(store: Address, release: str | None, output: str, *, yes: bool) -> None:
     """Show the release of Kafka whose rules the store follows, or change it to RELEASE."""
     settings = settings_at(store)
+    interrupts.require_no_question(output, asks=not yes and release is not None)
 
     # The embedded store is open meanwhile: no ACL comes between the list and the answer.
     def confirm(change: ReleaseChange) -> bool:
-        show(lines_of_difference(change.difference))
+        if output != "json":
+            show(lines_of_difference(change.difference))
         return yes or interrupts.confirm(f"Follow the rules of Kafka {change.after}?")
 
     changed = asyncio.run(change_release(settings, release, confirm))
     if changed is None:
         interrupts.fail_without_yes()
-    if changed.before == changed.after:
+    if output == "json":
+        record: StoreRelease = {
+            "before": changed.before,
+            "after": changed.after,
+            **record_of_difference(changed.difference),
+        }
+        show_json(record)
+    elif changed.before == changed.after:
         click.echo(f"the rules of Kafka {changed.after}")
     else:
         click.echo(f"the rules of Kafka {changed.after}; before: {changed.before}")

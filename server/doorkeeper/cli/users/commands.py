@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
@@ -16,16 +15,17 @@ from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.acls.change_rules import accept_option, own_credential, refusal_of
 from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.stores import Credential, Credentials, UserChange
 from doorkeeper.cli.options import (
     JAAS_FILE_KEY,
     PROPERTIES_FILE,
     STATUSES,
-    output_option,
     override_option,
 )
 from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at
-from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say
+from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say, show_json
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.options import named_option
@@ -130,11 +130,13 @@ Examples:
 @_mechanisms_option
 @_iterations_option
 @_password_option
+@json_output(UserChange)
 def add(
     name: str,
     mechanisms: tuple[str, ...],
     iterations: int | None,
     password_file: Path | None,
+    output: str,
     **options: Any,
 ) -> None:
     """Add the user NAME; a store that does not exist yet is created."""
@@ -153,7 +155,7 @@ def add(
         # After the checks, so that no password is typed in vain.
         password = new_password(password_file)
         users.put(name, dict.fromkeys(chosen, iterations or ITERATIONS_MIN), password)
-    click.echo(f"{name}: added for {' and '.join(chosen)}")
+    _show_change(name, "added", chosen, output)
     _warn_of_unoffered(where, name, [*chosen] if mechanisms else [])
 
 
@@ -175,11 +177,13 @@ Examples:
 @_mechanisms_option
 @_iterations_option
 @_password_option
+@json_output(UserChange)
 def set_password(
     name: str,
     mechanisms: tuple[str, ...],
     iterations: int | None,
     password_file: Path | None,
+    output: str,
     **options: Any,
 ) -> None:
     """Change the password of the user NAME."""
@@ -196,7 +200,7 @@ def set_password(
             password,
         )
         login = users.login
-    click.echo(f"{name}: new password for {' and '.join(chosen)}")
+    _show_change(name, "new password", chosen, output)
     if login is not None and login.user == name and login.mechanism in chosen:
         say("note: this was the password of the login itself: --command-config needs the new one")
 
@@ -215,10 +219,12 @@ Examples:
 @click.argument("name")
 @_mechanisms_option
 @accept_option("lock-out")
+@json_output(UserChange)
 def remove(
     name: str,
     mechanisms: tuple[str, ...],
     accepted: frozenset[Rule],
+    output: str,
     **options: Any,
 ) -> None:
     """Remove the user NAME, or the credentials of NAME for a mechanism."""
@@ -236,7 +242,7 @@ def remove(
         if login is not None and is_own and Rule.LOCK_OUT not in accepted:
             fail([refusal_of(own_credential(login)), NOTHING_CHANGED])
         users.delete(name, gone)
-    click.echo(f"{name}: removed for {' and '.join(gone)}")
+    _show_change(name, "removed", gone, output)
 
 
 @command.command(
@@ -251,21 +257,30 @@ Examples:
 """,
 )
 @_where_options
-@output_option
+@json_output(Credentials)
 def list_users(output: str, **options: Any) -> None:
     """List users with their mechanisms and iterations."""
     with _open(_where(**options), changes=False) as users:
-        rows = [
+        rows: list[Credential] = [
             {"user": user, "mechanism": mechanism, "iterations": iterations}
             for user, has in users.iterations().items()
             for mechanism, iterations in has.items()
         ]
     if output == "json":
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        record: Credentials = {"users": rows}
+        show_json(record)
         return
     width = max((len(str(row["user"])) for row in rows), default=0)
     for row in rows:
         click.echo(f"{row['user']!s:{width}}  {row['mechanism']}  {row['iterations']} iterations")
+
+
+def _show_change(name: str, change: str, mechanisms: Sequence[str], output: str) -> None:
+    if output == "json":
+        record: UserChange = {"user": name, "mechanisms": list(mechanisms)}
+        show_json(record)
+    else:
+        click.echo(f"{name}: {change} for {' and '.join(mechanisms)}")
 
 
 def _warn_of_unoffered(where: UsersLocation, name: str, named: Sequence[str]) -> None:

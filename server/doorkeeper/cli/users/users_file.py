@@ -9,8 +9,10 @@ from typing import TypeVar
 
 import click
 
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.stores import FileUser, FileUsers
 from doorkeeper.cli.options import STATUSES
-from doorkeeper.cli.terminal import fail
+from doorkeeper.cli.terminal import fail, show_json
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.cli.vocabulary.commands import Group
 from doorkeeper.cli.vocabulary.options import named_option
@@ -57,11 +59,12 @@ Examples:
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     default_text="ask",
 )
-def set_password(file: Path, name: str, password_file: Path | None) -> None:
+@json_output(FileUser)
+def set_password(file: Path, name: str, password_file: Path | None, output: str) -> None:
     """Set the password of the user NAME in FILE."""
     password = _or_fail(lambda: new_password(password_file))
     is_new = _or_fail(lambda: set_user(file, name, password, os.urandom(SALT_BYTES)))
-    click.echo(f"{file}: {name} {'added' if is_new else 'has a new password'}")
+    _show(file, name, "added" if is_new else "has a new password", output)
 
 
 @command.command(
@@ -74,10 +77,11 @@ Examples:
 )
 @_file
 @_name
-def remove(file: Path, name: str) -> None:
+@json_output(FileUser)
+def remove(file: Path, name: str, output: str) -> None:
     """Remove the user NAME from FILE."""
     _or_fail(lambda: delete_user(file, name))
-    click.echo(f"{file}: {name} removed")
+    _show(file, name, "removed", output)
 
 
 @command.command(
@@ -90,10 +94,24 @@ Examples:
 """,
 )
 @_file
-def list_names(file: Path) -> None:
+@json_output(FileUsers)
+def list_names(file: Path, output: str) -> None:
     """List the names of the users in FILE."""
-    for name in _or_fail(lambda: user_names(file)):
+    names = list(_or_fail(lambda: user_names(file)))
+    if output == "json":
+        record: FileUsers = {"users": names}
+        show_json(record)
+        return
+    for name in names:
         click.echo(name)
+
+
+def _show(file: Path, name: str, change: str, output: str) -> None:
+    if output == "json":
+        record: FileUser = {"file": str(file), "user": name, "added": change == "added"}
+        show_json(record)
+    else:
+        click.echo(f"{file}: {name} {change}")
 
 
 def _or_fail(do: Callable[[], T]) -> T:

@@ -472,7 +472,9 @@ VOCABULARY: Final[Mapping[str, Meaning]] = {
     "--exit-status": Meaning(
         OUTPUT, None, "Exit with 3 if the request is denied, or not always allowed."
     ),
-    "--quiet": Meaning(OUTPUT, None, "Report no progress on stderr."),
+    "--quiet": Meaning(
+        OUTPUT, None, "Report no progress; it is on stderr, where that is a terminal."
+    ),
 }
 
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.acls.formats.records import records
 from doorkeeper.acls.model import WILDCARD_PRINCIPAL
 from doorkeeper.cli.acls.near_misses import NearMisses
 from doorkeeper.cli.acls.printing import row
+from doorkeeper.cli.json_records.questions import LiveAnswer as LiveRecord
+from doorkeeper.cli.json_records.questions import (
+    NameRules,
+    PrincipalAcls,
+    TriedRule,
+    WhoAmI,
+)
 from doorkeeper.cli.terminal import paint, printable
 from doorkeeper.server.config.keys import SUPER_USERS
 from doorkeeper.server.security.name_derivation import Outcome
@@ -177,7 +184,7 @@ def _rows(bindings: Sequence[AclBinding]) -> list[str]:
 # --- as JSON
 
 
-def record_of(answer: Answer) -> dict[str, Any]:
+def record_of(answer: Answer) -> WhoAmI:
     """Return an answer as a record."""
     live, acls = answer.live, answer.acls
     basis = None if answer.principal is None else "known" if answer.known else "inferred"
@@ -197,20 +204,20 @@ def record_of(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _rule_records(derivation: Derivation | None) -> dict[str, Any] | None:
+def _rule_records(derivation: Derivation | None) -> NameRules | None:
     if derivation is None or not derivation.key:
         return None
-    tried = [
+    tried: list[TriedRule] = [
         {"rule": rule, "name": name, "result": "DOES_NOT_APPLY" if name is None else "GIVES"}
         for rule, name in derivation.trials
     ]
-    rest = [
+    rest: list[TriedRule] = [
         {"rule": rule, "name": None, "result": "NOT_REACHED"} for rule in derivation.not_reached
     ]
     return {"key": derivation.key, "tried": tried + rest}
 
 
-def _live_record(address: str, live: LiveAnswer) -> dict[str, Any]:
+def _live_record(address: str, live: LiveAnswer) -> LiveRecord:
     return {
         "address": address,
         "accepted": not live.refusal,
@@ -220,7 +227,7 @@ def _live_record(address: str, live: LiveAnswer) -> dict[str, Any]:
     }
 
 
-def _acl_record(acls: Acls, principal: str | None) -> dict[str, Any]:
+def _acl_record(acls: Acls, principal: str | None) -> PrincipalAcls:
     has_list = acls.bindings is not None and principal is not None
     super_users = acls.super_users
     return {

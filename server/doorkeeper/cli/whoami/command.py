@@ -12,7 +12,9 @@ from doorkeeper.acls.model import ANONYMOUS
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.acls.addresses import ADDRESSES, location_options, take_location
 from doorkeeper.cli.acls.readings import read_at
-from doorkeeper.cli.options import JAAS_FILE_KEY, output_option, utf8
+from doorkeeper.cli.json_records.outputs import json_output
+from doorkeeper.cli.json_records.questions import WhoAmI
+from doorkeeper.cli.options import JAAS_FILE_KEY, utf8
 from doorkeeper.cli.repositories.clusters import ClusterRepository
 from doorkeeper.cli.terminal import fail, say, show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
@@ -80,7 +82,7 @@ Examples:
 @named_option("--default-realm", type=utf8, default_text="that of the principal is assumed")
 @named_option("--create-token", is_flag=True)
 @location_options(has_policy=True)
-@output_option
+@json_output(WhoAmI)
 def command(
     listener: str | None,
     default_realm: str | None,

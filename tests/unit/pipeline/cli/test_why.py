@@ -81,7 +81,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def explained(out: Path, grant: AclBinding, *options: object) -> dict[str, Any]:
     done = called("why", "--tables", out, csv.row_of(grant), "--output", "json", *options)
     assert done.exit_code == 0, done.output
-    (found,) = json.loads(done.stdout)
+    (found,) = json.loads(done.stdout)["explanations"]
     assert found["grant"] == csv.row_of(grant)
     return dict(found)
 
@@ -180,7 +180,7 @@ def test_options_name_grants(out: Path, options: list[str], grants: list[AclBind
     done = called("why", "--tables", out, *options, "--output", "json")
 
     assert done.exit_code == 0, done.output
-    assert sorted(each["grant"] for each in json.loads(done.stdout)) == sorted(
+    assert sorted(each["grant"] for each in json.loads(done.stdout)["explanations"]) == sorted(
         map(csv.row_of, grants)
     )
 

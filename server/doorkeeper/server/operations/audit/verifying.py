@@ -79,14 +79,14 @@ class Verdict:
         return {
             "whole": self.is_whole,
             "files": self.files,
-            "open_files": self.open_files,
+            "openFiles": self.open_files,
             "events": dict(sorted(self.events.items())),
             "dropped": self.dropped,
             "nodes": [
                 {"node": node, "first": self.first[node], "last": self.last[node]}
                 for node in sorted(self.first)
             ],
-            "problem_counts": dict(self.counts),
+            "problemCounts": dict(self.counts),
             "problems": msgspec.to_builtins(self.problems),
         }
 
