@@ -85,7 +85,7 @@ def test_wrong_options_are_refused(tls: list[str], tmp_path: Path) -> None:
     ):
         with pytest.raises(click.UsageError):
             exposure_of(options(*words))
-    with pytest.raises(ValueError, match="line 1: allowed: name:password"):
+    with pytest.raises(ValueError, match="line 1: no password record"):
         exposure_of(options(f"--viewers={file}"))
     with pytest.raises(ValueError, match="expected a certificate"):
         exposure_of(options(f"--tls-certificate={file}", f"--tls-key={file}"))
