@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.console.page import Page, Settings
 from doorkeeper.console.pages import PAGES
-from testkit.console_questions import LINE, QUESTIONS, TEXTS
+from testkit.console_questions import LINE, PROPOSED, QUESTIONS, TEXTS
 from testkit.consoles import ACLS, console_over, sets_at, write_advice
 
 ADVISED = Settings(advice=Path("advice"))
