@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from doorkeeper.cli.json_records.outputs import records_of, schema_of
+from doorkeeper.cli.vocabulary.json_output import records_of, schema_of
 from testkit.command_tree import commands
 
 if TYPE_CHECKING:

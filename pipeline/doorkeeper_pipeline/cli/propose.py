@@ -11,10 +11,10 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from doorkeeper.base.garbage_collection import collection_paused
-from doorkeeper.cli.json_records.outputs import json_output
-from doorkeeper.cli.progress import progress
 from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper_pipeline.cli import json_records, options, starting
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
 from doorkeeper_pipeline.cli.json_records import show_record

@@ -16,13 +16,13 @@ config       doorkeeper config; origins: the values in effect and where they are
 examples     doorkeeper examples
 completion   doorkeeper completion, and the completions of values
 
-vocabulary   the table of options: one name, one meaning, one text; commands with headings
+vocabulary   for both programs: the table of options, commands with headings, --output json,
+             progress where stderr is a terminal
 lazy         groups whose commands are imported when they are called
 options      options of several commands
 terminal     output, messages, the end of a command that fails
-progress     what a long command does, where stderr is a terminal
 failures     errors that end a command, with a line for each problem
-json_records the JSON that commands print, and its schemas
+json_records the types of the JSON that commands print
 inspection   what a command examined; the end of one that had nothing to examine
 interrupts   Ctrl-C
 files        files that are replaced as a whole

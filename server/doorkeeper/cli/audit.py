@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.json_records.outputs import json_output
 from doorkeeper.cli.json_records.stores import AuditVerdict
-from doorkeeper.cli.progress import progress
 from doorkeeper.cli.terminal import FAILED, fail, paint, printable, show, show_json
 from doorkeeper.cli.vocabulary.commands import Group
+from doorkeeper.cli.vocabulary.json_output import json_output
+from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper.server.operations.audit.verifying import Verdict, verify_log
 
 _folder_argument = click.argument("folder", type=click.Path(path_type=Path))

@@ -21,15 +21,15 @@ from doorkeeper.cli.acls.plans import numbers_of_difference
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.cluster_comparison import ClusterComparison, compare_cluster
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.json_records.outputs import json_output
 from doorkeeper.cli.json_records.stores import Adoption, Adoptions, ClusterDrift, ClusterStates
-from doorkeeper.cli.progress import progress
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.stores import open_for_reading, place_of, settings_at
 from doorkeeper.cli.terminal import fail, paint, printable, show, show_json
 from doorkeeper.cli.vocabulary.commands import Group
+from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper.server.config.keys import CLUSTERS_FILE
 from doorkeeper.server.state.store import StorageError
 from doorkeeper.sync.config import ClusterConfig, load

@@ -11,7 +11,6 @@ import click
 
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.files import write_whole
-from doorkeeper.cli.json_records.outputs import json_output
 from doorkeeper.cli.json_records.stores import (
     BrokerCheck,
     ConfigCheck,
@@ -28,6 +27,7 @@ from doorkeeper.cli.sample_files import SAMPLE_CONFIGURATION, sample_file
 from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at, store_argument
 from doorkeeper.cli.terminal import fail, printable, show_json
 from doorkeeper.cli.vocabulary.commands import Group
+from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from doorkeeper.cli.files import write_whole
-from doorkeeper.cli.json_records.outputs import json_output
 from doorkeeper.cli.json_records.stores import ExampleFiles, InstalledExamples
 from doorkeeper.cli.sample_files import EXAMPLES, files_of
 from doorkeeper.cli.terminal import fail, show, show_json
 from doorkeeper.cli.vocabulary.commands import Group
+from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 
 

@@ -20,11 +20,11 @@ from doorkeeper.cli.acls.questions import (
 from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.inspection import inspects
-from doorkeeper.cli.json_records.outputs import json_output
 from doorkeeper.cli.json_records.questions import CheckedRules
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.terminal import show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 
 BROKEN: Final = 3

@@ -58,13 +58,13 @@ from doorkeeper.cli.acls.printing import (
 from doorkeeper.cli.acls.readings import reading_progress
 from doorkeeper.cli.acls.removal_notes import removal_notes
 from doorkeeper.cli.interrupts import fail_without_yes
-from doorkeeper.cli.json_records.outputs import has_json, json_output
 from doorkeeper.cli.json_records.questions import AclSet
 from doorkeeper.cli.json_records.sets import Added, Removed
 from doorkeeper.cli.lazy import LazyGroup, Member
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import matching
 from doorkeeper.cli.terminal import fail, printable, say, show_json
+from doorkeeper.cli.vocabulary.json_output import has_json, json_output
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.client.errors import NotServed
 

@@ -23,14 +23,14 @@ from doorkeeper.cli.acls.ownership import selector_of, selectors
 from doorkeeper.cli.acls.plan_options import STATUSES
 from doorkeeper.cli.acls.plans import side_of
 from doorkeeper.cli.files import write_whole
-from doorkeeper.cli.json_records.outputs import has_json
 from doorkeeper.cli.json_records.questions import AclSet
-from doorkeeper.cli.progress import progress
 from doorkeeper.cli.repositories.addresses import Address, AddressKind
 from doorkeeper.cli.repositories.repository import AclContents
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.json_output import has_json
 from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.progress import progress
 
 _format = named_option(
     "--output",

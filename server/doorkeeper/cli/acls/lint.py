@@ -25,13 +25,13 @@ from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.questions import POLICY_HELP, state_options, take_state
 from doorkeeper.cli.completion import files, several_of
 from doorkeeper.cli.inspection import inspects
-from doorkeeper.cli.json_records.outputs import json_output
 from doorkeeper.cli.json_records.questions import Finding as FindingRecord
 from doorkeeper.cli.json_records.questions import Findings
-from doorkeeper.cli.progress import progress
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.progress import progress
 
 PAGE: Final = "docs/reference/lint-rules.md"
 

@@ -22,10 +22,10 @@ from doorkeeper.cli.acls.effective import (
 )
 from doorkeeper.cli.acls.printing import code_block
 from doorkeeper.cli.completion import files
-from doorkeeper.cli.json_records.outputs import json_output
 from doorkeeper.cli.json_records.sets import EffectiveDifference as EffectiveDifferenceRecord
 from doorkeeper.cli.json_records.sets import Plan as PlanRecord
 from doorkeeper.cli.terminal import fail, printable, show, show_json
+from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 
 if TYPE_CHECKING:

@@ -46,7 +46,6 @@ from doorkeeper.cli.acls.entities import (
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.interrupts import end_interrupted, require_no_question, require_yes
-from doorkeeper.cli.progress import Progress, progress
 from doorkeeper.cli.repositories.errors import RepositoryError
 from doorkeeper.cli.repositories.repository import AclContents, live_cluster_of
 from doorkeeper.cli.terminal import (
@@ -57,6 +56,7 @@ from doorkeeper.cli.terminal import (
     say,
     show_json,
 )
+from doorkeeper.cli.vocabulary.progress import Progress, progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

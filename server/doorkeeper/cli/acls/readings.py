@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from doorkeeper.acls.bulk import load
 from doorkeeper.acls.snapshot import Snapshot
-from doorkeeper.cli.progress import Progress, progress
 from doorkeeper.cli.repositories.repository import AclContents
+from doorkeeper.cli.vocabulary.progress import Progress, progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -28,8 +28,8 @@ from doorkeeper.base.encodings import not_utf8
 from doorkeeper.cli.acls.explanations import because, decision_record
 from doorkeeper.cli.acls.printing import code_block, row
 from doorkeeper.cli.json_records.questions import Rule as RuleRecord
-from doorkeeper.cli.progress import progress
 from doorkeeper.cli.terminal import fail, paint, printable
+from doorkeeper.cli.vocabulary.progress import progress
 
 _SHOWN_MAX: Final = 10
 """The number of counterexamples of a rule in lines; JSON has all."""

@@ -66,11 +66,11 @@ from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import inspects
-from doorkeeper.cli.json_records.outputs import json_output
 from doorkeeper.cli.json_records.sets import Applied
 from doorkeeper.cli.options import PROPERTIES_FILE, utf8
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 
 if TYPE_CHECKING:

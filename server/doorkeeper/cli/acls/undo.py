@@ -23,12 +23,12 @@ from doorkeeper.cli.addresses import address
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.history.commands import history_address, line_of, read_history
 from doorkeeper.cli.interrupts import require_no_question
-from doorkeeper.cli.json_records.outputs import json_output
 from doorkeeper.cli.json_records.sets import Applied
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.repositories.repository import AclRepository
 from doorkeeper.cli.terminal import say, show_json
 from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.state.history.moments import Moment
 from doorkeeper.server.state.history.reading import revision_at

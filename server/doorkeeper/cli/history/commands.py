@@ -17,17 +17,17 @@ from doorkeeper.cli.acls.addresses import moment
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.json_records.outputs import json_output
 from doorkeeper.cli.json_records.stores import Revision as RevisionRecord
 from doorkeeper.cli.json_records.stores import RevisionPage as RevisionPageRecord
 from doorkeeper.cli.json_records.stores import Verification as VerificationRecord
 from doorkeeper.cli.options import STATUSES, principal
-from doorkeeper.cli.progress import progress
 from doorkeeper.cli.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.cli.stores import STORE_ADDRESSES, open_history
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.cli.vocabulary.commands import Group
+from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper.server.schema.declared import KINDS
 from doorkeeper.server.state.history.moments import Moment, time_text
 from doorkeeper.server.state.history.reading import revision_at

@@ -15,13 +15,13 @@ from doorkeeper.cli.history.commands import (
     line_of,
 )
 from doorkeeper.cli.interrupts import INTERRUPTED
-from doorkeeper.cli.json_records.outputs import json_output
 from doorkeeper.cli.json_records.stores import Revision as RevisionRecord
 from doorkeeper.cli.options import principal
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.stores import open_history
 from doorkeeper.cli.terminal import say_once, show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.state.history.reading import BeforeHistory
 from doorkeeper.server.state.history.revisions import Revision, RevisionFilter

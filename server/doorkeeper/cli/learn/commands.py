@@ -20,15 +20,15 @@ from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.json_records.outputs import has_json
 from doorkeeper.cli.json_records.sets import Learnt
 from doorkeeper.cli.learn.present import NOT_COMPARED, PresentAcls, read_present, refuse
 from doorkeeper.cli.learn.printing import OUTPUTS, lines_of, record_of
 from doorkeeper.cli.options import PROPERTIES_FILE
-from doorkeeper.cli.progress import progress
 from doorkeeper.cli.terminal import FAILED, fail, json_text, printable, say, show
 from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.json_output import has_json
 from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -17,7 +17,6 @@ from doorkeeper.acls.formats.records import records
 from doorkeeper.acls.model import AclBinding
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.interrupts import require_no_question, require_yes
-from doorkeeper.cli.json_records.outputs import json_output
 from doorkeeper.cli.json_records.stores import (
     AcceptedStore,
     Backup,
@@ -27,14 +26,15 @@ from doorkeeper.cli.json_records.stores import (
     StoreCopy,
 )
 from doorkeeper.cli.options import STATUSES
-from doorkeeper.cli.progress import progress
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.store import moves
 from doorkeeper.cli.store.release import release
 from doorkeeper.cli.stores import STORE_ADDRESSES, place_of, settings_at, store_argument
 from doorkeeper.cli.terminal import fail, say, show, show_json
 from doorkeeper.cli.vocabulary.commands import Group
+from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
+from doorkeeper.cli.vocabulary.progress import progress
 from doorkeeper.server.app.stores import identity_file_of
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import DATA_DIR

@@ -21,12 +21,12 @@ from doorkeeper.cli.acls.effective import (
     record_of_difference,
 )
 from doorkeeper.cli.acls.question_options import effective_policy
-from doorkeeper.cli.json_records.outputs import json_output
 from doorkeeper.cli.json_records.stores import StoreRelease
 from doorkeeper.cli.repositories.addresses import Address
 from doorkeeper.cli.stores import settings_at, store_argument
 from doorkeeper.cli.terminal import show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.config.settings import Settings
 from doorkeeper.server.config.store_keys import KAFKA_RELEASE

@@ -15,7 +15,6 @@ from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.acls.change_rules import accept_option, own_credential, refusal_of
 from doorkeeper.cli.addresses import address, complete_address
-from doorkeeper.cli.json_records.outputs import json_output
 from doorkeeper.cli.json_records.stores import Credential, Credentials, UserChange
 from doorkeeper.cli.options import (
     JAAS_FILE_KEY,
@@ -28,6 +27,7 @@ from doorkeeper.cli.stores import STORE_ADDRESSES, settings_at
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say, show_json
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.cli.vocabulary.commands import Group
+from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 
 if TYPE_CHECKING:

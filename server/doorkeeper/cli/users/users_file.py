@@ -9,12 +9,12 @@ from typing import TypeVar
 
 import click
 
-from doorkeeper.cli.json_records.outputs import json_output
 from doorkeeper.cli.json_records.stores import FileUser, FileUsers
 from doorkeeper.cli.options import STATUSES
 from doorkeeper.cli.terminal import fail, show_json
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.cli.vocabulary.commands import Group
+from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.server.security.password_records import SALT_BYTES
 from doorkeeper.server.security.users_file_changes import delete_user, set_user, user_names

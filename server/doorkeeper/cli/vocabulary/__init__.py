@@ -1,1 +1,1 @@
-"""The table of options, and the classes of options, commands and groups that print it."""
+"""What both programs share: options, commands and groups, ``--output json``, progress."""

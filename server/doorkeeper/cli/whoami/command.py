@@ -12,12 +12,12 @@ from doorkeeper.acls.model import ANONYMOUS
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.acls.addresses import ADDRESSES, location_options, take_location
 from doorkeeper.cli.acls.readings import read_at
-from doorkeeper.cli.json_records.outputs import json_output
 from doorkeeper.cli.json_records.questions import WhoAmI
 from doorkeeper.cli.options import JAAS_FILE_KEY, utf8
 from doorkeeper.cli.repositories.clusters import ClusterRepository
 from doorkeeper.cli.terminal import fail, say, show, show_json
 from doorkeeper.cli.vocabulary.commands import Command
+from doorkeeper.cli.vocabulary.json_output import json_output
 from doorkeeper.cli.vocabulary.options import named_option
 from doorkeeper.cli.whoami.answers import Acls, Answer, lines_of, record_of
 from doorkeeper.cli.whoami.credentials import (

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from doorkeeper.cli.json_records.outputs import records_of, schema_of
+from doorkeeper.cli.vocabulary.json_output import records_of, schema_of
 from testkit.command_tree import PROGRAMS, commands
 from testkit.synchronized import cluster, target
 

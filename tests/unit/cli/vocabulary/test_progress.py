@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from doorkeeper.cli import progress as module
-from doorkeeper.cli.progress import Progress, progress
+from doorkeeper.cli.vocabulary import progress as module
+from doorkeeper.cli.vocabulary.progress import Progress, progress
 from testkit.load import scaled
 
 
