@@ -153,7 +153,7 @@ def _names(shared: Wide, block: Block) -> pa.Table:
 
 
 def _reason(count: int, late: int, gone: int, shapes: Sequence[str]) -> str:
-    for shape, alike in Counter(shapes).most_common():
+    for shape, alike in Counter(shape for shape in shapes if "<" in shape).most_common():
         if _is_generated(shape, alike, len(shapes)):
             return f"its names are generated, such as {shape} ({count:,} names)"
     if count > NAMES_MAX:

@@ -69,6 +69,13 @@ _TOUCHED = {
 }
 
 
+_NUMBERS = {
+    "principals": "touched_principals",
+    "hosts": "touched_hosts",
+    "resources": "touched_resources",
+}
+
+
 class Wide(NamedTuple):
     """An index, and which of its bindings may be too wide."""
 
@@ -148,8 +155,13 @@ def overbroad(bindings: Sequence[AclBinding], touches: pa.Table, history: Histor
         )
         .sort(BINDING)
     )
+    numbers = touched.select(
+        BINDING,
+        "touched_operations",
+        **{name: pl.col(column).list.len() for name, column in _NUMBERS.items()},
+    )
     excess, covered = [], []
-    for row in touched.iter_rows(named=True):
+    for row in numbers.iter_rows(named=True):
         binding = bindings[row[BINDING]]
         covered.append(history.covered_count(binding))
         found = tuple(_excess(binding, row, covered[-1], history.principals))
@@ -171,14 +183,14 @@ def _excess(
     binding: AclBinding, touched: Mapping[str, Any], covered: int, principals: int
 ) -> Iterable[str]:
     (resource_type, name, pattern_type), entry = binding
-    if len(touched["touched_resources"]) < covered:
+    if touched["resources"] < covered:
         if pattern_type is PatternType.PREFIXED:
             yield "PREFIX"
         elif name == WILDCARD:
             yield "ALL_NAMES"
-    if entry.principal == WILDCARD_PRINCIPAL and len(touched["touched_principals"]) < principals:
+    if entry.principal == WILDCARD_PRINCIPAL and touched["principals"] < principals:
         yield "ALL_PRINCIPALS"
-    if entry.host == WILDCARD and len(touched["touched_hosts"]) == 1:
+    if entry.host == WILDCARD and touched["hosts"] == 1:
         yield "ALL_HOSTS"
     supported = {each.name for each in SUPPORTED_OPERATIONS.get(resource_type, ())}
     if entry.operation is AclOperation.ALL and supported - set(touched["touched_operations"]):

@@ -15,7 +15,7 @@ from doorkeeper.acls.privileges import history_names, least
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY, DENY_TO_ALLOW
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
-from doorkeeper_pipeline.evaluation.index import compile_index, distinct
+from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.literals import (
     bindings_of,
     commands_of,
@@ -73,7 +73,7 @@ def least_privilege(asked: GoldInput) -> dict[str, pa.Table]:
     current = asked.acls.bindings
     privileges = least_in(asked, current).privileges
     denies = [each for each in current if each.entry.permission_type is AclPermissionType.DENY]
-    proposed = distinct([*denies, *bindings_of(privileges)])
+    proposed = (*denies, *bindings_of(privileges))
     turns = changes_by(asked, current, proposed)
     return {"least_privilege": table_of(privileges, turns)}
 
